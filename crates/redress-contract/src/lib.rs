@@ -1,1 +1,58 @@
-//! wip
+//! What an operation *is*: what it takes, what it gives, every way it can fail and
+//! what to do then. Everything here is a plain value.
+//!
+//! **Invariant:** this crate knows no runtime, clock, file, socket or protocol. The
+//! same input always gives the same output, and nothing here can run an operation.
+//!
+//! ```
+//! use redress_contract::{Effect, Failure, Kind, Operation, Recovery};
+//!
+//! let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+//!     .with_when("The file does not exist.")
+//!     .with_message("no file at {path}")
+//!     .with_effect(Effect::None)
+//!     .with_recovery(
+//!         Recovery::call("files.list", "List the folder and pick a path that exists.")
+//!             .bind("path", "folder"),
+//!     );
+//! let read = Operation::query("files.read").with_summary("Read a text file.").fails(missing);
+//!
+//! assert_eq!(read.tool_name(), "files_read");
+//! assert_eq!(read.failure("FILE_NOT_FOUND").map(Failure::http), Some(404));
+//! ```
+
+mod access;
+mod caller;
+mod code;
+mod contract;
+mod engine;
+mod envelope;
+mod failure;
+mod finding;
+mod kind;
+mod name;
+mod operation;
+mod recovery;
+mod request_id;
+mod retry;
+mod schema;
+mod template;
+
+pub use access::{Access, Denied};
+pub use caller::Caller;
+pub use code::{Code, CodeError};
+pub use contract::Contract;
+pub use engine::EngineCode;
+pub use envelope::{Envelope, Meta, NextAction, Output, Problem, RecoveryStep, Similar};
+pub use failure::Failure;
+pub use finding::Finding;
+pub use kind::{Category, Kind};
+pub use name::{Name, NameError};
+pub use operation::{
+    Content, Deprecation, Example, ExampleEnding, Operation, Origin, Overflow, Shape, Streaming, Visibility,
+};
+pub use recovery::{Binding, Recovery, Verb};
+pub use request_id::RequestId;
+pub use retry::{Effect, Retry, Started};
+pub use schema::Schema;
+pub use template::{Template, TemplateError};

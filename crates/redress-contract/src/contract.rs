@@ -1,0 +1,50 @@
+//! A whole service, as a value.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Caller, Name, Operation};
+
+/// The operations of a service, in the order they were declared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contract {
+    operations: Vec<Operation>,
+}
+
+impl Contract {
+    /// A contract of these operations.
+    pub fn new(operations: impl IntoIterator<Item = Operation>) -> Contract {
+        Contract { operations: operations.into_iter().collect() }
+    }
+
+    /// Every operation, the internal ones included.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The operation of this name or alias, in any form that the wire may use.
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        let name = Name::from_wire(name);
+        self.operations
+            .iter()
+            .find(|operation| *operation.name() == *name || operation.aliases().iter().any(|alias| *alias == *name))
+    }
+
+    /// The operations `caller` may call from outside, in the order they were declared.
+    ///
+    /// ```
+    /// use redress_contract::{Access, Caller, Contract, Operation};
+    ///
+    /// let refund = Operation::mutation("orders.refund").with_access(Access::caller().scope("refund"));
+    /// let status = Operation::query("orders.status").with_access(Access::anyone());
+    /// let contract = Contract::new([refund, status]);
+    ///
+    /// let open: Vec<&str> = contract.open_to(None).map(|operation| operation.name().as_str()).collect();
+    /// assert_eq!(open, ["orders.status"]);
+    /// assert_eq!(contract.open_to(Some(&Caller::local())).count(), 2);
+    /// ```
+    pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
+        self.operations
+            .iter()
+            .filter(move |operation| operation.is_external() && operation.access().admit(caller).is_ok())
+    }
+}

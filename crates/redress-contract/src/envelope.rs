@@ -1,0 +1,325 @@
+//! How an outcome looks on every face: one JSON object, told apart by `ok`.
+
+use std::{borrow::Cow, io::Write as _, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{Code, Effect, Kind, Name, RequestId, Retry};
+
+/// The outcome of one call, ready for any face: the output or the [`Problem`], and what
+/// is known about the call itself.
+///
+/// The JSON is written once, into one buffer, up to `_meta`; faces that want only the
+/// output or the problem take a slice of it.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    body: Vec<u8>,
+    problem: Option<Box<Problem>>,
+    meta: Meta,
+}
+
+/// An output, already written as JSON.
+#[derive(Clone, Debug)]
+pub struct Output(Vec<u8>);
+
+/// What is known about the call itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// The name of the call, the same as in the log.
+    pub request_id: RequestId,
+    /// How long it took.
+    pub elapsed_ms: u64,
+    /// About how many tokens a model reads, `_meta` not counted.
+    pub estimated_tokens: u64,
+    /// The session that the call belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Arc<str>>,
+}
+
+/// A bad ending, as the caller sees it. It holds nothing that was not declared.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Problem {
+    /// What happened, for a person. Programs go by `code`.
+    pub error: Cow<'static, str>,
+    /// The stable name of what happened.
+    pub code: Code,
+    /// What sort of bad ending it is.
+    pub kind: Kind,
+    /// The more general codes, nearest first.
+    pub extends: Arc<[Code]>,
+    /// What to do, for a person or a model.
+    pub hint: Arc<str>,
+    /// Whether a program may make the same call again without asking anybody.
+    pub retryable: bool,
+    /// Whether, and how, the same call may be made again.
+    pub retry: Retry,
+    /// How long to wait first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// Whether the side effect happened.
+    pub effect: Effect,
+    /// The status that goes with it.
+    pub http: u16,
+    /// What to do, for a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryStep>,
+    /// Calls that help, ready to be made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<NextAction>,
+    /// What exists and is near to what was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<Similar>,
+    /// The failure's public fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Box<RawValue>>,
+    /// Where the page about the code is.
+    pub docs_url: Arc<str>,
+}
+
+/// The verb of a recovery, as the caller sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verb", rename_all = "snake_case")]
+pub enum RecoveryStep {
+    /// Change the input at `pointer` and call again.
+    FixInput {
+        /// An RFC 6901 pointer into the input.
+        pointer: Arc<str>,
+    },
+    /// Call another operation; the next action holds its input.
+    Call {
+        /// The operation to call.
+        operation: Name,
+    },
+    /// Wait, then call again.
+    Wait,
+    /// Ask the person on whose behalf the call is made.
+    AskUser,
+    /// Obtain a scope.
+    GetAccess {
+        /// The scope that is missing.
+        scope: Arc<str>,
+    },
+    /// Do not go on.
+    Stop,
+}
+
+/// A call that helps, ready to be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NextAction {
+    /// The operation to call.
+    pub operation: Name,
+    /// Its input, as far as the failure knows it.
+    pub input: Box<RawValue>,
+    /// Why, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Arc<str>>,
+}
+
+/// Something that exists and is near to what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Similar {
+    /// What would have been found.
+    pub value: String,
+}
+
+const OK: &[u8] = br#"{"ok":true,"result":"#;
+
+impl Output {
+    /// Writes `value` as JSON.
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Output, serde_json::Error> {
+        let mut buffer = Vec::with_capacity(256);
+        buffer.extend_from_slice(OK);
+        serde_json::to_writer(&mut buffer, value)?;
+        Ok(Output(buffer))
+    }
+
+    /// The output as JSON.
+    pub fn json(&self) -> &[u8] {
+        self.0.get(OK.len()..).unwrap_or_default()
+    }
+}
+
+impl Envelope {
+    /// A success. The estimate of tokens is filled in here.
+    pub fn success(output: Output, mut meta: Meta) -> Envelope {
+        let body = output.0;
+        // The closing brace is not in the buffer yet.
+        meta.estimated_tokens = estimate(&body, 1);
+        Envelope { body, problem: None, meta }
+    }
+
+    /// A bad ending. The estimate of tokens is filled in here.
+    pub fn failure(problem: Problem, mut meta: Meta) -> Envelope {
+        let mut body = Vec::with_capacity(640);
+        body.extend_from_slice(br#"{"ok":false"#);
+        append_members(&mut body, &problem);
+        meta.estimated_tokens = estimate(&body, 1);
+        Envelope { body, problem: Some(Box::new(problem)), meta }
+    }
+
+    /// Whether the call ended well.
+    pub fn is_ok(&self) -> bool {
+        self.problem.is_none()
+    }
+
+    /// The output as JSON, if the call ended well.
+    pub fn output(&self) -> Option<&[u8]> {
+        if self.is_ok() { self.body.get(OK.len()..) } else { None }
+    }
+
+    /// The bad ending, if it was one.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.problem.as_deref()
+    }
+
+    /// The code of the bad ending, if it was one.
+    pub fn code(&self) -> Option<&str> {
+        self.problem().map(|problem| problem.code.as_str())
+    }
+
+    /// What is known about the call itself.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The whole envelope as JSON.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let Envelope { mut body, meta, .. } = self;
+        body.extend_from_slice(br#","_meta":"#);
+        write_meta(&mut body, &meta);
+        body.push(b'}');
+        body
+    }
+
+    /// The whole envelope as JSON, copied.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.clone().into_bytes()
+    }
+}
+
+/// Appends the members of `problem` to an object that is already open.
+fn append_members(body: &mut Vec<u8>, problem: &Problem) {
+    let start = body.len();
+    if serde_json::to_writer(&mut *body, problem).is_ok() {
+        // The object's own opening brace becomes the comma before its first member, and
+        // its closing brace makes room for `_meta`.
+        if let Some(brace) = body.get_mut(start) {
+            *brace = b',';
+        }
+        body.pop();
+    } else {
+        // Only a `Serialize` that fails can lead here, and a problem holds none.
+        body.truncate(start);
+    }
+}
+
+fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
+    // Writing to a `Vec` cannot fail, and a request id needs no escaping.
+    let _ = write!(
+        body,
+        r#"{{"request_id":"{}","elapsed_ms":{},"estimated_tokens":{}"#,
+        meta.request_id, meta.elapsed_ms, meta.estimated_tokens
+    );
+    if let Some(session) = &meta.session_id {
+        body.extend_from_slice(br#","session_id":"#);
+        let _ = serde_json::to_writer(&mut *body, session);
+    }
+    body.push(b'}');
+}
+
+/// A quarter of the characters, rounded up. Characters are Unicode scalar values, so the
+/// figure is the same in every language that reads the envelope.
+fn estimate(json: &[u8], more: u64) -> u64 {
+    // Every byte that does not continue a character starts one.
+    let chars = json.iter().filter(|byte| (**byte & 0xC0) != 0x80).count() as u64;
+    (chars + more).div_ceil(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn meta() -> Meta {
+        let request_id = RequestId::given("req-1").unwrap();
+        Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None }
+    }
+
+    fn problem() -> Problem {
+        Problem {
+            error: "no file at ä".into(),
+            code: Code::new("FILE_NOT_FOUND").unwrap(),
+            kind: Kind::NotFound,
+            extends: Arc::from([]),
+            hint: "List the folder and pick a path that exists.".into(),
+            retryable: false,
+            retry: Retry::AfterFix,
+            retry_after_ms: None,
+            effect: Effect::None,
+            http: 404,
+            recovery: None,
+            next_actions: Vec::new(),
+            similar: Vec::new(),
+            details: None,
+            docs_url: "/errors/FILE_NOT_FOUND".into(),
+        }
+    }
+
+    #[test]
+    fn a_success_holds_any_json_value_under_result() {
+        let envelope = Envelope::success(Output::encode(&json!(["ok", {"_meta": 1}])).unwrap(), meta());
+        assert_eq!(envelope.output(), Some(br#"["ok",{"_meta":1}]"#.as_slice()));
+        let value: Value = serde_json::from_slice(&envelope.into_bytes()).unwrap();
+        assert_eq!(value["result"][0], "ok");
+        assert_eq!(value["_meta"]["request_id"], "req-1");
+    }
+
+    #[test]
+    fn optional_members_of_a_failure_are_absent_and_never_null() {
+        // A3.3.
+        let bytes = Envelope::failure(problem(), meta()).into_bytes();
+        let value: Value = serde_json::from_slice(&bytes).unwrap();
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            keys,
+            [
+                "_meta",
+                "code",
+                "docs_url",
+                "effect",
+                "error",
+                "extends",
+                "hint",
+                "http",
+                "kind",
+                "ok",
+                "retry",
+                "retryable"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_token_estimate_counts_characters_without_meta() {
+        // A3.7 and A3.10: a quarter of the characters, rounded up.
+        for text in ["", "abc", "äöü€😀"] {
+            let envelope = Envelope::success(Output::encode(text).unwrap(), meta());
+            let without_meta = json!({"ok": true, "result": text}).to_string();
+            let expected = (without_meta.chars().count() as u64).div_ceil(4);
+            assert_eq!(envelope.meta().estimated_tokens, expected, "{text}");
+        }
+        let envelope = Envelope::failure(problem(), meta());
+        let mut value: Value = serde_json::from_slice(&envelope.to_bytes()).unwrap();
+        value.as_object_mut().unwrap().remove("_meta");
+        assert_eq!(envelope.meta().estimated_tokens, (value.to_string().chars().count() as u64).div_ceil(4));
+    }
+
+    #[test]
+    fn a_problem_survives_a_round_trip() {
+        // A3.16.
+        let bytes = Envelope::failure(problem(), meta()).into_bytes();
+        let back: Problem = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(serde_json::to_value(&back).unwrap(), serde_json::to_value(problem()).unwrap());
+    }
+}

@@ -1,0 +1,488 @@
+//! What may be asked for, declared.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Access, Failure, Name, Schema};
+
+/// How an operation is asked for and answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Reads, and may be asked any number of times.
+    Query,
+    /// Changes something.
+    Mutation,
+    /// Answers with a stream.
+    Subscription,
+}
+
+/// Whether an operation runs code that it is given. There is no third way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "class", rename_all = "snake_case")]
+pub enum Content {
+    /// It does not.
+    Plain,
+    /// It does, and a content guard for the language looks at the source first.
+    Eval {
+        /// The member of the input that holds the source.
+        source: String,
+        /// The language that the source is in.
+        language: String,
+    },
+}
+
+/// From where an operation can be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// From every face, and listed.
+    External,
+    /// Only by other operations; to the outside it does not exist (K-06).
+    Internal,
+}
+
+/// Where a declaration came from (K-14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// This program.
+    Local,
+    /// An OpenAPI document.
+    Openapi,
+    /// An MCP server.
+    Mcp,
+    /// Another redress service.
+    Call,
+    /// An extension.
+    Extension,
+}
+
+/// That a declaration is on its way out, and what to use instead (B20).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecation {
+    /// The version that deprecated it.
+    pub since: String,
+    /// What to use instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
+    /// The version that will remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remove_in: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// An input with the ending it leads to: documentation, test and drill data at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// What goes in.
+    pub input: Value,
+    /// What comes out.
+    #[serde(flatten)]
+    pub ending: ExampleEnding,
+}
+
+/// How an example ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExampleEnding {
+    /// With this output.
+    Output(Value),
+    /// With the failure of this code.
+    Failure(String),
+}
+
+/// What happens when a stream's reader is slower than its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overflow {
+    /// The source waits, at most so many milliseconds for one place in the buffer; then
+    /// the reader is cut off, explicitly.
+    Wait(u64),
+    /// The reader is cut off, explicitly, as soon as the buffer is full.
+    Cut,
+}
+
+/// How a subscription's stream is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streaming {
+    /// How many items may wait for the reader.
+    pub buffer: usize,
+    /// What happens when they do.
+    pub overflow: Overflow,
+    /// The longest silence between two items, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// Whether a reader may ask to go on after the last item that it saw.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumable: bool,
+}
+
+impl Default for Streaming {
+    fn default() -> Streaming {
+        Streaming { buffer: 32, overflow: Overflow::Wait(30_000), idle_ms: None, resumable: false }
+    }
+}
+
+/// What may be asked for: what it takes, what it gives, and every way it can fail.
+///
+/// Built freely and judged later: what is wrong in a declaration is found when a
+/// registry is built from it, together with everything else that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    name: Name,
+    shape: Shape,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    summary: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    description: String,
+    content: Content,
+    visibility: Visibility,
+    input: Schema,
+    output: Schema,
+    failures: Vec<Failure>,
+    access: Access,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_input: Option<usize>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    idempotency_key: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deprecated: Option<Deprecation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<Name>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    examples: Vec<Example>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<Name>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    authority: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streaming: Option<Streaming>,
+    origin: Origin,
+}
+
+impl Operation {
+    /// An operation of this shape that takes and gives nothing, and cannot fail.
+    pub fn new(name: &str, shape: Shape) -> Operation {
+        Operation {
+            name: Name::unchecked(name),
+            shape,
+            summary: String::new(),
+            description: String::new(),
+            content: Content::Plain,
+            visibility: Visibility::External,
+            input: Schema::nothing(),
+            output: Schema::anything(),
+            failures: Vec::new(),
+            access: Access::default(),
+            deadline_ms: None,
+            max_input: None,
+            idempotency_key: false,
+            tags: Vec::new(),
+            since: None,
+            deprecated: None,
+            aliases: Vec::new(),
+            examples: Vec::new(),
+            calls: Vec::new(),
+            authority: Vec::new(),
+            streaming: (shape == Shape::Subscription).then(Streaming::default),
+            origin: Origin::Local,
+        }
+    }
+
+    /// An operation that reads.
+    pub fn query(name: &str) -> Operation {
+        Operation::new(name, Shape::Query)
+    }
+
+    /// An operation that changes something.
+    pub fn mutation(name: &str) -> Operation {
+        Operation::new(name, Shape::Mutation)
+    }
+
+    /// An operation that answers with a stream.
+    pub fn subscription(name: &str) -> Operation {
+        Operation::new(name, Shape::Subscription)
+    }
+
+    /// Adds a failure.
+    #[must_use]
+    pub fn fails(mut self, failure: Failure) -> Operation {
+        self.failures.push(failure);
+        self
+    }
+
+    /// Adds failures.
+    #[must_use]
+    pub fn with_failures(mut self, failures: impl IntoIterator<Item = Failure>) -> Operation {
+        self.failures.extend(failures);
+        self
+    }
+
+    /// Says in one line what it does.
+    #[must_use]
+    pub fn with_summary(mut self, text: impl Into<String>) -> Operation {
+        self.summary = text.into();
+        self
+    }
+
+    /// Says at length what it does.
+    #[must_use]
+    pub fn with_description(mut self, text: impl Into<String>) -> Operation {
+        self.description = text.into();
+        self
+    }
+
+    /// Says that it runs the code it is given in the input's member `source`.
+    #[must_use]
+    pub fn with_eval(mut self, source: impl Into<String>, language: impl Into<String>) -> Operation {
+        self.content = Content::Eval { source: source.into(), language: language.into() };
+        self
+    }
+
+    /// Hides it from the outside.
+    #[must_use]
+    pub fn internal(mut self) -> Operation {
+        self.visibility = Visibility::Internal;
+        self
+    }
+
+    /// Sets what it takes.
+    #[must_use]
+    pub fn with_input(mut self, schema: impl Into<Schema>) -> Operation {
+        self.input = schema.into();
+        self
+    }
+
+    /// Sets what it gives: for a subscription, each item of the stream.
+    #[must_use]
+    pub fn with_output(mut self, schema: impl Into<Schema>) -> Operation {
+        self.output = schema.into();
+        self
+    }
+
+    /// Sets who may call it.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Operation {
+        self.access = access;
+        self
+    }
+
+    /// Sets how long one call may take.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Operation {
+        self.deadline_ms = Some(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Sets how many bytes of input it takes.
+    #[must_use]
+    pub fn with_max_input(mut self, bytes: usize) -> Operation {
+        self.max_input = Some(bytes);
+        self
+    }
+
+    /// Lets callers send an idempotency key.
+    #[must_use]
+    pub fn with_idempotency_key(mut self) -> Operation {
+        self.idempotency_key = true;
+        self
+    }
+
+    /// Adds a tag.
+    #[must_use]
+    pub fn with_tag(mut self, tag: impl Into<String>) -> Operation {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Says since which version it exists.
+    #[must_use]
+    pub fn with_since(mut self, version: impl Into<String>) -> Operation {
+        self.since = Some(version.into());
+        self
+    }
+
+    /// Marks it as on its way out.
+    #[must_use]
+    pub fn with_deprecated(mut self, deprecation: Deprecation) -> Operation {
+        self.deprecated = Some(deprecation);
+        self
+    }
+
+    /// Adds a name that it is also found by (B13).
+    #[must_use]
+    pub fn with_alias(mut self, name: &str) -> Operation {
+        self.aliases.push(Name::unchecked(name));
+        self
+    }
+
+    /// Adds an example.
+    #[must_use]
+    pub fn with_example(mut self, example: Example) -> Operation {
+        self.examples.push(example);
+        self
+    }
+
+    /// Declares that it calls another operation (K-50).
+    #[must_use]
+    pub fn with_call(mut self, name: &str) -> Operation {
+        self.calls.push(Name::unchecked(name));
+        self
+    }
+
+    /// Declares a scope with which it calls others (K-49).
+    #[must_use]
+    pub fn with_authority(mut self, scope: impl Into<String>) -> Operation {
+        self.authority.push(scope.into());
+        self
+    }
+
+    /// Sets how its stream is carried.
+    #[must_use]
+    pub fn with_streaming(mut self, streaming: Streaming) -> Operation {
+        self.streaming = Some(streaming);
+        self
+    }
+
+    /// Says where the declaration came from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Operation {
+        self.origin = origin;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Its name as an MCP tool.
+    pub fn tool_name(&self) -> String {
+        self.name.tool()
+    }
+
+    /// How it is asked for and answered.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What it does, in one line.
+    pub fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// What it does, at length.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Whether it runs code that it is given.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Whether the outside can call it.
+    pub fn is_external(&self) -> bool {
+        self.visibility == Visibility::External
+    }
+
+    /// What it takes.
+    pub fn input(&self) -> &Schema {
+        &self.input
+    }
+
+    /// What it gives: for a subscription, each item of the stream.
+    pub fn output(&self) -> &Schema {
+        &self.output
+    }
+
+    /// Every way it can fail, the engine's own not counted.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// The failure of this code.
+    pub fn failure(&self, code: &str) -> Option<&Failure> {
+        self.failures.iter().find(|failure| *failure.code() == *code)
+    }
+
+    /// Who may call it.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// How long one call may take.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline_ms.map(Duration::from_millis)
+    }
+
+    /// How many bytes of input it takes.
+    pub fn max_input(&self) -> Option<usize> {
+        self.max_input
+    }
+
+    /// Whether callers may send an idempotency key.
+    pub fn takes_idempotency_key(&self) -> bool {
+        self.idempotency_key
+    }
+
+    /// Its tags.
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+
+    /// The version since which it exists.
+    pub fn since(&self) -> Option<&str> {
+        self.since.as_deref()
+    }
+
+    /// Its deprecation, if it is on its way out.
+    pub fn deprecated(&self) -> Option<&Deprecation> {
+        self.deprecated.as_ref()
+    }
+
+    /// The names it is also found by.
+    pub fn aliases(&self) -> &[Name] {
+        &self.aliases
+    }
+
+    /// Inputs with the endings they lead to.
+    pub fn examples(&self) -> &[Example] {
+        &self.examples
+    }
+
+    /// The operations it calls.
+    pub fn calls(&self) -> &[Name] {
+        &self.calls
+    }
+
+    /// The scopes with which it calls others.
+    pub fn authority(&self) -> &[String] {
+        &self.authority
+    }
+
+    /// How its stream is carried, for a subscription.
+    pub fn streaming(&self) -> Option<&Streaming> {
+        self.streaming.as_ref()
+    }
+
+    /// Where the declaration came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+}
