@@ -432,7 +432,10 @@ impl fmt::Display for EngineCode {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::{Envelope, Meta, Problem, Retry, Shape, Started};
 
     const HEADINGS: [&str; 4] = ["## What it means", "## Why it matters", "## Example", "## What to do"];
 
@@ -465,6 +468,52 @@ mod tests {
             assert!((400..=599).contains(&code.http()), "{code}");
             assert!(code.hint().split_whitespace().count() >= Recovery::HINT_WORDS, "{code}");
             assert_eq!(EngineCode::parse(code.as_str()), Some(code));
+        }
+    }
+
+    /// The example on a code's page.
+    fn example(code: EngineCode) -> &'static str {
+        let (_, rest) = code.page().split_once("```json\n").unwrap();
+        rest.split_once("```").unwrap().0
+    }
+
+    #[test]
+    fn every_page_shows_an_envelope_exactly_as_it_is_written() {
+        // C7.
+        for code in EngineCode::ALL {
+            let shown: Value = serde_json::from_str(example(code)).unwrap();
+            // Without its line breaks and spaces, as the estimate of tokens counts it.
+            let problem: Problem = serde_json::from_str(&shown.to_string()).unwrap();
+            let meta: Meta = serde_json::from_value(shown["_meta"].clone()).unwrap();
+            let written = Envelope::failure(problem, meta).into_bytes();
+            assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), shown, "{code}");
+        }
+    }
+
+    #[test]
+    fn every_page_shows_what_the_table_says() {
+        // C7.
+        for code in EngineCode::ALL {
+            let problem: Problem = serde_json::from_str(example(code)).unwrap();
+            let declared = code.declaration();
+            assert_eq!(problem.code, code.code(), "{code}");
+            assert_eq!(problem.kind, code.kind(), "{code}");
+            assert_eq!(problem.http, code.http(), "{code}");
+            assert_eq!(problem.error, code.message(), "{code}");
+            assert_eq!(&*problem.hint, code.hint(), "{code}");
+            assert_eq!(problem.effect, declared.effect(), "{code}");
+            assert_eq!(&*problem.docs_url, code.code().docs_url(), "{code}");
+
+            let verb = |value: Value| value["verb"].as_str().unwrap().to_owned();
+            let step = serde_json::to_value(problem.recovery.unwrap()).unwrap();
+            assert_eq!(verb(step), verb(serde_json::to_value(declared.recovery()).unwrap()), "{code}");
+
+            let started = if declared.effect() == Effect::None { Started::No } else { Started::Yes };
+            let advice = [Shape::Query, Shape::Mutation].map(|shape| {
+                Retry::advise(declared.retryable(), declared.effect(), shape, started, declared.recovery())
+            });
+            assert!(advice.contains(&problem.retry), "{code}: {advice:?}");
+            assert_eq!(problem.retryable, declared.retryable() && problem.retry.says_yes(), "{code}");
         }
     }
 }

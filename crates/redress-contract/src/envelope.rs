@@ -173,6 +173,11 @@ impl Envelope {
         self.problem.as_deref()
     }
 
+    /// The bad ending itself, if it was one.
+    pub fn into_problem(self) -> Option<Box<Problem>> {
+        self.problem
+    }
+
     /// The code of the bad ending, if it was one.
     pub fn code(&self) -> Option<&str> {
         self.problem().map(|problem| problem.code.as_str())

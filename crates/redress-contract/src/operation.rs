@@ -233,6 +233,13 @@ impl Operation {
         self
     }
 
+    /// Takes every failure away.
+    #[must_use]
+    pub fn without_failures(mut self) -> Operation {
+        self.failures.clear();
+        self
+    }
+
     /// Says in one line what it does.
     #[must_use]
     pub fn with_summary(mut self, text: impl Into<String>) -> Operation {

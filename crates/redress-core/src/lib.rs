@@ -1,1 +1,60 @@
-//! wip
+//! How an operation *runs*: the registry that checks declarations, and the one call path
+//! that every face takes.
+//!
+//! **Invariant:** this crate knows no protocol, socket, file or terminal. It never panics
+//! outward, always yields an outcome, and lets nothing out that was not declared.
+
+mod argument;
+mod called;
+mod classify;
+mod compose;
+mod ctx;
+mod declare;
+mod dynamic_failure;
+mod events;
+mod extension;
+mod fail;
+mod failure;
+mod guard;
+mod handler;
+mod idempotency;
+mod identity;
+mod input;
+mod observer;
+mod operation;
+mod path;
+mod plain;
+mod prepared;
+mod registry;
+mod request;
+mod secret;
+mod settings;
+mod similar;
+
+pub use redress_contract as contract;
+
+pub use argument::{Argument, ArgumentMissing, CallerKnown, CallerUnknown, State};
+pub use called::Called;
+pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
+pub use ctx::Ctx;
+pub use declare::{
+    Declared, Input, IntoOperation, Nothing, Once, OperationFn, Output, Running, Streams, Tagged, field_schema,
+};
+pub use dynamic_failure::DynamicFailure;
+pub use events::{Events, IsEvents};
+pub use extension::Extension;
+pub use fail::{Fail, IsOutcome, Only, Outcome};
+pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
+pub use guard::{
+    Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, InFlight, Limit, Limited, Permit, Veto, WhenBroken,
+};
+pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded};
+pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
+pub use observer::{EndedCall, Observer};
+pub use operation::Operation;
+pub use path::{Event, Subscription};
+pub use plain::plain;
+pub use registry::{BuildError, Builder, Registry};
+pub use request::Request;
+pub use secret::{Credentials, Secret};
+pub use settings::Settings;

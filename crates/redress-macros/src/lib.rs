@@ -1,1 +1,116 @@
-//! wip
+//! How an operation is *spelled*: attributes are parsed, judged and written out as
+//! ordinary Rust.
+//!
+//! **Invariant:** this crate knows tokens and never types, runs nothing, and reports every
+//! mistake of an item at once, each at the token that has to change.
+//!
+//! Use it through the `redress` crate, whose paths the written code names.
+
+mod attribute;
+mod data;
+mod deprecation;
+mod docs;
+mod duration;
+mod failure;
+mod grammar;
+mod kind;
+mod mistakes;
+mod nearest;
+mod operation;
+mod size;
+mod template;
+
+use proc_macro::TokenStream;
+
+/// Declares an enum's variants as failures: every way in which an operation may end badly.
+///
+/// ```ignore
+/// #[derive(Debug, Failure)]
+/// #[failure(include(StoreFailure))]
+/// enum ReadFailure {
+///     /// The file does not exist.
+///     #[failure(kind = not_found, message = "no file at {path}", effect = none,
+///               recover(call = "files.list", bind(path = folder), hint = "List the folder and pick a path that exists."))]
+///     FileNotFound { path: String, folder: String, #[failure(private)] os_error: i32 },
+///     /// The disk does not answer for now.
+///     #[failure(kind = unavailable, retry_after = wait_ms, recover(wait, hint = "Wait a moment, then read again."))]
+///     DiskBusy { wait_ms: u64, #[source] cause: std::io::Error },
+/// }
+/// ```
+///
+/// The variant's name is its code (`FILE_NOT_FOUND`), its doc comment says when it happens, and its
+/// public fields are the details that the caller sees.
+///
+/// On the enum: `include(Other, …)` declares the failures of other enums as well, so that `?` carries them.
+///
+/// On a variant, in `#[failure(…)]`:
+///
+/// | word | meaning |
+/// |---|---|
+/// | `kind = not_found` | needed: one of the closed set of kinds |
+/// | `recover(VERB, hint = "…")` | needed: what the caller can do, in five words or more |
+/// | `message = "no file at {path}"` | what happened, over the public fields; without it, the doc comment |
+/// | `effect = none`, `partial` or `unknown` | whether the side effect happened |
+/// | `retryable = true` | whether time alone can heal it, where the kind says otherwise |
+/// | `retry_after = field` | the unsigned field that holds the milliseconds to wait |
+/// | `http = 410` | the status, where the kind's does not do |
+/// | `extends = "CONFLICT"` | the more general code that this is a case of; several, nearest first: `extends("A", "B")` |
+/// | `code = "GONE"` | the code, where the variant's name does not do |
+/// | `since = "1.2.0"`, `deprecated(since = "…", replaced_by = "…", remove_in = "…", reason = "…")` | its life |
+///
+/// The verbs of `recover`: `call = "ns.operation"` with `bind(their_field = own_field, …)` and `why = "…"`, `wait`,
+/// `ask_user`, `stop`, `fix_input = "/pointer"` and `get_access = "scope"`.
+///
+/// On a field: `#[failure(private)]` keeps it out of everything that leaves the program; `#[source]` does too,
+/// and makes it the error's source.
+#[proc_macro_derive(Failure, attributes(failure, source))]
+pub fn failure(item: TokenStream) -> TokenStream {
+    failure::derive(item.into()).into()
+}
+
+/// Declares an `async fn` as an operation. It stays an ordinary function that a test can call.
+///
+/// ```ignore
+/// /// Read a text file from the workspace.
+/// #[operation(query, name = "files.read", access(scopes = "files:read"), deadline = "5s")]
+/// async fn read(ctx: &Ctx, input: Read) -> Outcome<Text, ReadFailure> { … }
+/// ```
+///
+/// The last argument is the input, unless it is one of those that come from the call itself: `&Ctx`, `&Caller`,
+/// `Option<&Caller>` and `State<T>`. The doc comment is the operation's description, its first paragraph the summary.
+///
+/// | word | meaning |
+/// |---|---|
+/// | `query`, `mutation` or `subscription` | needed: how it is asked for and answered |
+/// | `name = "files.read"` | needed |
+/// | `access(anyone)`, `access(scopes = "a b")`, `access(any_scope = "a b")`, `consent` in it | who may call; without it, every known caller |
+/// | `deadline = "5s"` | how long one call may take |
+/// | `strict` | only declared failures compile |
+/// | `internal` | only other operations may call it |
+/// | `idempotency_key` | a mutation that callers may repeat safely with a key |
+/// | `eval(source = "code", language = "javascript")` | it runs the code in that field of its input |
+/// | `calls("files.list", …)`, `authority("scope", …)` | the operations it calls, and the scopes it calls them with |
+/// | `tags("a", …)`, `alias("old.name", …)` | how else it is found |
+/// | `example(input = r#"{…}"#, output = r#"{…}"#)`, or `failure = "CODE"` | an example; may come again |
+/// | `max_input = "64kb"` | how much input it takes |
+/// | `since = "1.2.0"`, `deprecated(since = "…", …)` | its life |
+/// | `buffer = 32`, `overflow = cut` or `"30s"`, `idle = "60s"`, `resumable` | how a subscription's stream is carried |
+#[proc_macro_attribute]
+pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {
+    operation::attribute(words.into(), item.into()).into()
+}
+
+/// Makes a struct or an enum fit for inputs, outputs and details: it is read, written and
+/// described, with no further crate in the manifest.
+///
+/// ```ignore
+/// #[redress::data]
+/// struct Read { path: String }
+/// ```
+///
+/// Unknown fields of an input are refused; `#[data(open)]` accepts them. `#[serde(…)]` and `#[schemars(…)]`
+/// attributes work as usual.
+#[proc_macro_attribute]
+pub fn data(words: TokenStream, item: TokenStream) -> TokenStream {
+    data::attribute(words.into(), item.into()).into()
+}

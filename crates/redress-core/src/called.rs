@@ -1,0 +1,113 @@
+//! The bad ending of a call that one operation made to another.
+
+use std::{error::Error, fmt, marker::PhantomData, sync::Arc};
+
+use redress_contract::{EngineCode, Envelope, Kind, Problem, Shape, Started};
+
+use crate::{
+    AnyFailure, Failure,
+    prepared::{Occurrence, Prepared},
+};
+
+/// The bad ending of a composed call.
+///
+/// `?` lets it through where the callee's failures are included, and contains it
+/// everywhere else: what a callee declares, its caller has not promised to anyone.
+pub struct Called<F> {
+    inner: CalledInner,
+    failures: PhantomData<fn() -> F>,
+}
+
+/// The part that does not depend on the type of failures, found through `source()`.
+pub(crate) struct CalledInner {
+    problem: Box<Problem>,
+    failure: Option<Arc<dyn AnyFailure>>,
+}
+
+impl<F: Failure> Called<F> {
+    pub(crate) fn of(envelope: Envelope, failure: Option<Arc<dyn AnyFailure>>) -> Called<F> {
+        match envelope.into_problem() {
+            Some(problem) => Called { inner: CalledInner { problem, failure }, failures: PhantomData },
+            None => Called::engine(EngineCode::Internal),
+        }
+    }
+
+    /// The bad ending of a call that the engine itself ended.
+    pub(crate) fn engine(code: EngineCode) -> Called<F> {
+        let problem = Prepared::engine(code).problem(Occurrence {
+            shape: Shape::Query,
+            started: Started::Yes,
+            message: code.message().into(),
+            details: None,
+            retry_after_ms: None,
+            failure: None,
+        });
+        Called { inner: CalledInner { problem: Box::new(problem), failure: None }, failures: PhantomData }
+    }
+
+    /// The callee's failure, if it is one of `F` itself.
+    pub fn failure(&self) -> Option<&F> {
+        self.inner.failure.as_ref()?.as_any().downcast_ref()
+    }
+}
+
+impl<F> Called<F> {
+    /// The code of the bad ending: the callee's, or the engine's.
+    pub fn code(&self) -> &str {
+        self.inner.problem.code.as_str()
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.inner.problem.kind
+    }
+
+    /// The bad ending as any other caller would have seen it.
+    pub fn problem(&self) -> &Problem {
+        &self.inner.problem
+    }
+}
+
+impl Called<()> {
+    /// The callee's failure inside `error`, whatever type of `Called` that is.
+    pub(crate) fn failure_in(error: &(dyn Error + 'static)) -> Option<Arc<dyn AnyFailure>> {
+        error.source()?.downcast_ref::<CalledInner>()?.failure.clone()
+    }
+
+    /// The kind of bad ending inside `error`, if it is a `Called`.
+    pub(crate) fn kind_in(error: &(dyn Error + 'static)) -> Option<Kind> {
+        error.source()?.downcast_ref::<CalledInner>().map(|called| called.problem.kind)
+    }
+}
+
+impl<F> fmt::Debug for Called<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.inner, f)
+    }
+}
+
+impl<F> fmt::Display for Called<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a composed call ended with {}", self.code())
+    }
+}
+
+impl<F> Error for Called<F> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.inner)
+    }
+}
+
+impl fmt::Debug for CalledInner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Called({})", self.problem.code)
+    }
+}
+
+impl fmt::Display for CalledInner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem.error)
+    }
+}
+
+impl Error for CalledInner {}

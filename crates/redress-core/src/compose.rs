@@ -1,0 +1,100 @@
+//! Composition: one operation calls another, with its own declared reach and authority.
+
+use std::{borrow::Cow, sync::Arc};
+
+use redress_contract::{EngineCode, Envelope, Output};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    AnyFailure, Called, Ctx, Declared, DynamicFailure, Failure, OperationFn,
+    path::{Asked, Call},
+};
+
+impl Ctx {
+    /// Calls another operation that this one declares to call. It runs the whole path: as
+    /// the authority that this operation declared, within what is left of its deadline, with
+    /// a request id of its own.
+    pub async fn call<A, O>(
+        &self,
+        operation: &O,
+        input: <O::Declared as Declared>::Input,
+    ) -> Result<<O::Declared as Declared>::Output, Called<<O::Declared as Declared>::Failure>>
+    where
+        O: OperationFn<A>,
+        <O::Declared as Declared>::Input: Serialize,
+        <O::Declared as Declared>::Output: DeserializeOwned,
+    {
+        let _ = operation;
+        self.compose(<O::Declared as Declared>::NAME, &input).await
+    }
+
+    /// Calls an operation that is known by its name alone.
+    pub async fn call_dynamic(&self, name: &str, input: Value) -> Result<Value, Called<DynamicFailure>> {
+        self.compose(name, &input).await
+    }
+
+    async fn compose<T, F>(&self, name: &str, input: &impl Serialize) -> Result<T, Called<F>>
+    where
+        T: DeserializeOwned,
+        F: Failure,
+    {
+        let (envelope, failure) = self.composed(name, serde_json::to_vec(input)).await;
+        match envelope.output().map(serde_json::from_slice) {
+            Some(Ok(output)) => Ok(output),
+            Some(Err(error)) => {
+                tracing::error!(request_id = %self.request_id, cause = %error, "the output of a composed call cannot be read");
+                Err(Called::engine(EngineCode::InvalidOutput))
+            }
+            None => Err(Called::of(envelope, failure)),
+        }
+    }
+
+    async fn composed(
+        &self,
+        name: &str,
+        input: Result<Vec<u8>, serde_json::Error>,
+    ) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+        let since = Instant::now();
+        let asked = Asked {
+            name,
+            input: Cow::Owned(input.as_ref().cloned().unwrap_or_default()),
+            // Switched, never skipped: the gate has checked who called this operation, and
+            // what it calls is checked against what it declared.
+            caller: match &self.entry {
+                Some(entry) => Some(Arc::clone(&entry.authority)),
+                None => self.caller.clone(),
+            },
+            token: None,
+            deadline: self.deadline,
+            cancellation: Some(self.cancellation().clone()),
+            session_id: None,
+            idempotency_key: None,
+            last_event_id: None,
+            parent: Some(self.request_id.clone()),
+            depth: self.depth + 1,
+        };
+        let mut call = Call::begin(self.registry.clone(), &asked, None, since);
+        let ended: Result<Output, _> = if input.is_err() {
+            Err(call.refuse(EngineCode::InvalidInput))
+        } else if !self.reaches(name) {
+            Err(call.refuse(EngineCode::NotFound))
+        } else if asked.depth > self.registry.0.settings.max_depth {
+            Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": self.registry.0.settings.max_depth})))
+        } else {
+            call.answer(asked).await
+        };
+        call.end(ended)
+    }
+
+    /// Whether this operation declared that it calls `name` (K-50). A context that serves no
+    /// operation, as a unit test makes it, reaches everything.
+    fn reaches(&self, name: &str) -> bool {
+        let Some(entry) = &self.entry else { return true };
+        let Some(target) = self.registry.find(name) else { return false };
+        let target = &target.declaration;
+        let declared = entry.declaration.calls();
+        declared.contains(target.name()) || declared.iter().any(|call| target.aliases().contains(call))
+    }
+}

@@ -1,0 +1,128 @@
+//! What a handler knows about the call that it serves.
+
+use std::{
+    any::{Any, TypeId},
+    sync::{Arc, OnceLock},
+};
+
+use redress_contract::{Caller, RequestId};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{ArgumentMissing, Registry, Secret, registry::Entry};
+
+/// What a handler knows about the call that it serves: who calls, until when, and what
+/// else it may call.
+///
+/// A clone stands for the same call, for tasks and streams that outlive the function.
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) registry: Registry,
+    pub(crate) entry: Option<Arc<Entry>>,
+    pub(crate) caller: Option<Arc<Caller>>,
+    pub(crate) request_id: RequestId,
+    pub(crate) parent: Option<RequestId>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) depth: usize,
+    pub(crate) session_id: Option<Arc<str>>,
+    pub(crate) idempotency_key: Option<Arc<str>>,
+    pub(crate) last_event_id: Option<Arc<str>>,
+    /// The token of the caller: a face's, or the composing call's.
+    pub(crate) above: Option<CancellationToken>,
+    /// The token of this call, made only when something asks for it.
+    pub(crate) own: OnceLock<CancellationToken>,
+}
+
+impl Ctx {
+    /// Who calls; nobody, on an operation that is open to the anonymous.
+    pub fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
+    }
+
+    /// The name of this call, the same as in the log and the answer.
+    pub fn request_id(&self) -> &RequestId {
+        &self.request_id
+    }
+
+    /// The name of the call that made this one, for a composed call.
+    pub fn parent_request_id(&self) -> Option<&RequestId> {
+        self.parent.as_ref()
+    }
+
+    /// When the engine will drop the handler.
+    pub fn deadline(&self) -> Option<std::time::Instant> {
+        self.deadline.map(Instant::into_std)
+    }
+
+    /// The session that the call belongs to.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
+    /// The idempotency key that came with the call, to be passed on to what it changes.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.idempotency_key.as_deref()
+    }
+
+    /// The last item that the reader of a resumable stream saw.
+    pub fn last_event_id(&self) -> Option<&str> {
+        self.last_event_id.as_deref()
+    }
+
+    /// Resolves when the call is cancelled or its deadline passes. The handler itself need
+    /// not look, since it is dropped then; a task that it spawned should.
+    pub async fn cancelled(&self) {
+        self.cancellation().cancelled().await;
+    }
+
+    /// Whether the call is cancelled or its deadline has passed.
+    pub fn is_cancelled(&self) -> bool {
+        self.own.get().or(self.above.as_ref()).is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// The token of this call, for tasks that it spawns.
+    pub fn cancellation(&self) -> &CancellationToken {
+        self.own.get_or_init(|| match &self.above {
+            Some(above) => above.child_token(),
+            None => CancellationToken::new(),
+        })
+    }
+
+    /// State given to the registry by `.state(…)`. An argument of type `State<T>` is
+    /// checked when the registry is built; this is not.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, ArgumentMissing> {
+        self.registry
+            .state(TypeId::of::<T>())
+            .and_then(|state| (**state).downcast_ref())
+            .ok_or(ArgumentMissing::State(std::any::type_name::<T>()))
+    }
+
+    pub(crate) fn shared_state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, ArgumentMissing> {
+        self.registry
+            .state(TypeId::of::<T>())
+            .and_then(|state| Arc::clone(state).downcast().ok())
+            .ok_or(ArgumentMissing::State(std::any::type_name::<T>()))
+    }
+
+    /// Whether the operation takes the idempotency key that came with the call.
+    pub(crate) fn takes_key(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.declaration.takes_idempotency_key())
+    }
+
+    /// A credential given to this operation when it was registered.
+    pub fn credential(&self, name: &str) -> Option<&Secret> {
+        self.entry.as_ref()?.credentials.get(name)
+    }
+}
+
+impl std::fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ctx")
+            .field("request_id", &self.request_id)
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
+    }
+}
+
+/// State of any type.
+pub(crate) type AnyState = Arc<dyn Any + Send + Sync>;

@@ -1,0 +1,189 @@
+//! What a handler returns when it does not succeed: one `?` for three kinds of error.
+
+use std::{any::Any, error::Error, fmt, marker::PhantomData, sync::Arc};
+
+use redress_contract::{Name, NextAction, Similar};
+
+use crate::{AnyFailure, Called, DeclaredBy, Failure, NoFailure, similar};
+
+/// What an operation's function returns: its output, or a bad ending.
+pub type Outcome<T, E = NoFailure> = Result<T, Fail<E>>;
+
+/// A bad ending on its way out of a handler.
+///
+/// `?` turns every error into one: a failure that `E` declares or includes stays what it
+/// is; anything else is kept as a cause for the log and reaches no caller.
+/// It is as small as a pointer, and deliberately not an [`Error`] itself: that is what
+/// lets one conversion take them all.
+pub struct Fail<E> {
+    parts: Box<Ending>,
+    failures: PhantomData<fn() -> E>,
+}
+
+/// A bad ending, its type of failures forgotten.
+pub(crate) struct Ending {
+    pub(crate) cause: Cause,
+    pub(crate) hint: Option<String>,
+    pub(crate) next_actions: Vec<NextAction>,
+    pub(crate) similar: Vec<Similar>,
+}
+
+/// Why a handler did not succeed.
+pub(crate) enum Cause {
+    /// A structured failure; whether its code is declared is checked by the call path.
+    Failure(Arc<dyn AnyFailure>),
+    /// Anything else. It has no way to be serialised.
+    Foreign(Box<dyn Error + Send + Sync>),
+}
+
+impl Ending {
+    pub(crate) fn new(cause: Cause) -> Box<Ending> {
+        Box::new(Ending { cause, hint: None, next_actions: Vec::new(), similar: Vec::new() })
+    }
+}
+
+impl<E: Failure> Fail<E> {
+    /// Contains `error`: it is logged, and the caller learns nothing of it.
+    pub fn contain(error: impl Into<Box<dyn Error + Send + Sync>>) -> Fail<E> {
+        Fail::of(Cause::Foreign(error.into()))
+    }
+
+    pub(crate) fn of(cause: Cause) -> Fail<E> {
+        Fail { parts: Ending::new(cause), failures: PhantomData }
+    }
+
+    /// The failure, if it is one of `E` itself.
+    pub fn failure(&self) -> Option<&E> {
+        match &self.parts.cause {
+            Cause::Failure(failure) => failure.as_any().downcast_ref(),
+            Cause::Foreign(_) => None,
+        }
+    }
+
+    /// The code, if it is a structured failure.
+    pub fn code(&self) -> Option<&str> {
+        match &self.parts.cause {
+            Cause::Failure(failure) => Some(failure.code()),
+            Cause::Foreign(_) => None,
+        }
+    }
+
+    /// The contained error, if it is not a structured failure.
+    pub fn cause(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.parts.cause {
+            Cause::Failure(_) => None,
+            Cause::Foreign(error) => Some(&**error),
+        }
+    }
+
+    /// Replaces the hint, for this occurrence.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Fail<E> {
+        self.parts.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds those of the candidates that are near to what was asked for, nearest first.
+    #[must_use]
+    pub fn with_similar<S: Into<String>>(mut self, wanted: &str, candidates: impl IntoIterator<Item = S>) -> Fail<E> {
+        self.parts.similar = similar::nearest(wanted, candidates.into_iter().map(Into::into))
+            .into_iter()
+            .map(|value| Similar { value })
+            .collect();
+        self
+    }
+
+    /// Adds a call that helps. One whose name or input cannot be written is left out.
+    #[must_use]
+    pub fn with_next_action<I: serde::Serialize>(mut self, operation: &str, input: &I, why: &str) -> Fail<E> {
+        if let (Ok(operation), Ok(input)) = (Name::new(operation), serde_json::value::to_raw_value(input)) {
+            self.parts.next_actions.push(NextAction { operation, input, why: Some(why.into()) });
+        }
+        self
+    }
+
+    /// The same bad ending where the failures of `F` are declared. A failure that `F` does
+    /// not include is contained from here on.
+    ///
+    /// `?` does this for a failure, but not for a `Fail`, since both sides may be the same
+    /// type: `read_index(ctx).await.map_err(Fail::widen)?`.
+    #[must_use]
+    pub fn widen<F: Failure>(self) -> Fail<F> {
+        Fail { parts: self.parts, failures: PhantomData }
+    }
+
+    pub(crate) fn into_ending(self) -> Box<Ending> {
+        self.parts
+    }
+}
+
+impl<E: Failure, X: Error + Send + Sync + 'static> From<X> for Fail<E> {
+    fn from(error: X) -> Fail<E> {
+        let mut slot = Some(error);
+        if let Some(failure) = E::absorb(&mut slot as &mut dyn Any) {
+            return Fail::of(Cause::Failure(failure));
+        }
+        match slot {
+            Some(error) => match Called::failure_in(&error) {
+                Some(failure) if E::includes(failure.as_any().type_id()) => Fail::of(Cause::Failure(failure)),
+                Some(_) | None => Fail::contain(error),
+            },
+            // `absorb` takes the error out of the slot only when it returns it.
+            None => Fail::contain("a failure was lost on its way out"),
+        }
+    }
+}
+
+impl<E: Failure> fmt::Debug for Fail<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.parts.cause {
+            Cause::Failure(failure) => write!(f, "Fail({failure:?})"),
+            Cause::Foreign(error) => write!(f, "Fail(contained {error:?})"),
+        }
+    }
+}
+
+/// What the body of a strict operation may fail with: a declared failure and nothing else.
+pub struct Only<E>(Fail<E>);
+
+impl<E: Failure, F: DeclaredBy<E>> From<F> for Only<E> {
+    fn from(failure: F) -> Only<E> {
+        Only(Fail::of(Cause::Failure(Arc::new(failure))))
+    }
+}
+
+/// The types that an outcome is made of, for code that only sees the whole.
+#[diagnostic::on_unimplemented(
+    message = "an operation returns `Outcome<T, E>`, not `{Self}`",
+    label = "write `Outcome<T, E>` here",
+    note = "`E` is the enum that derives `Failure`; leave it out if the operation declares no failures"
+)]
+pub trait IsOutcome {
+    /// What comes out.
+    type Output;
+    /// What it declares to fail with.
+    type Failure: Failure;
+
+    /// The same, where only declared failures compile.
+    type Strict;
+
+    /// Lets the strict form out.
+    fn from_strict(strict: Self::Strict) -> Self;
+
+    /// The outcome itself.
+    fn into_outcome(self) -> Outcome<Self::Output, Self::Failure>;
+}
+
+impl<T, E: Failure> IsOutcome for Outcome<T, E> {
+    type Output = T;
+    type Failure = E;
+    type Strict = Result<T, Only<E>>;
+
+    fn from_strict(strict: Self::Strict) -> Self {
+        strict.map_err(|Only(fail)| fail)
+    }
+
+    fn into_outcome(self) -> Outcome<T, E> {
+        self
+    }
+}

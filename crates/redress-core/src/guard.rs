@@ -1,0 +1,136 @@
+//! What may refuse a call just before its handler: guards, content guards and limits.
+
+use redress_contract::{Caller, Failure, Operation, RequestId};
+use serde_json::Value;
+
+use crate::handler::BoxFuture;
+
+/// A call that a guard looks at. Its input has passed the schema.
+#[derive(Debug)]
+pub struct GuardedCall<'a> {
+    /// The operation that is called.
+    pub operation: &'a Operation,
+    /// Who calls.
+    pub caller: Option<&'a Caller>,
+    /// The name of the call.
+    pub request_id: &'a RequestId,
+    /// The input, as JSON.
+    pub input: &'a [u8],
+}
+
+/// What a guard says against a call: one of its own declared failures.
+#[derive(Clone, Debug)]
+pub struct Veto {
+    pub(crate) code: String,
+    pub(crate) details: Value,
+}
+
+impl Veto {
+    /// Refuses with the guard's failure `code`.
+    pub fn new(code: &str, details: Value) -> Veto {
+        Veto { code: code.to_owned(), details }
+    }
+}
+
+/// That a guard could not tell. Whether the call may go on then is the guard's declaration.
+#[derive(Debug, thiserror::Error)]
+#[error("the guard could not tell")]
+pub struct GuardBroken(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// What a guard decides when it cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenBroken {
+    /// The call is refused, with INTERNAL.
+    #[default]
+    Refuse,
+    /// The call goes on.
+    Allow,
+}
+
+/// A layer that may refuse calls. Its failures join those of every operation it covers.
+pub trait Guard: Send + Sync + 'static {
+    /// What the layer is called in documents and logs.
+    fn name(&self) -> &str;
+
+    /// The failures it refuses with.
+    fn failures(&self) -> Vec<Failure>;
+
+    /// Whether it looks at this operation at all.
+    fn covers(&self, operation: &Operation) -> bool {
+        let _ = operation;
+        true
+    }
+
+    /// What happens when it cannot tell, or panics.
+    fn when_broken(&self) -> WhenBroken {
+        WhenBroken::Refuse
+    }
+
+    /// Lets the call pass, or refuses it.
+    fn check<'a>(&'a self, call: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>>;
+}
+
+/// Why a content guard refuses source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Blocked {
+    /// A keyword is forbidden.
+    Keyword(String),
+    /// A construct is forbidden.
+    Construct(String),
+    /// The source cannot be parsed, so nobody can vouch for it.
+    Unparsable,
+}
+
+/// What looks at source before an operation runs it.
+pub trait ContentGuard: Send + Sync + 'static {
+    /// The language it reads.
+    fn language(&self) -> &str;
+
+    /// Lets the source pass, or refuses it. The reason names the construct, never the source.
+    fn check(&self, source: &str) -> Result<(), Blocked>;
+}
+
+/// Why a limit refuses a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Too many calls in a time: RATE_LIMITED.
+    Rate {
+        /// How long to wait.
+        retry_after_ms: u64,
+    },
+    /// No capacity right now: OVERLOADED.
+    Capacity {
+        /// How long to wait, if that is known.
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// What an admitted call holds until it ends.
+pub type Permit = Box<dyn std::any::Any + Send>;
+
+/// A limit on calls, asked after access and before anything is decoded.
+pub trait Limit: Send + Sync + 'static {
+    /// Admits the call, with what it holds until it ends, or refuses it.
+    fn admit(&self, operation: &Operation, caller: Option<&Caller>) -> Result<Option<Permit>, Limited>;
+}
+
+/// A limit on how many calls run at once.
+#[derive(Debug)]
+pub struct InFlight(std::sync::Arc<tokio::sync::Semaphore>);
+
+impl InFlight {
+    /// At most `calls` at once.
+    pub fn new(calls: usize) -> InFlight {
+        InFlight(std::sync::Arc::new(tokio::sync::Semaphore::new(calls)))
+    }
+}
+
+impl Limit for InFlight {
+    fn admit(&self, _: &Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
+        match std::sync::Arc::clone(&self.0).try_acquire_owned() {
+            Ok(permit) => Ok(Some(Box::new(permit))),
+            Err(_) => Err(Limited::Capacity { retry_after_ms: None }),
+        }
+    }
+}

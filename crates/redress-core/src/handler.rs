@@ -1,0 +1,177 @@
+//! What runs an operation, its types forgotten.
+
+use std::{future::Future, marker::PhantomData, pin::Pin, sync::Arc};
+
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+use redress_contract::Output;
+use serde_json::Value;
+
+use crate::{
+    Ctx, DynamicFailure, Events, Outcome,
+    declare::{Declared, Once, Streams},
+    fail::{Cause, Ending},
+    input::{self, DecodeError, SchemaError, Shape},
+};
+
+/// A future whose type is forgotten.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// How a handler ends.
+pub(crate) type Ended = Result<Output, Box<Ending>>;
+/// The items of a subscription, its types forgotten.
+pub(crate) type Items = Pin<Box<dyn Stream<Item = Ended> + Send>>;
+
+/// What runs an operation.
+#[derive(Clone)]
+pub(crate) enum Bound {
+    /// Answers once.
+    Once(Arc<dyn Answer>),
+    /// Answers with a stream.
+    Stream(Arc<dyn Open>),
+    /// Nothing does.
+    Nothing,
+}
+
+impl Bound {
+    /// The input's schema, made ready for what reads it.
+    pub(crate) fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
+        match self {
+            Bound::Once(handler) => handler.shape(schema),
+            Bound::Stream(handler) => handler.shape(schema),
+            Bound::Nothing => Shape::dynamic(schema),
+        }
+    }
+}
+
+/// How the input of an operation is read.
+pub(crate) trait Reads: Send + Sync {
+    /// The input's schema, made ready for the handler's own type.
+    fn shape(&self, schema: Value) -> Result<Shape, SchemaError>;
+
+    /// Whether the handler's own type takes this input.
+    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool;
+
+    /// Where the handler's own type stumbles over this input.
+    fn stumbles_at(&self, input: &[u8]) -> Option<String>;
+}
+
+/// Answers once.
+pub(crate) trait Answer: Reads {
+    /// Reads the input and makes the handler ready. The handler does not start before the
+    /// future is polled, so the steps between can still refuse.
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError>;
+}
+
+/// Answers with a stream.
+pub(crate) trait Open: Reads {
+    /// Reads the input and makes the opening of the stream ready.
+    fn ready(
+        &self,
+        ctx: Ctx,
+        shape: &Shape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError>;
+}
+
+/// A handler from a function with types.
+pub(crate) struct Typed<D>(pub(crate) PhantomData<fn() -> D>);
+
+impl<D: Declared> Reads for Typed<D> {
+    fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
+        Shape::typed::<D::Input>(schema)
+    }
+
+    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
+        input::decode::<D::Input>(input, shape).is_ok()
+    }
+
+    fn stumbles_at(&self, input: &[u8]) -> Option<String> {
+        input::pointer_of::<D::Input>(input)
+    }
+}
+
+impl<D: Once> Answer for Typed<D> {
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
+        let input = input::decode::<D::Input>(input, shape)?;
+        Ok(Box::pin(async move {
+            match D::run(ctx, input).await {
+                Ok(output) => encode(&output),
+                Err(fail) => Err(fail.into_ending()),
+            }
+        }))
+    }
+}
+
+impl<D: Streams> Open for Typed<D> {
+    fn ready(
+        &self,
+        ctx: Ctx,
+        shape: &Shape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
+        let input = input::decode::<D::Input>(input, shape)?;
+        Ok(Box::pin(async move { D::open(&ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
+    }
+}
+
+/// The function of an operation declared as data.
+type DynamicFn<T> = dyn Fn(Ctx, Value) -> BoxFuture<'static, Outcome<T, DynamicFailure>> + Send + Sync;
+
+/// A handler from a function over JSON values.
+pub(crate) struct Dynamic<T>(pub(crate) Box<DynamicFn<T>>);
+
+impl<T> Reads for Dynamic<T> {
+    fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
+        Shape::dynamic(schema)
+    }
+
+    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
+        input::accept(input, shape).is_ok()
+    }
+
+    fn stumbles_at(&self, _: &[u8]) -> Option<String> {
+        None
+    }
+}
+
+impl Answer for Dynamic<Value> {
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
+        let input = input::accept(input, shape)?;
+        let answer = (self.0)(ctx.clone(), input);
+        Ok(Box::pin(async move {
+            match answer.await {
+                Ok(output) => encode(&output),
+                Err(fail) => Err(fail.into_ending()),
+            }
+        }))
+    }
+}
+
+impl Open for Dynamic<Events<Value, DynamicFailure>> {
+    fn ready(
+        &self,
+        ctx: Ctx,
+        shape: &Shape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
+        let input = input::accept(input, shape)?;
+        let opening = (self.0)(ctx, input);
+        Ok(Box::pin(async move { opening.await.map(items).map_err(|fail| fail.into_ending()) }))
+    }
+}
+
+fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(events: Events<T, E>) -> Items {
+    Box::pin(events.into_stream().map(|item| match item {
+        Ok(output) => encode(&output),
+        Err(fail) => Err(fail.into_ending()),
+    }))
+}
+
+fn encode<T: serde::Serialize + ?Sized>(output: &T) -> Ended {
+    Output::encode(output).map_err(|error| Ending::new(Cause::Foreign(Box::new(OutputUnwritable(error)))))
+}
+
+/// The handler's result could not be written as JSON: its own fault, not the caller's.
+#[derive(Debug, thiserror::Error)]
+#[error("the output cannot be written as JSON")]
+pub(crate) struct OutputUnwritable(#[source] serde_json::Error);

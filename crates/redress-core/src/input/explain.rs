@@ -1,0 +1,110 @@
+//! What a refused caller is told.
+//!
+//! The validator looks at the document a second time and names everything that is wrong; each issue
+//! says where, which rule, and what the schema wants there. It never says what was sent: a refused value
+//! may be a secret in the wrong field, and an error text travels into logs. The one exception is a
+//! pointer, which holds the names of fields, made up ones included; see [`shown`].
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::decode::{document, parse};
+use super::fix::fix;
+use super::place::{below, shown};
+use super::problem::problems;
+use super::shape::Shape;
+
+/// Why an input was refused, and how to mend it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Explanation {
+    /// What is wrong, in the order of the schema; at least one.
+    pub(crate) issues: Vec<Issue>,
+    /// A JSON Patch (RFC 6902) that, applied to the input, makes it acceptable. Its values come from
+    /// the input, so it belongs in the reply to the caller and nowhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<Vec<Value>>,
+}
+
+/// One thing wrong with an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Issue {
+    /// Where (RFC 6901).
+    pub(crate) pointer: String,
+    /// The schema keyword that was broken; `json` for a text that is no JSON, `decode` for a value
+    /// that its schema admits and its type does not.
+    pub(crate) rule: String,
+    /// What the schema wants there.
+    pub(crate) expected: String,
+    /// The known field or value nearest to what was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) near: Option<String>,
+}
+
+/// Explains a refusal. `accepts` decodes again, which is how a fix is tried; `pointer` finds the place
+/// where a type refuses what its schema admits, see [`pointer_of`].
+pub(crate) fn explain(
+    bytes: &[u8],
+    shape: &Shape,
+    accepts: &dyn Fn(&[u8]) -> bool,
+    pointer: &dyn Fn(&[u8]) -> Option<String>,
+) -> Explanation {
+    let Ok(value) = parse(bytes) else {
+        return only(String::new(), "json", "a JSON document");
+    };
+    let issues = issues(&value, shape);
+    if issues.is_empty() {
+        let place = pointer(bytes).unwrap_or_default();
+        return only(shown(&place), "decode", "a value this field's type accepts");
+    }
+    let fix = fix(&value, shape, accepts);
+    Explanation { issues, fix }
+}
+
+/// The place where `T` refuses a document.
+pub(crate) fn pointer_of<T: DeserializeOwned>(bytes: &[u8]) -> Option<String> {
+    use serde_path_to_error::Segment;
+    let mut document = serde_json::Deserializer::from_slice(document(bytes));
+    let error = serde_path_to_error::deserialize::<_, T>(&mut document).err()?;
+    let mut pointer = String::new();
+    for segment in error.path() {
+        match segment {
+            Segment::Seq { index } => pointer = below(&pointer, &index.to_string()),
+            Segment::Map { key } => pointer = below(&pointer, key),
+            // Only the name of a variant with content is reported, and that is a field.
+            Segment::Enum { variant } => pointer = below(&pointer, variant),
+            Segment::Unknown => break,
+        }
+    }
+    Some(pointer)
+}
+
+fn only(pointer: String, rule: &str, expected: &str) -> Explanation {
+    let issue = Issue { pointer, rule: rule.to_owned(), expected: expected.to_owned(), near: None };
+    Explanation { issues: vec![issue], fix: None }
+}
+
+/// The first issues, few enough to be read.
+fn issues(value: &Value, shape: &Shape) -> Vec<Issue> {
+    const MOST: usize = 30;
+    const ROOM: usize = 4096;
+    let mut issues: Vec<Issue> = Vec::new();
+    let mut size = 0;
+    for problem in problems(value, shape, MOST) {
+        let issue = Issue {
+            pointer: shown(&problem.place()),
+            rule: problem.rule.clone(),
+            expected: problem.expected(),
+            near: problem.near(value).map(|near| near.word.to_owned()),
+        };
+        if issues.contains(&issue) {
+            continue;
+        }
+        size += serde_json::to_vec(&issue).map_or(ROOM, |bytes| bytes.len());
+        if issues.len() == MOST || (size > ROOM && !issues.is_empty()) {
+            break;
+        }
+        issues.push(issue);
+    }
+    issues
+}

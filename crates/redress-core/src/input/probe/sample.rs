@@ -1,0 +1,135 @@
+//! The lists and objects that a type is tried with.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::Trial;
+use super::asked::{Probe, UNKNOWN};
+use crate::input::node::{Fields, Node};
+
+/// The type refused what it was tried with. Why does not matter.
+#[derive(Debug)]
+pub(super) struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the type refused a sample of its schema")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl serde::de::Error for Refused {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+/// The items of a list or tuple.
+pub(super) struct Items<'a> {
+    nodes: Vec<&'a Node>,
+    next: usize,
+    trial: &'a Trial,
+}
+
+impl<'a> Items<'a> {
+    /// The same item, a few times.
+    pub(super) fn repeat(node: &'a Node, count: usize, trial: &'a Trial) -> Self {
+        // Arrays of fixed length that serde decodes have at most 32 items.
+        const MOST: usize = 64;
+        Self { nodes: vec![node; count.min(MOST)], next: 0, trial }
+    }
+
+    /// Each item once.
+    pub(super) fn each(nodes: &'a [Node], trial: &'a Trial) -> Self {
+        Self { nodes: nodes.iter().collect(), next: 0, trial }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Refused;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
+        let Some(node) = self.nodes.get(self.next) else {
+            return Ok(None);
+        };
+        self.next += 1;
+        seed.deserialize(Probe::new(node, self.trial)).map(Some)
+    }
+}
+
+/// The entries of an object; one without a node is an unknown field.
+pub(super) struct Entries<'a> {
+    entries: Vec<(&'a str, Option<&'a Node>)>,
+    next: usize,
+    trial: &'a Trial,
+}
+
+impl<'a> Entries<'a> {
+    pub(super) fn none(trial: &'a Trial) -> Self {
+        Self { entries: Vec::new(), next: 0, trial }
+    }
+
+    pub(super) fn one(name: &'a str, value: &'a Node, trial: &'a Trial) -> Self {
+        Self { entries: vec![(name, Some(value))], next: 0, trial }
+    }
+
+    pub(super) fn of(fields: &'a Fields, trial: &'a Trial) -> Self {
+        let entries = fields.known.iter().map(|field| (field.name.as_str(), Some(&field.node)));
+        Self { entries: entries.collect(), next: 0, trial }
+    }
+
+    pub(super) fn and_unknown(mut self) -> Self {
+        self.entries.push((UNKNOWN, None));
+        self
+    }
+
+    pub(super) fn without(mut self, index: usize) -> Self {
+        self.entries.remove(index);
+        self
+    }
+}
+
+impl<'de> MapAccess<'de> for Entries<'_> {
+    type Error = Refused;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
+        match self.entries.get(self.next) {
+            Some((name, _)) => seed.deserialize(StrDeserializer::new(name)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Refused> {
+        let entry = self.entries.get(self.next);
+        self.next += 1;
+        match entry {
+            Some((_, Some(node))) => seed.deserialize(Probe::new(node, self.trial)),
+            Some((_, None)) => seed.deserialize(UnknownValue),
+            None => Err(Refused),
+        }
+    }
+}
+
+/// The value of an unknown field: refused when it is to be passed over, as it is at a call.
+struct UnknownValue;
+
+impl<'de> Deserializer<'de> for UnknownValue {
+    type Error = Refused;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Refused> {
+        Err(Refused)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+    }
+}

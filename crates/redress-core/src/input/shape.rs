@@ -1,0 +1,129 @@
+//! The shape of an input: its schema, and how much of it the type checks by itself.
+
+use std::sync::OnceLock;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::guide::Guide;
+use super::node::Node;
+use super::probe::prove;
+use super::text::build;
+
+/// A schema made ready for calls, once, at registration.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    schema: Value,
+    check: Check,
+    // A validator costs as much to build as a hundred calls, and a typed operation
+    // whose callers make no mistakes never needs one.
+    validator: OnceLock<Option<Validator>>,
+}
+
+/// What has to be done besides decoding the type.
+#[derive(Debug)]
+pub(super) enum Check {
+    /// Nothing: the type, decoded strictly, accepts what the schema accepts.
+    Plain,
+    /// The rules that the type does not know are checked while it is decoded.
+    Guided(Guide),
+    /// The schema says what cannot be followed while decoding, so the validator decides.
+    Validated,
+}
+
+/// Why a schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum SchemaError {
+    /// A keyword has a value that it cannot have.
+    #[error("the schema is not valid at `{pointer}`")]
+    Keyword {
+        /// Where in the schema.
+        pointer: String,
+    },
+    /// A pattern is no regular expression, or needs look-around or back-references.
+    #[error("a pattern of the schema is not a regular expression of linear time (`{pointer}`)")]
+    Pattern {
+        /// Where in the schema.
+        pointer: String,
+    },
+    /// A `$ref` leads nowhere, or out of the schema.
+    #[error("a reference of the schema cannot be resolved within it")]
+    Reference,
+}
+
+impl SchemaError {
+    pub(super) fn of(error: &ValidationError<'_>) -> Self {
+        let pointer = error.instance_path().as_str().to_owned();
+        if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
+            Self::Reference
+        } else if pointer.ends_with("/pattern") || pointer.contains("/patternProperties") {
+            Self::Pattern { pointer }
+        } else {
+            Self::Keyword { pointer }
+        }
+    }
+}
+
+impl Shape {
+    /// The shape of an input that is decoded to `T`.
+    pub(crate) fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
+        let check = match Node::read(&schema)? {
+            Some(node) => match prove::<T>(&node) {
+                Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
+                None => Check::Validated,
+            },
+            None => return Self::validated(schema),
+        };
+        Ok(Self { schema, check, validator: OnceLock::new() })
+    }
+
+    /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
+    /// that is only ever validated.
+    pub(crate) fn dynamic(schema: Value) -> Result<Self, SchemaError> {
+        if Node::read(&schema)?.is_none() {
+            return Self::validated(schema);
+        }
+        Ok(Self { schema, check: Check::Validated, validator: OnceLock::new() })
+    }
+
+    /// A schema that is not understood here is compiled at once, so that its mistakes show at
+    /// registration.
+    fn validated(schema: Value) -> Result<Self, SchemaError> {
+        let validator = build(&schema)?;
+        Ok(Self { schema, check: Check::Validated, validator: OnceLock::from(Some(validator)) })
+    }
+
+    /// The schema as it is advertised.
+    pub(crate) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Whether the schema accepts `value`.
+    pub(crate) fn is_valid(&self, value: &Value) -> bool {
+        self.validator().is_some_and(|validator| validator.is_valid(value))
+    }
+
+    /// The place of the first value that the schema refuses, and the keyword that refused it.
+    pub(crate) fn first_error(&self, value: &Value) -> Option<(String, String)> {
+        let Some(validator) = self.validator() else {
+            return Some((String::new(), "$schema".to_owned()));
+        };
+        validator.validate(value).err().map(|error| {
+            let pointer = error.instance_path().as_str().to_owned();
+            (pointer, error.kind().keyword().to_owned())
+        })
+    }
+
+    pub(super) fn check(&self) -> &Check {
+        &self.check
+    }
+
+    /// The validator. `None` means a schema that was read at registration and yet does not compile; all
+    /// who ask treat that as a refusal.
+    pub(super) fn validator(&self) -> Option<&Validator> {
+        self.validator.get_or_init(|| build(&self.schema).ok()).as_ref()
+    }
+}

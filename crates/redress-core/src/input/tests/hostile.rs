@@ -1,0 +1,99 @@
+//! Inputs made to break a decoder.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::types::*;
+use crate::input::{DecodeError, Shape, accept, decode, explain, input_schema, pointer_of};
+
+fn documents() -> Vec<Vec<u8>> {
+    let deep = |open: &str, close: &str| [open.repeat(5000), close.repeat(5000)].concat().into_bytes();
+    vec![
+        deep("[", "]"),
+        deep("{\"a\":", "}"),
+        deep("{\"kids\":[", "]}"),
+        "[".repeat(100_000).into_bytes(),
+        b"{\"a\":1e400}".to_vec(),
+        b"{\"a\":-1e400}".to_vec(),
+        format!("{{\"a\":{}}}", "9".repeat(5000)).into_bytes(),
+        b"{\"a\":1e-400}".to_vec(),
+        b"{\"a\":\"\\ud800\"}".to_vec(),
+        b"{\"\\ud800\":1}".to_vec(),
+        b"{\"a\":1,\"a\":2}".to_vec(),
+        b"{\"a\":1,\"a\":\"x\"}".to_vec(),
+        b"{\"a\":\"\\u0000\"}".to_vec(),
+        b"{\"\\u0000\":1}".to_vec(),
+        b"\0".to_vec(),
+        b"{\"a\":\"\xff\xfe\"}".to_vec(),
+        b"{\"\xff\":1}".to_vec(),
+        b"\xef\xbb\xbf{}".to_vec(),
+        b"{} {}".to_vec(),
+        b"{}x".to_vec(),
+        b"nul".to_vec(),
+        b"{\"a\":NaN}".to_vec(),
+        b"{\"a\":1,}".to_vec(),
+        b"{\"$serde_json::private::RawValue\":\"{\"}".to_vec(),
+        b"{\"$serde_json::private::Number\":\"1\"}".to_vec(),
+        vec![b' '; 1000],
+        Vec::new(),
+    ]
+}
+
+fn survives<T: DeserializeOwned + JsonSchema>() {
+    let shape = Shape::typed::<T>(input_schema::<T>()).unwrap();
+    for document in documents() {
+        let found = decode::<T>(&document, &shape).err();
+        let dynamic = accept(&document, &shape).err();
+        let is_json = serde_json::from_slice::<serde_json::Value>(&document).is_ok();
+        let blank = document.trim_ascii().is_empty();
+        assert_eq!(found == Some(DecodeError::NotJson), !is_json && !blank);
+        assert_eq!(dynamic == Some(DecodeError::NotJson), !is_json && !blank);
+        if found.is_some() {
+            let accepts = |bytes: &[u8]| decode::<T>(bytes, &shape).is_ok();
+            let told = explain(&document, &shape, &accepts, &pointer_of::<T>);
+            assert!(!told.issues.is_empty());
+            assert!(serde_json::to_vec(&told).unwrap().len() < 8192);
+        }
+    }
+}
+
+#[test]
+fn no_document_makes_a_decoder_panic_or_hang() {
+    survives::<Plain>();
+    survives::<Ruled>();
+    survives::<Open>();
+    survives::<Tree>();
+    survives::<Internal>();
+    survives::<Untagged>();
+    survives::<FlattenedMap>();
+    survives::<Anything>();
+    survives::<Wide>();
+    survives::<serde_json::Value>();
+}
+
+#[test]
+fn a_blank_input_is_an_empty_object() {
+    let shape = Shape::typed::<Empty>(input_schema::<Empty>()).unwrap();
+    for blank in ["", " ", "\n\t "] {
+        assert!(decode::<Empty>(blank.as_bytes(), &shape).is_ok());
+    }
+    let shape = Shape::typed::<Optional>(input_schema::<Optional>()).unwrap();
+    assert!(decode::<Optional>(b"", &shape).is_ok());
+    let shape = Shape::typed::<FlattenedMap>(input_schema::<FlattenedMap>()).unwrap();
+    assert_eq!(decode::<FlattenedMap>(b"", &shape).err(), Some(DecodeError::Refused));
+}
+
+#[test]
+fn a_tuple_with_an_item_too_many_is_refused_and_not_called_broken_json() {
+    let shape = Shape::typed::<Pair>(input_schema::<Pair>()).unwrap();
+    assert_eq!(decode::<Pair>(b"[1, \"a\", 2]", &shape).err(), Some(DecodeError::Refused));
+}
+
+#[test]
+fn an_integer_of_128_bits_keeps_all_of_them() {
+    let shape = Shape::typed::<Wide>(input_schema::<Wide>()).unwrap();
+    let input = br#"{"a": -100000000000000000000000000000000000001, "b": 2e2}"#;
+    let wide: Wide = decode(input, &shape).unwrap();
+    assert_eq!(wide.a, -100_000_000_000_000_000_000_000_000_000_000_000_001);
+    assert_eq!(wide.b, 200);
+}

@@ -1,0 +1,62 @@
+//! Schemas that are refused at registration, and what a shape says about values.
+
+use serde_json::{Value, json};
+
+use super::types::*;
+use crate::input::{SchemaError, Shape, accept, input_schema};
+
+#[test]
+fn a_bad_schema_is_refused_at_registration() {
+    let keyword = [
+        json!({"type": 5}),
+        json!({"type": "strin"}),
+        json!({"type": "string", "minLength": -1}),
+        json!({"properties": []}),
+        json!({"type": "object", "required": "a"}),
+        json!({"type": "object", "properties": {"a": {"type": "string", "description": 5}}}),
+        json!(5),
+    ];
+    for schema in keyword {
+        let error = Shape::dynamic(schema.clone()).err();
+        assert!(matches!(error, Some(SchemaError::Keyword { .. })), "{schema}: {error:?}");
+        let error = Shape::typed::<Value>(schema.clone()).err();
+        assert!(matches!(error, Some(SchemaError::Keyword { .. })), "{schema}: {error:?}");
+    }
+}
+
+#[test]
+fn a_pattern_that_could_stall_a_call_is_refused() {
+    for pattern in ["(", "(?=a)b", r"(a)\1"] {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
+        let error = Shape::dynamic(schema).err();
+        assert!(matches!(error, Some(SchemaError::Pattern { .. })), "{pattern}: {error:?}");
+    }
+}
+
+#[test]
+fn a_reference_that_leads_out_or_nowhere_is_refused() {
+    for reference in ["https://example.com/schema.json", "file:///etc/passwd", "#/$defs/absent", "other.json"] {
+        let error = Shape::dynamic(json!({"properties": {"a": {"$ref": reference}}})).err();
+        assert!(matches!(error, Some(SchemaError::Reference)), "{reference}: {error:?}");
+    }
+}
+
+#[test]
+fn a_shape_tells_the_first_error_of_a_value() {
+    let shape = Shape::dynamic(input_schema::<Plain>()).unwrap();
+    let good = json!({"name": "a", "times": 1, "loud": true});
+    assert!(shape.is_valid(&good));
+    assert_eq!(shape.first_error(&good), None);
+    let bad = json!({"name": "a", "times": -1, "loud": true});
+    assert!(!shape.is_valid(&bad));
+    assert_eq!(shape.first_error(&bad), Some(("/times".to_owned(), "minimum".to_owned())));
+    assert_eq!(shape.schema(), &input_schema::<Plain>());
+}
+
+#[test]
+fn an_operation_declared_as_data_accepts_by_its_schema() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+    let shape = Shape::dynamic(schema).unwrap();
+    assert_eq!(accept(br#"{"a": 1, "b": 2}"#, &shape).ok(), Some(json!({"a": 1, "b": 2})));
+    assert!(accept(b"", &shape).is_err());
+}

@@ -1,0 +1,171 @@
+//! The visitors around a type's own: they hand the guide on, and check.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::guide::{Guide, ListGuide};
+use super::strict::Strict;
+
+mod integer;
+mod key;
+mod leaf;
+
+pub(super) use integer::Integer;
+use key::Key;
+pub(super) use leaf::{Checked, Single, Variant};
+
+fn broken<E: Error>() -> E {
+    E::custom("a rule of the schema is broken")
+}
+
+/// Takes the guide into lists, objects and wrappers.
+pub(super) struct Along<'g, V> {
+    pub(super) visitor: V,
+    pub(super) guide: Option<&'g Guide>,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Along<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.visitor.expecting(f)
+    }
+
+    #[inline]
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.visitor.visit_none()
+    }
+
+    #[inline]
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.visitor.visit_unit()
+    }
+
+    #[inline]
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
+        self.visitor.visit_some(Strict::new(inner, self.guide))
+    }
+
+    #[inline]
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
+        self.visitor.visit_newtype_struct(Strict::new(inner, self.guide))
+    }
+
+    #[inline]
+    fn visit_seq<A: SeqAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
+        let mut items = Items { inner, guide: self.guide, seen: 0 };
+        let value = self.visitor.visit_seq(&mut items)?;
+        items.finish()?;
+        Ok(value)
+    }
+
+    #[inline]
+    fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_map(Entries { inner, guide: self.guide, value: None })
+    }
+}
+
+/// Decodes one value with its guide.
+struct Seed<'g, S> {
+    seed: S,
+    guide: Option<&'g Guide>,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
+    type Value = S::Value;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
+        self.seed.deserialize(Strict::new(inner, self.guide))
+    }
+}
+
+/// The items of a list or tuple.
+struct Items<'g, A> {
+    inner: A,
+    guide: Option<&'g Guide>,
+    seen: usize,
+}
+
+impl<'g, A> Items<'g, A> {
+    fn next_guide(&mut self) -> Option<&'g Guide> {
+        let index = self.seen;
+        self.seen += 1;
+        match self.guide? {
+            Guide::List(list) => list.item.as_deref(),
+            Guide::Tuple(items) => items.get(index)?.as_ref(),
+            Guide::Number(_) | Guide::Text(_) | Guide::Fields(_) | Guide::Map(_) | Guide::Loose => None,
+        }
+    }
+
+    fn finish<E: Error>(&self) -> Result<(), E> {
+        match self.guide {
+            Some(Guide::List(ListGuide { least, most, .. }))
+                if least.is_some_and(|least| self.seen < least) || most.is_some_and(|most| self.seen > most) =>
+            {
+                Err(broken())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
+    type Error = A::Error;
+
+    #[inline]
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        if self.guide.is_none() {
+            return self.inner.next_element_seed(Seed { seed, guide: None });
+        }
+        let guide = self.next_guide();
+        let item = self.inner.next_element_seed(Seed { seed, guide })?;
+        if item.is_none() {
+            self.seen -= 1;
+        }
+        Ok(item)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}
+
+/// The entries of an object.
+struct Entries<'g, A> {
+    inner: A,
+    guide: Option<&'g Guide>,
+    /// The guide of the value whose key was read last.
+    value: Option<&'g Guide>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
+    type Error = A::Error;
+
+    #[inline]
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        match self.guide {
+            Some(Guide::Fields(fields)) => {
+                self.inner.next_key_seed(Key { inner: seed, fields, value: &mut self.value })
+            }
+            Some(Guide::Map(value)) => {
+                self.value = Some(value);
+                self.inner.next_key_seed(seed)
+            }
+            None | Some(Guide::Number(_) | Guide::Text(_) | Guide::List(_) | Guide::Tuple(_) | Guide::Loose) => {
+                self.inner.next_key_seed(seed)
+            }
+        }
+    }
+
+    #[inline]
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        let guide = self.value;
+        self.inner.next_value_seed(Seed { seed, guide })
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}

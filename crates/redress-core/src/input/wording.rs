@@ -1,0 +1,124 @@
+//! What a schema wants, in a few words. Only the schema is quoted here, never an input.
+
+use serde_json::{Map, Value};
+
+/// How long a description may be.
+const LONGEST: usize = 200;
+
+/// "an integer", "a string or null".
+pub(super) fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    for name in names {
+        let phrase = match name {
+            "array" => "an array",
+            "boolean" => "true or false",
+            "integer" => "an integer",
+            "null" => "null",
+            "number" => "a number",
+            "object" => "an object",
+            "string" => "a string",
+            _ => continue,
+        };
+        if !named.contains(&phrase) {
+            named.push(phrase);
+        }
+    }
+    named.join(" or ")
+}
+
+/// `one of "asc", "desc"`.
+pub(super) fn choice(options: &[Value]) -> String {
+    match options {
+        [only] => format!("exactly {only}"),
+        _ => listing("one of ", options.iter().map(Value::to_string)),
+    }
+}
+
+/// What an unknown field is told.
+pub(super) fn unknown_field(known: &[String]) -> String {
+    if known.is_empty() {
+        return "no field of this name; no fields are known".to_owned();
+    }
+    let known = known.iter().map(|name| format!("`{name}`"));
+    listing("no field of this name; known fields are ", known)
+}
+
+/// What a missing field is told.
+pub(super) fn missing_field(schema: Option<&Value>) -> String {
+    match schema.and_then(Value::as_object).and_then(described) {
+        Some(wanted) => cut(format!("this field, which is required: {wanted}")),
+        None => "this field, which is required".to_owned(),
+    }
+}
+
+/// "1 item", "2 items".
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    match (count, noun) {
+        (1, _) => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// The text, cut to what an issue may hold.
+pub(super) fn cut(text: String) -> String {
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let mut short: String = text.chars().take(LONGEST - 1).collect();
+    short.push('…');
+    short
+}
+
+fn described(schema: &Map<String, Value>) -> Option<String> {
+    if let Some(Value::Array(options)) = schema.get("enum") {
+        return Some(choice(options));
+    }
+    if let Some(only) = schema.get("const") {
+        return Some(choice(std::slice::from_ref(only)));
+    }
+    let wanted = match schema.get("type")? {
+        Value::String(name) => types([name.as_str()]),
+        Value::Array(names) => types(names.iter().filter_map(Value::as_str)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
+    };
+    (!wanted.is_empty()).then_some(wanted)
+}
+
+/// A list that ends early rather than in the middle of a word.
+fn listing(opening: &str, entries: impl Iterator<Item = String>) -> String {
+    const ROOM: usize = LONGEST - 10;
+    let mut text = opening.to_owned();
+    let mut first = true;
+    for entry in entries {
+        let joint = if first { "" } else { ", " };
+        if text.chars().count() + joint.len() + entry.chars().count() > ROOM {
+            text.push_str(joint);
+            text.push('…');
+            break;
+        }
+        text.push_str(joint);
+        text.push_str(&entry);
+        first = false;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_long_list_ends_between_its_entries() {
+        let options: Vec<Value> = (0..100).map(|n| json!(format!("option-{n}"))).collect();
+        let text = choice(&options);
+        assert!(text.ends_with(", …"), "{text}");
+        assert!(text.chars().count() <= LONGEST);
+    }
+
+    #[test]
+    fn types_read_as_a_phrase() {
+        assert_eq!(types(["integer", "null"]), "an integer or null");
+    }
+}

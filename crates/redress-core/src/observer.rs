@@ -1,0 +1,28 @@
+//! What is told how a call ended, and cannot change it.
+
+use std::time::Duration;
+
+use redress_contract::{Caller, Operation, Problem, RequestId};
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct EndedCall<'a> {
+    /// The operation; nothing where no such operation exists.
+    pub operation: Option<&'a Operation>,
+    /// The name of the call.
+    pub request_id: &'a RequestId,
+    /// The name of the call that made it.
+    pub parent: Option<&'a RequestId>,
+    /// Who called.
+    pub caller: Option<&'a Caller>,
+    /// The bad ending; nothing where it ended well.
+    pub problem: Option<&'a Problem>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What is told, once, how each call ended. With no observer, nothing is spent on it.
+pub trait Observer: Send + Sync + 'static {
+    /// A call has ended. What this does, a panic included, changes nothing for the caller.
+    fn ended(&self, call: &EndedCall<'_>);
+}

@@ -1,0 +1,93 @@
+//! Caller, access, consent, limits and size: who may go on, before anything is decoded.
+
+use std::sync::Arc;
+
+use redress_contract::{Caller, Denied, EngineCode, Name, NextAction};
+use serde_json::{json, value::to_raw_value};
+
+use super::{Asked, Bad, Call};
+use crate::{Limited, Permit, registry::Entry};
+
+/// The operation that grants a consent, where it is registered.
+const GRANT: &str = "consent.grant";
+
+impl Call {
+    /// Tells who calls: the face's own word, or a token that the identity provider knows.
+    /// A token that tells nobody refuses the call, since its sender believes to be somebody.
+    pub(super) async fn identify(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>, Box<Bad>> {
+        let Some(token) = &asked.token else { return Ok(asked.caller.clone()) };
+        let Some(provider) = &self.registry.0.identity else {
+            return Err(self.refuse(EngineCode::AuthRequired));
+        };
+        match provider.identify(token).await {
+            Ok(caller) => Ok(Some(Arc::new(caller))),
+            Err(error) => {
+                tracing::debug!(request_id = %self.request_id, %error, "a token tells nobody");
+                Err(self.refuse(EngineCode::AuthRequired))
+            }
+        }
+    }
+
+    /// Access comes before decoding: a caller who may not call an operation must not learn
+    /// its input schema from our error text.
+    pub(super) fn access(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+        match entry.declaration.access().admit(self.caller.as_deref()) {
+            Ok(()) => Ok(()),
+            Err(Denied::NoCaller) => {
+                let details = json!({"operation": entry.declaration.name()});
+                Err(self.refuse_with(EngineCode::AuthRequired, &details))
+            }
+            Err(Denied::Scopes { missing, one_is_enough }) => {
+                let details = json!({"missing": missing, "one_is_enough": one_is_enough});
+                Err(self.refuse_with(EngineCode::Forbidden, &details))
+            }
+        }
+    }
+
+    /// Asks whether the caller has agreed, where the operation needs it (B4).
+    pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+        let declaration = &entry.declaration;
+        if !declaration.access().needs_consent() {
+            return Ok(());
+        }
+        let Some(caller) = &self.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
+        if self.registry.0.consent.has(caller, declaration.name()).await {
+            return Ok(());
+        }
+        let details = json!({"operation": declaration.name()});
+        let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
+        if let (Some(_), Ok(operation), Ok(input)) =
+            (self.registry.find(GRANT), Name::new(GRANT), to_raw_value(&details))
+        {
+            bad.problem.next_actions.push(NextAction { operation, input, why: Some("agree to this operation".into()) });
+        }
+        Err(bad)
+    }
+
+    /// Asks every limit; what they hand out is held until the call ends.
+    pub(super) fn limits(&self, entry: &Entry) -> Result<Vec<Permit>, Box<Bad>> {
+        let mut permits = Vec::new();
+        for limit in &self.registry.0.limits {
+            match limit.admit(&entry.declaration, self.caller.as_deref()) {
+                Ok(permit) => permits.extend(permit),
+                Err(limited) => {
+                    let (code, retry_after_ms) = match limited {
+                        Limited::Rate { retry_after_ms } => (EngineCode::RateLimited, Some(retry_after_ms)),
+                        Limited::Capacity { retry_after_ms } => (EngineCode::Overloaded, retry_after_ms),
+                    };
+                    return Err(Bad::new(self.engine(code, None, retry_after_ms)));
+                }
+            }
+        }
+        Ok(permits)
+    }
+
+    /// Refuses an input that is too large before a byte of it is read.
+    pub(super) fn size(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        if asked.input.len() <= entry.max_input {
+            return Ok(());
+        }
+        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+        Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
+    }
+}

@@ -1,0 +1,48 @@
+//! Content guard: source is looked at before an operation runs it.
+
+use redress_contract::EngineCode;
+use serde_json::{Value, json};
+
+use super::{Bad, Call};
+use crate::{Blocked, registry::Entry};
+
+impl Call {
+    /// Asks the content guard of the language. Registration has made sure that there is one,
+    /// so none at all is a refusal too.
+    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), Box<Bad>> {
+        let Some((member, language)) = entry.source() else { return Ok(()) };
+        let Some(guard) = self.registry.0.content.get(language) else {
+            return Err(self.refuse(EngineCode::EvalUnparsable));
+        };
+        let input: Value = serde_json::from_slice(input).unwrap_or_default();
+        // The schema has passed, so a source that is not a string is an optional one left out.
+        let Some(source) = input.get(member).and_then(Value::as_str) else { return Ok(()) };
+        let (code, details) = match guard.check(source) {
+            Ok(()) => return Ok(()),
+            Err(Blocked::Keyword(keyword)) => {
+                (EngineCode::EvalBlockedKeyword, json!({"keyword": keyword, "code_hash": hash(source)}))
+            }
+            Err(Blocked::Construct(construct)) => {
+                (EngineCode::EvalBlockedConstruct, json!({"construct": construct, "code_hash": hash(source)}))
+            }
+            Err(Blocked::Unparsable) => (EngineCode::EvalUnparsable, json!({"code_hash": hash(source)})),
+        };
+        Err(self.refuse_with(code, &details))
+    }
+}
+
+/// FNV-1a over the source: enough to find the same source in a log, and nothing of it (A5.9).
+fn hash(source: &str) -> String {
+    let hash = source.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{hash:08x}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_hash_is_fnv_1a_of_32_bits_in_eight_digits() {
+        assert_eq!(super::hash(""), "811c9dc5");
+        assert_eq!(super::hash("a"), "e40c292c");
+        assert_eq!(super::hash("foobar"), "bf9cf968");
+    }
+}

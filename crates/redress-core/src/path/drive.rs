@@ -1,0 +1,131 @@
+//! Handler: run within its deadline, cancellable, its panics caught, and dropped for real
+//! when it does not come to its own end.
+
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use redress_contract::Started;
+
+use super::Call;
+use crate::{Ctx, handler::BoxFuture};
+
+/// How a handler ended.
+pub(super) enum Driven<T> {
+    /// By itself.
+    Returned(T),
+    /// With a panic, whose payload is for the log.
+    Panicked(Box<dyn Any + Send>),
+    /// Not before its deadline.
+    TimedOut,
+    /// Not before it was cancelled.
+    Cancelled,
+}
+
+impl Call {
+    pub(super) async fn drive<T>(&mut self, running: BoxFuture<'_, T>, ctx: &Ctx) -> Driven<T> {
+        if ctx.is_cancelled() {
+            return Driven::Cancelled;
+        }
+        if ctx.deadline.is_some_and(|deadline| deadline <= self.since) {
+            return Driven::TimedOut;
+        }
+        self.started = match &ctx.idempotency_key {
+            Some(_) if ctx.takes_key() => Started::WithKey,
+            Some(_) | None => Started::Yes,
+        };
+        let mut leaving = Leaving { ctx, returned: false };
+        let driven = Drive { running: Some(running), ctx, stop: None }.await;
+        leaving.returned = matches!(driven, Driven::Returned(_));
+        driven
+    }
+}
+
+/// Tells the tasks that a handler spawned that nobody waits for them any more, unless the
+/// handler came to its own end. The path itself may be dropped at any point of a call, so
+/// this cannot be a line at its end.
+struct Leaving<'a> {
+    ctx: &'a Ctx,
+    returned: bool,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if !self.returned
+            && let Some(token) = self.ctx.own.get()
+        {
+            token.cancel();
+        }
+    }
+}
+
+/// A handler that runs, and what may stop it. Most handlers are done on the first poll, so
+/// the timer and the cancellation are only set up when one is not.
+struct Drive<'a, T> {
+    running: Option<BoxFuture<'a, T>>,
+    ctx: &'a Ctx,
+    stop: Option<BoxFuture<'static, Stop>>,
+}
+
+#[derive(Clone, Copy)]
+enum Stop {
+    Deadline,
+    Cancellation,
+}
+
+impl<T> Future for Drive<'_, T> {
+    type Output = Driven<T>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Driven<T>> {
+        let this = self.get_mut();
+        let Some(running) = &mut this.running else { return Poll::Pending };
+        let ended = match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
+            Ok(Poll::Ready(value)) => Driven::Returned(value),
+            Err(payload) => Driven::Panicked(payload),
+            Ok(Poll::Pending) => {
+                let ctx = this.ctx;
+                let stop = this.stop.get_or_insert_with(|| stop(ctx));
+                match stop.as_mut().poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Stop::Deadline) => Driven::TimedOut,
+                    Poll::Ready(Stop::Cancellation) => Driven::Cancelled,
+                }
+            }
+        };
+        // A destructor may panic as well as a handler, and must not take the path with it.
+        let running = this.running.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        Poll::Ready(ended)
+    }
+}
+
+fn stop(ctx: &Ctx) -> BoxFuture<'static, Stop> {
+    let token = ctx.cancellation().clone();
+    let deadline = ctx.deadline;
+    Box::pin(async move {
+        let at_deadline = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = token.cancelled() => Stop::Cancellation,
+            () = at_deadline => Stop::Deadline,
+        }
+    })
+}
+
+/// The text of a panic, for the log.
+pub(super) fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic with no text")
+}

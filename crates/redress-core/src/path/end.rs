@@ -1,0 +1,86 @@
+//! Envelope and observers: the one place where a call ends, whichever way it took.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use redress_contract::{EngineCode, Envelope, Meta, Output, Problem};
+
+use super::{Bad, Call};
+use crate::{AnyFailure, EndedCall};
+
+impl Call {
+    /// Ends the call: envelope, log and observers, once.
+    pub(crate) fn end(mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+        self.ended = true;
+        let elapsed = self.since.elapsed();
+        let meta = self.meta(elapsed);
+        let (envelope, failure) = match outcome {
+            Ok(output) => (Envelope::success(output, meta), None),
+            Err(bad) => (Envelope::failure(bad.problem, meta), bad.failure),
+        };
+        self.tell(envelope.problem(), elapsed);
+        (envelope, failure)
+    }
+
+    /// Ends a stream that came to its own end.
+    pub(super) fn end_stream(mut self) -> Meta {
+        self.ended = true;
+        let elapsed = self.since.elapsed();
+        self.tell(None, elapsed);
+        self.meta(elapsed)
+    }
+
+    fn meta(&self, elapsed: Duration) -> Meta {
+        Meta {
+            request_id: self.request_id.clone(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            estimated_tokens: 0,
+            session_id: self.session_id.clone(),
+        }
+    }
+
+    /// Tells the log and the observers how the call ended.
+    fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
+        let operation = self.entry.as_ref().map(|entry| &entry.declaration);
+        if !self.span.is_disabled() {
+            if let Some(operation) = operation {
+                self.span.record("operation", operation.name().as_str());
+            }
+            if let Some(problem) = problem {
+                self.span.record("code", problem.code.as_str()).record("kind", problem.kind.as_str());
+            }
+        }
+        if elapsed >= self.registry.0.settings.slow
+            && let Some(operation) = operation
+        {
+            tracing::warn!(request_id = %self.request_id, operation = %operation.name(), elapsed_ms = elapsed.as_millis(), "a call was slow");
+        }
+        for observer in &self.registry.0.observers {
+            let call = EndedCall {
+                operation,
+                request_id: &self.request_id,
+                parent: self.parent.as_ref(),
+                caller: self.caller.as_deref(),
+                problem,
+                elapsed,
+            };
+            if catch_unwind(AssertUnwindSafe(|| observer.ended(&call))).is_err() {
+                tracing::error!(request_id = %self.request_id, "an observer panicked");
+            }
+        }
+    }
+}
+
+/// A call that nobody waits for any more ends as cancelled: the observers are told of it
+/// once, like of any other.
+impl Drop for Call {
+    fn drop(&mut self) {
+        if !self.ended && !self.registry.0.observers.is_empty() {
+            let problem = self.engine(EngineCode::Cancelled, None, None);
+            self.tell(Some(&problem), self.since.elapsed());
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Find, visibility and shape: what is called, and whether it can be called like this.
+
+use std::sync::Arc;
+
+use redress_contract::{EngineCode, Name, Shape, Similar};
+
+use super::{Asked, Bad, Call};
+use crate::{registry::Entry, similar};
+
+impl Call {
+    /// Finds the operation, under its name or an alias, in any form that the wire may use.
+    /// An internal one does not exist for callers from outside (K-06).
+    pub(super) async fn find(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
+        match self.registry.find(asked.name) {
+            Some(entry) if entry.declaration.is_external() || asked.parent.is_some() => Ok(Arc::clone(entry)),
+            Some(_) | None => Err(self.not_found(asked).await),
+        }
+    }
+
+    /// A call goes to a query or a mutation, a subscription is subscribed to (K-34).
+    pub(super) fn shape(&self, entry: &Entry, wanted: Shape) -> Result<(), Box<Bad>> {
+        let streams = |shape| shape == Shape::Subscription;
+        let declared = entry.declaration.shape();
+        if streams(declared) == streams(wanted) {
+            return Ok(());
+        }
+        let details = serde_json::json!({"operation": entry.declaration.name(), "shape": declared});
+        Err(self.refuse_with(EngineCode::InvalidOperationType, &details))
+    }
+
+    async fn not_found(&mut self, asked: &Asked<'_>) -> Box<Bad> {
+        // Near names help only those who may call them, so who asks has to be known first.
+        let caller = self.identify(asked).await.ok().flatten();
+        let wanted = Name::from_wire(asked.name);
+        let open = self.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
+        let mut bad = self.refuse(EngineCode::NotFound);
+        bad.problem.similar = similar::nearest(&wanted, open).into_iter().map(|value| Similar { value }).collect();
+        bad
+    }
+}

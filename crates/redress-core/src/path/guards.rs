@@ -1,0 +1,41 @@
+//! Guards: layers that may refuse, in the order in which they were added; the first veto wins.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use redress_contract::EngineCode;
+
+use super::{Asked, Bad, Call};
+use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::Entry};
+
+impl Call {
+    pub(super) async fn guards(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        for guard in &entry.guards {
+            let call = GuardedCall {
+                operation: &entry.declaration,
+                caller: self.caller.as_deref(),
+                request_id: &self.request_id,
+                input: &asked.input,
+            };
+            let verdict = AssertUnwindSafe(async { guard.check(&call).await }).catch_unwind().await;
+            let broken: Box<dyn std::error::Error + Send + Sync> = match verdict {
+                Ok(Ok(None)) => continue,
+                Ok(Ok(Some(Veto { code, details }))) => {
+                    return Err(self.map_failure(entry, std::sync::Arc::new(DynamicFailure::new(&code, details))));
+                }
+                Ok(Err(GuardBroken(cause))) => cause,
+                Err(_) => "the guard panicked".into(),
+            };
+            match guard.when_broken() {
+                WhenBroken::Allow => {
+                    tracing::warn!(request_id = %self.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and lets the call pass");
+                }
+                WhenBroken::Refuse => {
+                    tracing::error!(request_id = %self.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and refuses the call");
+                    return Err(self.refuse(EngineCode::Internal));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Map the failure and check the output: nothing leaves that was not declared.
+
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use redress_contract::{Code, Effect, EngineCode, Kind, Output, Problem, Retry, Shape};
+use serde_json::{json, value::RawValue};
+
+use super::{
+    Bad, Call,
+    drive::{Driven, panic_text},
+};
+use crate::{
+    AnyFailure, Called, Classification, Ctx, DynamicFailure,
+    fail::{Cause, Ending},
+    handler::OutputUnwritable,
+    prepared::{Occurrence, Prepared},
+    registry::Entry,
+};
+
+impl Call {
+    /// Turns how the handler ended into an outcome.
+    pub(super) fn map<T>(
+        &self,
+        entry: &Entry,
+        ctx: &Ctx,
+        driven: Driven<Result<T, Box<Ending>>>,
+    ) -> Result<T, Box<Bad>> {
+        match driven {
+            Driven::Returned(Ok(output)) => Ok(output),
+            Driven::Returned(Err(ending)) => Err(self.map_ending(entry, ctx, *ending)),
+            Driven::Panicked(payload) => Err(self.map_panic(&*payload)),
+            Driven::TimedOut => {
+                let given = ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
+                Err(self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given})))
+            }
+            Driven::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
+        }
+    }
+
+    /// A panic is contained: its text goes to the log and nowhere else.
+    pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
+        tracing::error!(request_id = %self.request_id, panic = panic_text(payload), "a handler panicked");
+        self.refuse(EngineCode::Internal)
+    }
+
+    /// A bad ending that the handler itself returned. Telling it apart runs code of the
+    /// author's (`Display`, `Serialize`, `source`), which may panic like the handler itself.
+    pub(super) fn map_ending(&self, entry: &Entry, ctx: &Ctx, ending: Ending) -> Box<Bad> {
+        match catch_unwind(AssertUnwindSafe(|| self.tell_apart(entry, ctx, ending))) {
+            Ok(bad) => bad,
+            Err(payload) => self.map_panic(&*payload),
+        }
+    }
+
+    fn tell_apart(&self, entry: &Entry, ctx: &Ctx, ending: Ending) -> Box<Bad> {
+        let Ending { cause, hint, next_actions, similar } = ending;
+        match cause {
+            Cause::Failure(failure) => {
+                let mut bad = self.map_failure(entry, failure);
+                // Only a declared failure keeps what the call site added to it.
+                if bad.failure.is_some() {
+                    if let Some(hint) = hint {
+                        bad.problem.hint = hint.into();
+                    }
+                    if !next_actions.is_empty() {
+                        bad.problem.next_actions = next_actions;
+                    }
+                    bad.problem.similar = similar;
+                }
+                bad
+            }
+            // Whatever a cancelled handler throws, the reason is the cancellation.
+            Cause::Foreign(_) if ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
+            Cause::Foreign(error) => self.map_foreign(&*error),
+        }
+    }
+
+    /// A structured failure: (1) a declared code passes, its details checked; (2) any other
+    /// becomes INTERNAL, with only its code in the details (K-37, K-38).
+    pub(super) fn map_failure(&self, entry: &Entry, failure: Arc<dyn AnyFailure>) -> Box<Bad> {
+        let Some(prepared) = entry.failure(failure.code()) else {
+            tracing::error!(request_id = %self.request_id, operation = %entry.declaration.name(), undeclared = failure.code(), cause = %Causes(&*failure), "a failure was not declared");
+            // A text that is not a code may hold anything, so it does not leave.
+            return match Code::new(failure.code()) {
+                Ok(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
+                Err(_) => self.refuse(EngineCode::Internal),
+            };
+        };
+        let details = match failure.details() {
+            Ok(details) => details,
+            Err(error) => {
+                tracing::error!(request_id = %self.request_id, code = failure.code(), cause = %error, "the details of a failure cannot be written");
+                return self.refuse(EngineCode::Internal);
+            }
+        };
+        let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
+        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_deref()) {
+            tracing::error!(request_id = %self.request_id, code = failure.code(), "the details of a failure break their schema");
+            return self.refuse(EngineCode::Internal);
+        }
+        if std::error::Error::source(&*failure).is_some() {
+            tracing::debug!(request_id = %self.request_id, code = failure.code(), cause = %Causes(&*failure), "a declared failure has a cause");
+        }
+        let problem = self.declared(entry, prepared, &*failure, dynamic, details);
+        Box::new(Bad { problem, failure: Some(failure) })
+    }
+
+    fn declared(
+        &self,
+        entry: &Entry,
+        prepared: &Prepared,
+        failure: &dyn AnyFailure,
+        dynamic: Option<&DynamicFailure>,
+        details: Option<Box<RawValue>>,
+    ) -> Problem {
+        let message = match dynamic {
+            None => failure.to_string(),
+            Some(dynamic) => match &prepared.template {
+                Some(template) => template.render(dynamic.fields()),
+                None => prepared.declaration.when().to_owned(),
+            },
+        };
+        let from_field = || {
+            let field = prepared.declaration.retry_after()?;
+            dynamic?.fields().get(field)?.as_u64()
+        };
+        prepared.problem(Occurrence {
+            shape: entry.declaration.shape(),
+            started: self.started,
+            message: Cow::Owned(message),
+            retry_after_ms: failure.retry_after_ms().or_else(from_field),
+            details,
+            failure: Some(failure),
+        })
+    }
+
+    /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
+    fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
+        if error.is::<OutputUnwritable>() {
+            tracing::error!(request_id = %self.request_id, cause = %Causes(error), "the output of a handler cannot be written");
+            return self.refuse(EngineCode::InvalidOutput);
+        }
+        let Classification { kind, code, row } = match Called::kind_in(error) {
+            Some(kind) => Classification::of_kind(kind, "composed call"),
+            None => self.registry.0.classifier.classify(error),
+        };
+        if kind == Kind::Cancelled {
+            tracing::debug!(request_id = %self.request_id, row = &*row, cause = %Causes(error), "a call was cancelled below");
+        } else {
+            tracing::error!(request_id = %self.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
+        }
+        let mut problem = self.engine(code, None, None);
+        problem.kind = kind;
+        // The engine's own refusals change nothing, but this one comes from a handler that
+        // had started, and nobody knows how far it had come.
+        problem.effect = Effect::Unknown;
+        if kind.retryable() {
+            let shape = self.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape());
+            problem.retry = Retry::advise(true, problem.effect, shape, self.started, None);
+            problem.retryable = problem.retry.says_yes();
+        }
+        Bad::new(problem)
+    }
+
+    /// Checks what the handler gave against what it promised, where that is switched on.
+    pub(super) fn check_output(&self, entry: &Entry, output: Output) -> Result<Output, Box<Bad>> {
+        if !entry.checked || entry.output_fits(&output) {
+            return Ok(output);
+        }
+        tracing::error!(request_id = %self.request_id, operation = %entry.declaration.name(), "an output breaks its schema");
+        Err(self.refuse(EngineCode::InvalidOutput))
+    }
+}
+
+/// An error and its sources, for the log: at most twenty, as a chain may be made to have
+/// no end (M-27).
+struct Causes<'a>(&'a (dyn std::error::Error + 'static));
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut separator = "";
+        for error in crate::classify::chain(self.0) {
+            write!(f, "{separator}{error}")?;
+            separator = ": ";
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Subscriptions: the same path up to the handler, then a stream with a bounded buffer, real
+//! backpressure and one explicit end.
+
+use std::{
+    future::Future as _,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::Stream;
+use futures_util::{FutureExt as _, StreamExt as _};
+use redress_contract::{EngineCode, Envelope, Meta, Output, Overflow, RequestId, Shape, Streaming};
+use serde_json::json;
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+use tokio_util::sync::DropGuard;
+
+use super::{Asked, Bad, Call};
+use crate::{
+    Ctx, Permit, Registry, Request,
+    handler::{Bound, Items},
+    registry::Entry,
+};
+
+/// What the reader of a stream gets: items, then one end.
+#[derive(Debug)]
+pub enum Event {
+    /// One item.
+    Item(Output),
+    /// The stream has ended well. Nothing comes after it.
+    Completed(Meta),
+    /// The stream has ended badly. Nothing comes after it.
+    Failed(Envelope),
+}
+
+/// A running stream. Dropping it cancels the source.
+#[derive(Debug)]
+pub struct Subscription {
+    request_id: RequestId,
+    items: mpsc::Receiver<Output>,
+    end: Option<oneshot::Receiver<Event>>,
+    _reader: DropGuard,
+}
+
+impl Registry {
+    /// Subscribes to an operation. What refuses the call before the stream is open comes as
+    /// an envelope; what happens later comes as the last event.
+    pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
+        let since = Instant::now();
+        let (asked, id) = Asked::from_outside(name, request, since);
+        let mut call = Call::begin(self.clone(), &asked, id, since);
+        match call.open(asked).await {
+            Ok(opened) => Ok(opened.carry(call)),
+            Err(bad) => Err(call.end(Err(bad)).0),
+        }
+    }
+}
+
+/// A stream whose source is open, not yet carried to a reader.
+struct Opened {
+    entry: Arc<Entry>,
+    ctx: Ctx,
+    items: Items,
+    permits: Vec<Permit>,
+    streaming: Streaming,
+    runtime: Handle,
+}
+
+impl Call {
+    async fn open(&mut self, mut asked: Asked<'_>) -> Result<Opened, Box<Bad>> {
+        let entry = self.admit(&mut asked, Shape::Subscription).await?;
+        let permits = self.limits(&entry)?;
+        self.size(&entry, &asked)?;
+        let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
+            return Err(self.refuse(EngineCode::HandlerNotBound));
+        };
+        let ctx = self.ctx(&entry, &asked);
+        // The stream outlives the request, and shares the token that its reader cancels.
+        let _ = ctx.cancellation();
+        let opening = match handler.ready(ctx.clone(), &entry.input, &asked.input) {
+            Ok(opening) => opening,
+            Err(error) => return Err(self.explain(&entry, &**handler, &asked.input, error)),
+        };
+        self.content(&entry, &asked.input)?;
+        self.guards(&entry, &asked).await?;
+        let driven = self.drive(opening, &ctx).await;
+        let items = self.map(&entry, &ctx, driven)?;
+        let streaming = entry.declaration.streaming().copied().unwrap_or_default();
+        Ok(Opened { entry, ctx, items, permits, streaming, runtime })
+    }
+}
+
+impl Opened {
+    /// Carries the items to a reader, in a task that ends with the stream or its reader.
+    fn carry(self, call: Call) -> Subscription {
+        let (sender, items) = mpsc::channel(self.streaming.buffer.max(1));
+        let (last, end) = oneshot::channel();
+        let request_id = call.request_id.clone();
+        let reader = self.ctx.cancellation().clone().drop_guard();
+        let runtime = self.runtime.clone();
+        runtime.spawn(self.pump(call, sender, last));
+        Subscription { request_id, items, end: Some(end), _reader: reader }
+    }
+
+    async fn pump(mut self, call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
+        let ended = loop {
+            match self.next(&call).await {
+                Ok(None) => break Ok(()),
+                Err(bad) => break Err(bad),
+                Ok(Some(output)) => {
+                    if let Err(bad) = hand_over(&call, &self.ctx, self.streaming, &sender, output).await {
+                        break Err(bad);
+                    }
+                }
+            }
+        };
+        // The source goes first, so that nothing of it runs once the reader sees the end.
+        let Opened { items, permits, .. } = self;
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| drop(items)));
+        drop(permits);
+        let event = match ended {
+            Ok(()) => Event::Completed(call.end_stream()),
+            Err(bad) => Event::Failed(call.end(Err(bad)).0),
+        };
+        // A reader that has gone needs no end.
+        let _ = last.send(event);
+    }
+
+    /// The next item of the source; nothing at its own end.
+    async fn next(&mut self, call: &Call) -> Result<Option<Output>, Box<Bad>> {
+        let idle = self.streaming.idle_ms.map(Duration::from_millis);
+        let token = self.ctx.cancellation();
+        let next = AssertUnwindSafe(self.items.next()).catch_unwind();
+        let item = tokio::select! {
+            biased;
+            () = token.cancelled() => return Err(call.refuse(EngineCode::Cancelled)),
+            item = next => item,
+            () = silence(idle) => return Err(call.refuse(EngineCode::Timeout)),
+        };
+        match item {
+            Err(payload) => Err(call.map_panic(&*payload)),
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(output))) => call.check_output(&self.entry, output).map(Some),
+            Ok(Some(Err(ending))) => Err(call.map_ending(&self.entry, &self.ctx, *ending)),
+        }
+    }
+}
+
+/// Puts an item where the reader finds it. A full buffer holds the source back; a reader
+/// that does not read at all is cut off, explicitly.
+async fn hand_over(
+    call: &Call,
+    ctx: &Ctx,
+    streaming: Streaming,
+    sender: &mpsc::Sender<Output>,
+    output: Output,
+) -> Result<(), Box<Bad>> {
+    let output = match sender.try_send(output) {
+        Ok(()) => return Ok(()),
+        Err(mpsc::error::TrySendError::Closed(_)) => return Err(call.refuse(EngineCode::Cancelled)),
+        Err(mpsc::error::TrySendError::Full(output)) => output,
+    };
+    let overflow = || call.refuse_with(EngineCode::StreamOverflow, &json!({"buffer": streaming.buffer}));
+    let patience = match streaming.overflow {
+        Overflow::Cut => return Err(overflow()),
+        Overflow::Wait(ms) => Duration::from_millis(ms),
+    };
+    tokio::select! {
+        biased;
+        () = ctx.cancellation().cancelled() => Err(call.refuse(EngineCode::Cancelled)),
+        sent = sender.send(output) => sent.map_err(|_| call.refuse(EngineCode::Cancelled)),
+        () = tokio::time::sleep(patience) => Err(overflow()),
+    }
+}
+
+async fn silence(idle: Option<Duration>) {
+    match idle {
+        Some(idle) => tokio::time::sleep(idle).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Subscription {
+    /// The name of the call, the same as in the log.
+    pub fn request_id(&self) -> &RequestId {
+        &self.request_id
+    }
+}
+
+impl Stream for Subscription {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        match self.items.poll_recv(cx) {
+            Poll::Ready(Some(output)) => return Poll::Ready(Some(Event::Item(output))),
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(None) => {}
+        }
+        let Some(end) = &mut self.end else { return Poll::Ready(None) };
+        match Pin::new(end).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(event) => {
+                self.end = None;
+                // Only a runtime that shuts down drops the task before it sends the end.
+                Poll::Ready(event.ok())
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Gathering what a registry is made of.
+
+use std::{any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use redress_contract::{Contract, Failure, Finding};
+use serde_json::Value;
+
+use super::{Entry, Inner, Registry, TextMap, check};
+use crate::{
+    Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory, IdempotencyStore,
+    IdentityProvider, IntoOperation, Limit, Observer, Operation, Settings,
+    ctx::AnyState,
+    extension::{self, Loaded},
+};
+
+/// Gathers what a registry is made of. Nothing is judged before [`build`](Builder::build).
+pub struct Builder {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) state: HashMap<TypeId, AnyState>,
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+    pub(crate) content: HashMap<String, Arc<dyn ContentGuard>>,
+    limits: Vec<Arc<dyn Limit>>,
+    observers: Vec<Arc<dyn Observer>>,
+    identity: Option<Arc<dyn IdentityProvider>>,
+    consent: Arc<dyn ConsentStore>,
+    idempotency: Arc<dyn IdempotencyStore>,
+    classifier: Classifier,
+    settings: Settings,
+    extensions: Vec<(Extension, Value)>,
+    codes: Vec<Failure>,
+}
+
+/// Everything that is wrong with the declarations.
+#[derive(Debug)]
+pub struct BuildError {
+    findings: Vec<Finding>,
+}
+
+impl BuildError {
+    pub(crate) fn new(mut findings: Vec<Finding>) -> BuildError {
+        findings.sort();
+        findings.dedup();
+        BuildError { findings }
+    }
+
+    /// What is wrong, each with what to write instead.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the registry has {} problem(s)", self.findings.len())?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n{finding}"))
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl Builder {
+    pub(super) fn new() -> Builder {
+        Builder {
+            operations: Vec::new(),
+            state: HashMap::new(),
+            guards: Vec::new(),
+            content: HashMap::new(),
+            limits: Vec::new(),
+            observers: Vec::new(),
+            identity: None,
+            consent: Arc::new(ConsentMemory::new()),
+            idempotency: Arc::new(IdempotencyMemory::default()),
+            classifier: Classifier::standard(),
+            settings: Settings::default(),
+            extensions: Vec::new(),
+            codes: Vec::new(),
+        }
+    }
+
+    /// Adds an operation: a function with `#[operation]`, or an [`Operation`].
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "adding an operation is not arithmetic, and `add` is its word")]
+    pub fn add<A>(mut self, operation: impl IntoOperation<A>) -> Builder {
+        self.operations.push(operation.into_operation());
+        self
+    }
+
+    /// Shares `state` with every operation that takes `State<T>`.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Builder {
+        self.state.insert(TypeId::of::<T>(), Arc::new(state));
+        self
+    }
+
+    /// Adds a guard. Guards are asked in the order in which they were added.
+    #[must_use]
+    pub fn guard(mut self, guard: impl Guard) -> Builder {
+        self.guards.push(Arc::new(guard));
+        self
+    }
+
+    /// Adds a content guard for its language.
+    #[must_use]
+    pub fn content_guard(mut self, guard: impl ContentGuard) -> Builder {
+        self.content.insert(guard.language().to_owned(), Arc::new(guard));
+        self
+    }
+
+    /// Adds a limit. Limits are asked in the order in which they were added.
+    #[must_use]
+    pub fn limit(mut self, limit: impl Limit) -> Builder {
+        self.limits.push(Arc::new(limit));
+        self
+    }
+
+    /// Adds an observer.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer) -> Builder {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// Sets what tells from a token who calls.
+    #[must_use]
+    pub fn identity(mut self, provider: impl IdentityProvider) -> Builder {
+        self.identity = Some(Arc::new(provider));
+        self
+    }
+
+    /// Sets where consents are kept; in memory, unless said otherwise.
+    #[must_use]
+    pub fn consent(mut self, store: impl ConsentStore) -> Builder {
+        self.consent = Arc::new(store);
+        self
+    }
+
+    /// Sets where idempotency keys are kept; in memory, unless said otherwise.
+    #[must_use]
+    pub fn idempotency(mut self, store: impl IdempotencyStore) -> Builder {
+        self.idempotency = Arc::new(store);
+        self
+    }
+
+    /// Sets how foreign errors are told apart.
+    #[must_use]
+    pub fn classifier(mut self, classifier: Classifier) -> Builder {
+        self.classifier = classifier;
+        self
+    }
+
+    /// Sets how long a call may take where its operation does not say.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Builder {
+        self.settings.deadline = deadline;
+        self
+    }
+
+    /// Sets how many bytes of input an operation takes where it does not say.
+    #[must_use]
+    pub fn max_input(mut self, bytes: usize) -> Builder {
+        self.settings.max_input = bytes;
+        self
+    }
+
+    /// Sets how deep operations may call each other.
+    #[must_use]
+    pub fn max_depth(mut self, depth: usize) -> Builder {
+        self.settings.max_depth = depth;
+        self
+    }
+
+    /// Sets from when on a call is worth a warning.
+    #[must_use]
+    pub fn slow(mut self, threshold: Duration) -> Builder {
+        self.settings.slow = threshold;
+        self
+    }
+
+    /// Says whether the outputs and details of typed operations are checked against their
+    /// schemas: by default in debug builds only.
+    #[must_use]
+    pub fn check_outputs(mut self, yes: bool) -> Builder {
+        self.settings.check_outputs = yes;
+        self
+    }
+
+    /// Adds an extension with its configuration. Its set-up may wait for something, so a
+    /// registry with extensions is made by [`start`](Builder::start).
+    #[must_use]
+    pub fn extension(mut self, extension: Extension, config: Value) -> Builder {
+        self.extensions.push((extension, config));
+        self
+    }
+
+    /// Checks everything and makes the registry, or says all that is wrong.
+    pub fn build(self) -> Result<Registry, BuildError> {
+        if let Some((extension, _)) = self.extensions.first() {
+            let finding = Finding::new(
+                "extension-needs-start",
+                extension.namespace(),
+                "an extension has to be set up, and `build` cannot wait for that",
+                "write `.start().await?` instead of `.build()?`",
+            );
+            return Err(BuildError::new(vec![finding]));
+        }
+        self.finish(Loaded::default())
+    }
+
+    /// Checks everything, sets the extensions up in order and makes the registry. If
+    /// anything is wrong, what was set up is torn down in reverse and nothing stays.
+    pub async fn start(mut self) -> Result<Registry, BuildError> {
+        let extensions = std::mem::take(&mut self.extensions);
+        let mut findings = extension::check(&extensions);
+        for (extension, _) in &extensions {
+            self.operations.extend(extension.operations());
+            self.codes.extend(extension.codes());
+        }
+        findings.extend(check::findings(&self));
+        if !findings.is_empty() {
+            return Err(BuildError::new(findings));
+        }
+        let loaded = Loaded::set_up(extensions).await.map_err(|finding| BuildError::new(vec![finding]))?;
+        match self.finish(loaded.clone()) {
+            Ok(registry) => Ok(registry),
+            Err(error) => {
+                loaded.tear_down().await;
+                Err(error)
+            }
+        }
+    }
+
+    fn finish(mut self, extensions: Loaded) -> Result<Registry, BuildError> {
+        for operation in &mut self.operations {
+            let contributed = check::contributed(&self.guards, &operation.declaration);
+            operation.declaration = operation.declaration.clone().with_failures(contributed);
+        }
+        let mut findings = check::findings(&self);
+        let contract = Contract::new(self.operations.iter().map(|operation| operation.declaration.clone()));
+        let mut entries = Vec::with_capacity(self.operations.len());
+        let mut index = TextMap::default();
+        for operation in self.operations {
+            let name = operation.declaration.name().clone();
+            match Entry::new(operation, &self.guards, &self.settings) {
+                Ok(entry) => {
+                    for known in entry.declaration.aliases().iter().chain([&name]) {
+                        index.insert(known.as_str().into(), entries.len());
+                    }
+                    entries.push(Arc::new(entry));
+                }
+                Err(error) => findings.push(check::bad_schema(&name, "input", &error)),
+            }
+        }
+        if !findings.is_empty() {
+            return Err(BuildError::new(findings));
+        }
+        Ok(Registry(Arc::new(Inner {
+            entries,
+            index,
+            contract,
+            state: self.state,
+            content: self.content,
+            limits: self.limits,
+            observers: self.observers,
+            identity: self.identity,
+            consent: self.consent,
+            idempotency: self.idempotency,
+            classifier: self.classifier,
+            settings: self.settings,
+            extensions,
+            codes: self.codes,
+        })))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("operations", &self.operations).finish_non_exhaustive()
+    }
+}

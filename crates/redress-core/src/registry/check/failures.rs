@@ -1,0 +1,115 @@
+//! Codes and what is declared about them.
+
+use std::collections::BTreeSet;
+
+use redress_contract::{Code, EngineCode, Failure, Finding, Operation, Recovery, Template, Verb};
+
+use crate::input::Shape;
+
+pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+    for operation in operations {
+        let mut seen = BTreeSet::new();
+        for failure in operation.failures() {
+            let mut say = |rule, says: String, help: &str| {
+                findings.push(Finding::new(rule, subject(operation, failure), says, help));
+            };
+            if !seen.insert(failure.code()) {
+                say("duplicate-code", "the operation declares this code twice".into(), "remove one of the two");
+            }
+            code(failure, &mut say);
+            numbers(failure, &mut say);
+            message(failure, &mut say);
+            recovery(operation, failure, &mut say);
+            if let Err(error) = Shape::dynamic(failure.details().as_value().clone()) {
+                let says = format!("the details schema does not compile: {error}");
+                say("bad-schema", says, "correct the schema; it is JSON Schema, draft 2020-12");
+            }
+        }
+    }
+}
+
+/// How a finding names a failure of an operation.
+pub(super) fn subject(operation: &Operation, failure: &Failure) -> String {
+    format!("{}/{}", operation.name(), failure.code())
+}
+
+fn code(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+    let code = failure.code();
+    if let Err(error) = Code::new(code.as_str()) {
+        let help = format!("write `{}`", error.suggestion);
+        say("bad-code", format!("`{code}` is not a code"), &help);
+    }
+    if EngineCode::parse(code.as_str()).is_some() {
+        let says = format!("`{code}` belongs to the engine, which may answer it for any operation");
+        say("engine-code", says, "choose a code that says what failed in your own words");
+    }
+    for parent in failure.extends() {
+        if parent == code {
+            say("bad-lineage", "a failure cannot extend itself".into(), "name a more general code, or none");
+        } else if Code::new(parent.as_str()).is_err() {
+            let says = format!("it extends `{parent}`, which is not a code");
+            say("bad-lineage", says, "name a more general code, or none");
+        }
+    }
+}
+
+fn numbers(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+    if !(400..=599).contains(&failure.http()) {
+        let says = format!("{} is not the status of a failure", failure.http());
+        say("bad-status", says, "use a status from 400 to 599");
+    }
+    if let Some(field) = failure.retry_after() {
+        if failure.details().property(field).is_none() {
+            let says = format!("`retry_after` names `{field}`, which is no public field");
+            say("bad-retry-after", says, "name a public field that holds milliseconds");
+        }
+        if !failure.retryable() {
+            let says = "it says how long to wait, and that waiting does not help".into();
+            say("bad-retry-after", says, "make it retryable, or remove `retry_after`");
+        }
+    }
+}
+
+fn message(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+    if failure.when().trim().is_empty() {
+        let says = "nothing says when it happens".into();
+        say("no-when", says, "say in a sentence when it happens: a doc comment, or `with_when`");
+    }
+    match Template::new(failure.message()) {
+        Err(error) => say("bad-message", error.to_string(), "close every brace, or double it"),
+        Ok(template) => {
+            for field in template.fields().filter(|field| failure.details().property(field).is_none()) {
+                let says = format!("the message has a place for `{field}`, which is no public field");
+                say("bad-message", says, "name a public field of the failure");
+            }
+        }
+    }
+}
+
+fn recovery(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+    let Some(recovery) = failure.recovery() else {
+        let says = "nothing says what the caller can do".into();
+        return say("no-recovery", says, "add a recovery: a verb, and a hint of five words or more");
+    };
+    if recovery.hint().split_whitespace().count() < Recovery::HINT_WORDS {
+        let says = format!("the hint `{}` is too short to act on", recovery.hint());
+        say("short-hint", says, "tell the caller in five words or more what to do");
+    }
+    match recovery.verb() {
+        Verb::FixInput { pointer } => {
+            let first = pointer.strip_prefix('/').map(|rest| rest.split('/').next().unwrap_or_default());
+            let known = match first {
+                Some(field) => operation.input().property(field).is_some() || !operation.input().is_closed(),
+                None => pointer.is_empty(),
+            };
+            if !known {
+                let says = format!("`{pointer}` points at nothing in the input");
+                say("recovery-field", says, "point at a member of the input, such as `/path`");
+            }
+        }
+        Verb::GetAccess { scope } if scope.trim().is_empty() => {
+            say("recovery-scope", "the recovery names no scope".into(), "name the scope that helps");
+        }
+        Verb::Call { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop => {}
+    }
+}

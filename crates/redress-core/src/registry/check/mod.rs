@@ -1,0 +1,39 @@
+//! What refuses a registry: every rule looks at everything, and all findings are told.
+
+mod failures;
+mod names;
+mod operations;
+mod recoveries;
+
+use std::sync::Arc;
+
+use redress_contract::{Failure, Finding, Name, Operation};
+
+use super::Builder;
+use crate::{Guard, input::SchemaError};
+
+/// Everything that is wrong with what the builder holds.
+pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
+    let declarations: Vec<&Operation> = builder.operations.iter().map(|operation| &operation.declaration).collect();
+    let mut findings = Vec::new();
+    names::check(&builder.operations, &mut findings);
+    failures::check(&declarations, &mut findings);
+    recoveries::check(&declarations, &mut findings);
+    operations::check(builder, &mut findings);
+    findings
+}
+
+/// The failures that the guards covering `operation` add to its own.
+pub(super) fn contributed(guards: &[Arc<dyn Guard>], operation: &Operation) -> Vec<Failure> {
+    let covering = guards.iter().filter(|guard| guard.covers(operation));
+    covering.flat_map(|guard| guard.failures().into_iter().map(|failure| failure.with_layer(guard.name()))).collect()
+}
+
+pub(super) fn bad_schema(name: &Name, which: &str, error: &SchemaError) -> Finding {
+    Finding::new(
+        "bad-schema",
+        name.as_str(),
+        format!("the {which} schema does not compile: {error}"),
+        "correct the schema; it is JSON Schema, draft 2020-12",
+    )
+}

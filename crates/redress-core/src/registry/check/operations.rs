@@ -1,0 +1,167 @@
+//! What an operation says about itself, its schemas and what runs it.
+
+use redress_contract::{Content, ExampleEnding, Finding, Operation as Declaration, Shape};
+
+use super::{Builder, bad_schema};
+use crate::{Operation, handler::Bound, input};
+
+pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
+    for operation in &builder.operations {
+        content(builder, &operation.declaration, findings);
+        bounds(&operation.declaration, findings);
+        access(&operation.declaration, findings);
+        reach(builder, &operation.declaration, findings);
+        handler(builder, operation, findings);
+        schemas(&operation.declaration, findings);
+    }
+}
+
+fn content(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Finding>) {
+    let Content::Eval { source, language } = declaration.content() else { return };
+    let mut say = |rule, says: String, help: String| {
+        findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
+    };
+    if source.is_empty() || declaration.input().property(source).is_none() {
+        say(
+            "eval-source",
+            format!("it runs code it is given, and its input has no member `{source}` to find the code in"),
+            "name the input member that holds the source".to_owned(),
+        );
+    }
+    if language.is_empty() {
+        say("eval-language", "it runs code in no named language".to_owned(), "name the language".to_owned());
+    } else if !builder.content.contains_key(language) {
+        say(
+            "eval-guard",
+            format!("it runs {language}, and no content guard for {language} is installed"),
+            format!("install one with `.content_guard(…)`; without it nothing looks at the {language} it runs"),
+        );
+    }
+}
+
+fn bounds(declaration: &Declaration, findings: &mut Vec<Finding>) {
+    let mut say = |rule, says: &str, help: &str| {
+        findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
+    };
+    if declaration.deadline().is_some_and(|deadline| deadline.is_zero()) {
+        say("zero-deadline", "a deadline of zero lets no call end well", "give it some time, such as `5s`");
+    }
+    if declaration.takes_idempotency_key() && declaration.shape() != Shape::Mutation {
+        say("needless-key", "only a mutation needs an idempotency key", "remove the key, or make it a mutation");
+    }
+    match (declaration.shape(), declaration.streaming()) {
+        (Shape::Subscription, Some(streaming)) if streaming.buffer == 0 => {
+            say("zero-buffer", "a stream with no buffer carries nothing", "give it room for one item or more");
+        }
+        (Shape::Query | Shape::Mutation, Some(_)) => {
+            say(
+                "bad-shape",
+                "only a subscription has a stream",
+                "make it a subscription, or remove the stream's options",
+            );
+        }
+        (Shape::Subscription, Some(_) | None) | (Shape::Query | Shape::Mutation, None) => {}
+    }
+}
+
+fn access(declaration: &Declaration, findings: &mut Vec<Finding>) {
+    if declaration.access().is_contradictory() {
+        findings.push(Finding::new(
+            "bad-access",
+            declaration.name().as_str(),
+            "it is open to anyone, and asks for scopes or consent that only a known caller has",
+            "remove `anyone`, or the scopes and the consent",
+        ));
+    }
+}
+
+fn reach(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Finding>) {
+    for target in declaration.calls() {
+        let known = |operation: &Operation| {
+            operation.declaration.name() == target || operation.declaration.aliases().contains(target)
+        };
+        if !builder.operations.iter().any(known) {
+            findings.push(Finding::new(
+                "reach-unknown",
+                declaration.name().as_str(),
+                format!("it declares that it calls `{target}`, and there is no such operation"),
+                "register the operation, or remove it from `calls`",
+            ));
+        }
+    }
+    if !declaration.authority().is_empty() && declaration.calls().is_empty() {
+        findings.push(Finding::new(
+            "needless-authority",
+            declaration.name().as_str(),
+            "it declares an authority and calls nothing with it",
+            "declare what it calls, or remove the authority",
+        ));
+    }
+}
+
+fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>) {
+    let declaration = &operation.declaration;
+    let mut say = |rule, says: String, help: String| {
+        findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
+    };
+    match (&operation.bound, declaration.shape()) {
+        (Bound::Nothing, _) => say(
+            "unbound-handler",
+            "nothing runs it".to_owned(),
+            "bind a function with `.with_handler(…)`, or do not register it".to_owned(),
+        ),
+        (Bound::Once(_), Shape::Subscription) => say(
+            "bad-shape",
+            "it is a subscription, and its handler answers once".to_owned(),
+            "bind a function that returns `Events`".to_owned(),
+        ),
+        (Bound::Stream(_), Shape::Query | Shape::Mutation) => say(
+            "bad-shape",
+            "its handler answers with a stream, and it is no subscription".to_owned(),
+            "make it a subscription".to_owned(),
+        ),
+        (Bound::Once(_), Shape::Query | Shape::Mutation) | (Bound::Stream(_), Shape::Subscription) => {}
+    }
+    for (id, type_name) in &operation.needs {
+        if !builder.state.contains_key(id) {
+            say(
+                "no-state",
+                format!("its function takes `State<{type_name}>`, and the registry has no such state"),
+                "add it with `.state(…)`".to_owned(),
+            );
+        }
+    }
+}
+
+fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
+    let compiled = |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::Shape::dynamic(
+        schema.as_value().clone(),
+    ) {
+        Ok(shape) => Some(shape),
+        Err(error) => {
+            findings.push(bad_schema(declaration.name(), which, &error));
+            None
+        }
+    };
+    let takes = compiled("input", declaration.input(), findings);
+    let gives = compiled("output", declaration.output(), findings);
+    for (place, example) in declaration.examples().iter().enumerate() {
+        let mut say = |says: String| {
+            let help = "make the example what really happens: it is documentation, test and drill data";
+            findings.push(Finding::new("bad-example", declaration.name().as_str(), says, help));
+        };
+        let number = place + 1;
+        if takes.as_ref().is_some_and(|shape| !shape.is_valid(&example.input)) {
+            say(format!("the input of example {number} breaks the input schema"));
+        }
+        match &example.ending {
+            ExampleEnding::Output(output) if gives.as_ref().is_some_and(|shape| !shape.is_valid(output)) => {
+                say(format!("the output of example {number} breaks the output schema"));
+            }
+            ExampleEnding::Failure(code) if declaration.failure(code).is_none() => {
+                say(format!("example {number} ends with `{code}`, which the operation does not declare"));
+            }
+            ExampleEnding::Output(_) | ExampleEnding::Failure(_) => {}
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! One operation, made ready to be called.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use redress_contract::{self as contract, Caller, Code, Content, Origin, Output};
+
+use crate::{
+    Credentials, Guard, Operation, Settings,
+    handler::Bound,
+    input::{SchemaError, Shape},
+    prepared::Prepared,
+};
+
+/// One operation, made ready to be called.
+pub(crate) struct Entry {
+    pub(crate) declaration: contract::Operation,
+    pub(crate) bound: Bound,
+    pub(crate) input: Shape,
+    output: OnceLock<Option<Shape>>,
+    failures: HashMap<Code, Prepared, foldhash::fast::RandomState>,
+    pub(crate) deadline: Duration,
+    pub(crate) max_input: usize,
+    /// Whether what the handler gives is checked against the schemas.
+    pub(crate) checked: bool,
+    pub(crate) credentials: Credentials,
+    /// As whom it calls others (K-49).
+    pub(crate) authority: Arc<Caller>,
+    /// The namespace of the extension that it belongs to, whose handlers write bare codes.
+    extension: Option<String>,
+    /// The guards that cover it.
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+}
+
+impl Entry {
+    pub(crate) fn new(
+        operation: Operation,
+        guards: &[Arc<dyn Guard>],
+        settings: &Settings,
+    ) -> Result<Entry, SchemaError> {
+        let Operation { declaration, bound, typed, credentials, .. } = operation;
+        let input = bound.shape(declaration.input().as_value().clone())?;
+        let guards: Vec<_> = guards.iter().filter(|guard| guard.covers(&declaration)).cloned().collect();
+        let failures = declaration
+            .failures()
+            .iter()
+            .map(|failure| (failure.code().clone(), Prepared::new(failure.clone())))
+            .collect();
+        let authority =
+            Caller::new(format!("operation:{}", declaration.name())).scopes(declaration.authority().iter().cloned());
+        Ok(Entry {
+            authority: Arc::new(authority),
+            extension: (declaration.origin() == Origin::Extension).then(|| declaration.name().namespace().to_owned()),
+            bound,
+            input,
+            output: OnceLock::new(),
+            failures,
+            deadline: declaration.deadline().unwrap_or(settings.deadline),
+            max_input: declaration.max_input().unwrap_or(settings.max_input),
+            checked: !typed || settings.check_outputs,
+            credentials,
+            guards,
+            declaration,
+        })
+    }
+
+    /// The declared failure of this code: one lookup (K-46).
+    pub(crate) fn failure(&self, code: &str) -> Option<&Prepared> {
+        match (self.failures.get(code), &self.extension) {
+            (None, Some(namespace)) => self.failures.get(format!("{namespace}.{code}").as_str()),
+            (found, _) => found,
+        }
+    }
+
+    /// Whether `output` is what the declaration says. The schema is compiled on first use.
+    pub(crate) fn output_fits(&self, output: &Output) -> bool {
+        let shape = self.output.get_or_init(|| Shape::dynamic(self.declaration.output().as_value().clone()).ok());
+        match (shape, serde_json::from_slice(output.json())) {
+            (Some(shape), Ok(value)) => shape.is_valid(&value),
+            (None, _) | (_, Err(_)) => false,
+        }
+    }
+
+    /// The input member that holds source to be run, and its language.
+    pub(crate) fn source(&self) -> Option<(&str, &str)> {
+        match self.declaration.content() {
+            Content::Plain => None,
+            Content::Eval { source, language } => Some((source, language)),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The operations of a service, checked and ready to be called.
+
+mod builder;
+mod check;
+mod entry;
+
+use std::{any::TypeId, collections::HashMap, sync::Arc};
+
+use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation};
+
+pub use builder::{BuildError, Builder};
+pub(crate) use entry::Entry;
+
+use crate::{
+    Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityProvider, Limit, Observer, Settings,
+    ctx::AnyState, extension::Loaded,
+};
+
+/// The operations of a service, checked and ready to be called. Cloning is cheap, and all
+/// clones are the same registry.
+///
+/// Built by [`Registry::builder`]; what is wrong with the declarations is told all at once.
+#[derive(Clone)]
+pub struct Registry(pub(crate) Arc<Inner>);
+
+/// A map from what programs write, hashed fast but not predictably.
+pub(crate) type TextMap<V> = HashMap<Box<str>, V, foldhash::fast::RandomState>;
+
+pub(crate) struct Inner {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    /// Every name and alias, to its place in `entries`.
+    pub(crate) index: TextMap<usize>,
+    pub(crate) contract: Contract,
+    pub(crate) state: HashMap<TypeId, AnyState>,
+    pub(crate) content: HashMap<String, Arc<dyn ContentGuard>>,
+    pub(crate) limits: Vec<Arc<dyn Limit>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+    pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
+    pub(crate) consent: Arc<dyn ConsentStore>,
+    pub(crate) idempotency: Arc<dyn IdempotencyStore>,
+    pub(crate) classifier: Classifier,
+    pub(crate) settings: Settings,
+    pub(crate) extensions: Loaded,
+    /// Codes that an extension declares beside those of its operations.
+    pub(crate) codes: Vec<Failure>,
+}
+
+impl Registry {
+    /// Starts a registry.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// Everything that is declared, the internal operations included.
+    pub fn contract(&self) -> &Contract {
+        &self.0.contract
+    }
+
+    /// The operation of this name or alias, in any form that the wire may use.
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        self.find(name).map(|entry| &entry.declaration)
+    }
+
+    /// The operations that `caller` may call from outside.
+    pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
+        self.0.contract.open_to(caller)
+    }
+
+    /// The declaration of a code: the engine's own, or the first operation's that has it.
+    pub fn failure(&self, code: &str) -> Option<Failure> {
+        if let Some(engine) = EngineCode::parse(code) {
+            return Some(engine.declaration());
+        }
+        self.declared().find(|failure| *failure.code() == *code).cloned()
+    }
+
+    /// Every code that a caller may meet, the engine's own first.
+    pub fn codes(&self) -> Vec<Code> {
+        let mut codes: Vec<Code> = EngineCode::ALL.into_iter().map(EngineCode::code).collect();
+        for failure in self.declared() {
+            if !codes.contains(failure.code()) {
+                codes.push(failure.code().clone());
+            }
+        }
+        codes
+    }
+
+    fn declared(&self) -> impl Iterator<Item = &Failure> {
+        self.0.contract.operations().iter().flat_map(Operation::failures).chain(&self.0.codes)
+    }
+
+    /// Where the caller's consents are kept.
+    pub fn consent(&self) -> &Arc<dyn ConsentStore> {
+        &self.0.consent
+    }
+
+    /// How foreign errors are told apart.
+    pub fn classifier(&self) -> &Classifier {
+        &self.0.classifier
+    }
+
+    /// Tears the extensions down, last loaded first. Calls made afterwards still run.
+    pub async fn shut_down(&self) {
+        self.0.extensions.tear_down().await;
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+        let place = match self.0.index.get(name) {
+            Some(place) => place,
+            None => self.0.index.get(&*Name::from_wire(name))?,
+        };
+        self.0.entries.get(*place)
+    }
+
+    pub(crate) fn state(&self, id: TypeId) -> Option<&AnyState> {
+        self.0.state.get(&id)
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("operations", &self.0.entries.len()).finish_non_exhaustive()
+    }
+}

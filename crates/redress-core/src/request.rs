@@ -1,0 +1,102 @@
+//! One call as a face hands it in.
+
+use std::{borrow::Cow, sync::Arc, time::Duration};
+
+use redress_contract::{Caller, RequestId};
+use tokio_util::sync::CancellationToken;
+
+use crate::Secret;
+
+/// One call as a face hands it in: the input, who calls, and what the caller asks of the
+/// call itself.
+///
+/// ```
+/// use redress_core::Request;
+/// use redress_contract::Caller;
+/// use std::time::Duration;
+///
+/// let request = Request::new(br#"{"path":"a.md"}"#.as_slice())
+///     .with_caller(Caller::new("ada").scope("files:read"))
+///     .with_deadline(Duration::from_secs(2));
+/// assert_eq!(request.input(), br#"{"path":"a.md"}"#);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Request<'a> {
+    pub(crate) input: Cow<'a, [u8]>,
+    pub(crate) caller: Option<Arc<Caller>>,
+    pub(crate) token: Option<Secret>,
+    pub(crate) request_id: Option<RequestId>,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) session_id: Option<Arc<str>>,
+    pub(crate) idempotency_key: Option<Arc<str>>,
+    pub(crate) last_event_id: Option<Arc<str>>,
+}
+
+impl<'a> Request<'a> {
+    /// A call with this input, which is JSON; nothing at all counts as an empty object.
+    pub fn new(input: impl Into<Cow<'a, [u8]>>) -> Request<'a> {
+        Request { input: input.into(), ..Request::default() }
+    }
+
+    /// Says who calls.
+    #[must_use]
+    pub fn with_caller(mut self, caller: impl Into<Arc<Caller>>) -> Request<'a> {
+        self.caller = Some(caller.into());
+        self
+    }
+
+    /// Gives the token from which the registry's identity provider tells who calls.
+    #[must_use]
+    pub fn with_token(mut self, token: Secret) -> Request<'a> {
+        self.token = Some(token);
+        self
+    }
+
+    /// Gives the caller's own request id. One that is not well formed is replaced.
+    #[must_use]
+    pub fn with_request_id(mut self, id: &str) -> Request<'a> {
+        self.request_id = RequestId::given(id);
+        self
+    }
+
+    /// Asks for an answer within `deadline`; the operation's own, if shorter, still holds.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Request<'a> {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Lets `token` cancel the call.
+    #[must_use]
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Request<'a> {
+        self.cancellation = Some(token);
+        self
+    }
+
+    /// Says which session the call belongs to.
+    #[must_use]
+    pub fn with_session(mut self, id: impl Into<Arc<str>>) -> Request<'a> {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Makes the call safe to repeat, on an operation that takes a key.
+    #[must_use]
+    pub fn with_idempotency_key(mut self, key: impl Into<Arc<str>>) -> Request<'a> {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Asks a resumable stream to go on after this item.
+    #[must_use]
+    pub fn with_last_event_id(mut self, id: impl Into<Arc<str>>) -> Request<'a> {
+        self.last_event_id = Some(id.into());
+        self
+    }
+
+    /// The input.
+    pub fn input(&self) -> &[u8] {
+        &self.input
+    }
+}

@@ -1,0 +1,63 @@
+//! What exists and is near to what was asked for.
+
+/// How many near names are worth showing.
+const SHOWN: usize = 5;
+/// How many candidates are looked at: a refusal must not cost more than a call.
+const LOOKED_AT: usize = 4_096;
+/// How alike two names must be, from 0 to 1.
+const ALIKE: f64 = 0.72;
+
+/// The candidates nearest to `wanted`, nearest first (A7.1).
+pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
+    let folded = fold(wanted);
+    let mut scored: Vec<(f64, String)> = candidates
+        .into_iter()
+        .take(LOOKED_AT)
+        .filter_map(|candidate| {
+            let score = score(&folded, &fold(&candidate));
+            (score >= ALIKE).then_some((score, candidate))
+        })
+        .collect();
+    // The sort is stable, so equals keep the order in which they were given.
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.truncate(SHOWN);
+    scored.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+fn fold(name: &str) -> String {
+    name.chars().take(256).flat_map(char::to_lowercase).collect()
+}
+
+fn score(wanted: &str, candidate: &str) -> f64 {
+    if wanted == candidate {
+        1.0
+    } else if !wanted.is_empty() && (candidate.contains(wanted) || wanted.contains(candidate)) && !candidate.is_empty()
+    {
+        0.95
+    } else {
+        strsim::jaro_winkler(wanted, candidate).min(0.94)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(wanted: &str, candidates: &[&str]) -> Vec<String> {
+        nearest(wanted, candidates.iter().map(|name| (*name).to_owned()))
+    }
+
+    #[test]
+    fn case_and_typing_mistakes_are_near_and_strangers_are_not() {
+        assert_eq!(near("notes/a.md", &["notes/A.md", "zzz"]), ["notes/A.md"]);
+        assert_eq!(near("files.raed", &["files.read", "users.list"])[0], "files.read");
+        assert!(near("files.read", &["qqq", ""]).is_empty());
+    }
+
+    #[test]
+    fn at_most_five_are_shown_nearest_first() {
+        let found = near("file", &["file1", "file", "files", "file2", "file3", "file4", "file5"]);
+        assert_eq!(found.len(), 5);
+        assert_eq!(found[0], "file");
+    }
+}

@@ -1,0 +1,65 @@
+//! That a declaration is on its way out: `deprecated(since = "2.0.0", replaced_by = "…")`.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+
+use crate::{
+    attribute::{Item, Items},
+    mistakes::Mistakes,
+};
+
+const WORDS: [&str; 4] = ["since", "replaced_by", "remove_in", "reason"];
+
+/// What `deprecated(…)` says.
+#[derive(Default)]
+pub(crate) struct Deprecation {
+    since: String,
+    replaced_by: Option<String>,
+    remove_in: Option<String>,
+    reason: Option<String>,
+}
+
+impl Deprecation {
+    /// Reads `deprecated(…)`.
+    pub(crate) fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Deprecation> {
+        let list = item.list("since = \"2.0.0\", replaced_by = \"…\"", mistakes)?;
+        let mut items = Items::default();
+        items.read(list, &WORDS, &[], mistakes);
+        if items.lacks("since") {
+            mistakes.add(&item.name, "say since when: `deprecated(since = \"2.0.0\")`");
+        }
+        let mut deprecation = Deprecation::default();
+        for item in &items.items {
+            let Some(text) = item.text(mistakes).map(|text| text.value()) else { continue };
+            match item.word().as_str() {
+                "since" => deprecation.since = text,
+                "replaced_by" => deprecation.replaced_by = Some(text),
+                "remove_in" => deprecation.remove_in = Some(text),
+                _ => deprecation.reason = Some(text),
+            }
+        }
+        Some(deprecation)
+    }
+}
+
+impl ToTokens for Deprecation {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Deprecation { since, replaced_by, remove_in, reason } = self;
+        let (replaced_by, remove_in, reason) = (given(replaced_by), given(remove_in), given(reason));
+        tokens.extend(quote! {
+            ::redress::__private::contract::Deprecation {
+                since: ::std::string::String::from(#since),
+                replaced_by: #replaced_by,
+                remove_in: #remove_in,
+                reason: #reason,
+            }
+        });
+    }
+}
+
+fn given(text: &Option<String>) -> TokenStream {
+    match text {
+        Some(text) => quote!(::core::option::Option::Some(::std::string::String::from(#text))),
+        None => quote!(::core::option::Option::None),
+    }
+}

@@ -1,0 +1,65 @@
+//! What is written out for one variant: its declaration as a value of the contract.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Ident, ext::IdentExt};
+
+use super::validate::Failure;
+
+/// The expression that makes the declaration.
+pub(super) fn declaration(failure: &Failure) -> TokenStream {
+    let code = &failure.code;
+    let kind = Ident::new(failure.kind.variant, Span::call_site());
+    let when = &failure.when;
+    let message = failure.message.iter().map(|message| {
+        let text = &message.text;
+        quote!(.with_message(#text))
+    });
+    let effect = failure
+        .effect
+        .iter()
+        .map(|effect| quote!(.with_effect(::redress::__private::contract::Effect::#effect)));
+    let retryable = failure.retryable.iter().map(|yes| quote!(.with_retryable(#yes)));
+    let http = failure.http.iter().map(|status| quote!(.with_http(#status)));
+    let retry_after = failure.retry_after.iter().map(|field| {
+        let name = field.unraw().to_string();
+        quote!(.with_retry_after(#name))
+    });
+    let extends = failure.extends.iter().map(|parent| quote!(.extending(#parent)));
+    let since = failure.since.iter().map(|version| quote!(.with_since(#version)));
+    let deprecated = failure.deprecated.iter().map(|deprecation| quote!(.with_deprecated(#deprecation)));
+    let recovery = &failure.recovery;
+    let details = details(failure);
+    quote! {
+        ::redress::__private::contract::Failure::new(#code, ::redress::__private::contract::Kind::#kind)
+            .with_when(#when)
+            #(#message)*
+            #(#effect)*
+            #(#retryable)*
+            #(#http)*
+            #(#retry_after)*
+            #(#extends)*
+            #(#since)*
+            #(#deprecated)*
+            .with_recovery(#recovery)
+            #details
+    }
+}
+
+/// The schema of the public fields; the contract's default says that there are none.
+fn details(failure: &Failure) -> Option<TokenStream> {
+    let fields: Vec<_> = failure.fields.iter().filter(|field| !field.private).collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = fields.iter().map(|field| field.name()).collect();
+    let types = fields.iter().map(|field| &field.ty);
+    Some(quote! {
+        .with_details(::redress::__private::serde_json::json!({
+            "type": "object",
+            "properties": { #(#names: ::redress::__private::field_schema::<#types>()),* },
+            "required": [#(#names),*],
+            "additionalProperties": false
+        }))
+    })
+}

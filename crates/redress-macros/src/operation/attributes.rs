@@ -1,0 +1,104 @@
+//! What is written out for the words: the declaration as a value of the contract.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{
+    parse::{Ending, Example},
+    validate::{Operation, Overflow, Streaming},
+};
+
+/// The expression that makes the declaration, schemas and failures left to the types.
+pub(super) fn attributes(operation: &Operation) -> TokenStream {
+    let Operation { shape, name, summary, description, calls, authority, tags, aliases, .. } = operation;
+    let access = access(operation);
+    let deadline = operation
+        .deadline
+        .iter()
+        .map(|millis| quote!(.with_deadline(::core::time::Duration::from_millis(#millis))));
+    let internal = operation.internal.then(|| quote!(.internal()));
+    let key = operation.idempotency_key.then(|| quote!(.with_idempotency_key()));
+    let eval = operation.eval.iter().map(|(source, language)| quote!(.with_eval(#source, #language)));
+    let max_input = operation.max_input.iter().map(|bytes| {
+        let bytes = proc_macro2::Literal::u64_unsuffixed(*bytes);
+        quote!(.with_max_input(#bytes))
+    });
+    let since = operation.since.iter().map(|version| quote!(.with_since(#version)));
+    let deprecated = operation.deprecated.iter().map(|deprecation| quote!(.with_deprecated(#deprecation)));
+    let examples = operation.examples.iter().map(example);
+    let streaming = streaming(&operation.streaming);
+    quote! {
+        ::redress::__private::contract::Operation::#shape(#name)
+            .with_summary(#summary)
+            .with_description(#description)
+            .with_access(#access)
+            #(#deadline)*
+            #internal
+            #key
+            #(#eval)*
+            #(.with_call(#calls))*
+            #(.with_authority(#authority))*
+            #(.with_tag(#tags))*
+            #(.with_alias(#aliases))*
+            #(#examples)*
+            #(#max_input)*
+            #(#since)*
+            #(#deprecated)*
+            #streaming
+    }
+}
+
+fn access(operation: &Operation) -> TokenStream {
+    let Operation { scopes, any_scopes, .. } = operation;
+    let whom = if operation.anyone { quote!(anyone) } else { quote!(caller) };
+    let consent = operation.consent.then(|| quote!(.consent()));
+    quote!(::redress::__private::contract::Access::#whom() #(.scope(#scopes))* #(.any_scope(#any_scopes))* #consent)
+}
+
+/// The texts were read as JSON while compiling, so reading them again gives what they say.
+fn example(example: &Example) -> TokenStream {
+    let json = |text: &syn::LitStr| quote!(::redress::__private::serde_json::from_str(#text).unwrap_or_default());
+    let input = json(&example.input);
+    let ending = match &example.ending {
+        Ending::Output(output) => {
+            let output = json(output);
+            quote!(Output(#output))
+        }
+        Ending::Failure(code) => quote!(Failure(::std::string::String::from(#code))),
+    };
+    quote! {
+        .with_example(::redress::__private::contract::Example {
+            input: #input,
+            ending: ::redress::__private::contract::ExampleEnding::#ending,
+        })
+    }
+}
+
+fn streaming(streaming: &Streaming) -> Option<TokenStream> {
+    let mut given = Vec::new();
+    if let Some(buffer) = streaming.buffer {
+        given.push(quote!(buffer = #buffer));
+    }
+    match streaming.overflow {
+        Some(Overflow::Cut) => given.push(quote!(overflow = ::redress::__private::contract::Overflow::Cut)),
+        Some(Overflow::Wait(millis)) => {
+            given.push(quote!(overflow = ::redress::__private::contract::Overflow::Wait(#millis)));
+        }
+        None => {}
+    }
+    if let Some(idle) = streaming.idle {
+        given.push(quote!(idle_ms = ::core::option::Option::Some(#idle)));
+    }
+    if streaming.resumable {
+        given.push(quote!(resumable = true));
+    }
+    (!given.is_empty()).then(|| {
+        quote! {
+            .with_streaming({
+                let mut __streaming = ::redress::__private::contract::Streaming::default();
+                #(__streaming.#given;)*
+                __streaming
+            })
+        }
+    })
+}

@@ -1,0 +1,208 @@
+//! What is written out for an operation: the function, tagged, and beside it a marker that
+//! knows everything which was declared.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Attribute, Ident, ItemFn, Token, Type, ext::IdentExt, spanned::Spanned};
+
+use super::{
+    attributes::attributes,
+    signature::{Role, Signature},
+    validate::Operation,
+};
+use crate::mistakes::Mistakes;
+
+/// The function and its marker.
+pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &Operation) -> TokenStream {
+    let parts = Parts::new(function, signature, operation.shape == "subscription");
+    let tagged = parts.tagged(operation.strict);
+    let name = &operation.name;
+    let attributes = attributes(operation);
+    let known = if operation.anyone { quote!(CallerUnknown) } else { quote!(CallerKnown) };
+    let known = quote!(::redress::__private::#known);
+    let needs = parts.needs(&known);
+    let (operation, run) = if parts.streams {
+        (quote!(streams), parts.run(&known, &quote!(Streams), &quote!(open)))
+    } else {
+        (quote!(once), parts.run(&known, &quote!(Once), &quote!(run)))
+    };
+    let operation = quote!(::redress::__private::Operation::#operation::<Self>());
+    let declared = parts.declared(name, &attributes, &needs, &operation);
+    quote!(#tagged #declared #run)
+}
+
+/// What is written where something is wrong: the mistakes, and a function and a marker that
+/// keep the rest of the program from complaining that there are none.
+pub(super) fn stand_in(function: &ItemFn, signature: &Signature, mistakes: &Mistakes) -> TokenStream {
+    let mut function = function.clone();
+    function.sig.asyncness.get_or_insert_with(<Token![async]>::default);
+    let parts = Parts::new(&function, signature, signature.streams);
+    let tagged = parts.tagged(false);
+    let attributes = quote!(::redress::__private::contract::Operation::query(""));
+    let declared = parts.declared("", &attributes, &quote!(::std::vec::Vec::new()), &quote!(::core::unreachable!()));
+    quote!(#mistakes #tagged #declared)
+}
+
+/// What all that is written leans on.
+struct Parts<'a> {
+    function: &'a ItemFn,
+    signature: &'a Signature,
+    marker: Ident,
+    /// The conditions under which the function exists at all.
+    conditions: Vec<&'a Attribute>,
+    streams: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn new(function: &'a ItemFn, signature: &'a Signature, streams: bool) -> Parts<'a> {
+        Parts {
+            function,
+            signature,
+            marker: format_ident!("__operation_{}", function.sig.ident.unraw()),
+            conditions: function.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect(),
+            streams,
+        }
+    }
+
+    /// The function as others see it, with the author's own inside.
+    fn tagged(&self, strict: bool) -> TokenStream {
+        let Parts { function, signature, marker, conditions, .. } = self;
+        let (vis, ident, returns) = (&function.vis, &function.sig.ident, &signature.returns);
+        let (outside, inside): (Vec<_>, Vec<_>) = function.attrs.iter().partition(|attribute| is_outside(attribute));
+        let names: Vec<_> = signature.arguments.iter().map(|argument| &argument.name).collect();
+        let types = signature.arguments.iter().map(|argument| &argument.ty);
+        let mut sig = function.sig.clone();
+        let mut call = quote!(#ident(#(#names),*));
+        if strict {
+            let strict: Type = syn::parse_quote!(<#returns as ::redress::__private::IsOutcome>::Strict);
+            sig.output = syn::parse_quote!(-> #strict);
+            call = quote!(async move { <#returns as ::redress::__private::IsOutcome>::from_strict(#call.await) });
+        }
+        let block = &function.block;
+        // What is not `Send` is told at the function's name, as there is no better token.
+        let send = quote_spanned!(ident.span()=> ::core::marker::Send);
+        quote! {
+            #(#conditions)*
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, unreachable_pub)]
+            #vis struct #marker {}
+
+            #(#outside)*
+            #vis fn #ident(
+                #(#names: #types),*
+            ) -> ::redress::__private::Tagged<#marker, impl ::core::future::Future<Output = #returns> + #send> {
+                #(#inside)*
+                #sig #block
+                ::redress::__private::Tagged::new(#call)
+            }
+        }
+    }
+
+    fn declared(
+        &self,
+        name: &str,
+        attributes: &TokenStream,
+        needs: &TokenStream,
+        operation: &TokenStream,
+    ) -> TokenStream {
+        let Parts { signature, marker, conditions, .. } = self;
+        let returns = &signature.returns;
+        let input = match signature.arguments.iter().find(|argument| argument.role == Role::Input) {
+            Some(argument) => argument.ty.to_token_stream(),
+            None => quote!(::redress::__private::Nothing),
+        };
+        let mut output = quote!(<#returns as ::redress::__private::IsOutcome>::Output);
+        if self.streams {
+            output = quote!(<#output as ::redress::__private::IsEvents>::Item);
+        }
+        quote! {
+            #(#conditions)*
+            #[automatically_derived]
+            impl ::redress::__private::Declared for #marker {
+                type Input = #input;
+                type Output = #output;
+                type Failure = <#returns as ::redress::__private::IsOutcome>::Failure;
+
+                const NAME: &'static str = #name;
+
+                fn attributes() -> ::redress::__private::contract::Operation {
+                    #attributes
+                }
+
+                fn needs() -> ::std::vec::Vec<(::core::any::TypeId, &'static str)> {
+                    #needs
+                }
+
+                fn operation() -> ::redress::__private::Operation {
+                    #operation
+                }
+            }
+        }
+    }
+
+    /// The state that the arguments need.
+    fn needs(&self, known: &TokenStream) -> TokenStream {
+        let types: Vec<&Type> = self
+            .signature
+            .arguments
+            .iter()
+            .filter(|argument| argument.role == Role::Other)
+            .map(|argument| &argument.ty)
+            .collect();
+        if types.is_empty() {
+            return quote!(::std::vec::Vec::new());
+        }
+        quote! {
+            [#(<#types as ::redress::__private::Argument<'_, #known>>::needs()),*].into_iter().flatten().collect()
+        }
+    }
+
+    /// How the engine calls the function.
+    fn run(&self, known: &TokenStream, of: &TokenStream, run: &TokenStream) -> TokenStream {
+        let Parts { function, signature, marker, conditions, .. } = self;
+        let ident = &function.sig.ident;
+        let values = signature.arguments.iter().map(|argument| match argument.role {
+            Role::Ctx => quote!(__ctx),
+            Role::Input => quote!(__input),
+            Role::Caller | Role::Other => {
+                let ty = &argument.ty;
+                quote_spanned!(ty.span()=> <#ty as ::redress::__private::Argument<'_, #known>>::take(__ctx)?)
+            }
+        });
+        let call = quote!(#ident(#(#values),*));
+        let roles = || signature.arguments.iter().map(|argument| argument.role);
+        // A future of our own around the author's is only there where an argument can be missing.
+        let call = if roles().all(|role| matches!(role, Role::Ctx | Role::Input)) {
+            call
+        } else {
+            quote!(async move { #call.await })
+        };
+        let ctx = if roles().any(|role| role != Role::Input) { quote!(__ctx) } else { quote!(_) };
+        let input = if roles().any(|role| role == Role::Input) { quote!(__input) } else { quote!(_) };
+        let output = if self.streams {
+            quote!(::redress::__private::Events<Self::Output, Self::Failure>)
+        } else {
+            quote!(Self::Output)
+        };
+        quote! {
+            #(#conditions)*
+            #[automatically_derived]
+            #[allow(deprecated)]
+            impl ::redress::__private::#of for #marker {
+                fn #run<'__a>(
+                    #ctx: &'__a ::redress::__private::Ctx,
+                    #input: Self::Input,
+                ) -> impl ::core::future::Future<
+                    Output = ::redress::__private::Outcome<#output, Self::Failure>,
+                > + ::core::marker::Send + '__a {
+                    #call
+                }
+            }
+        }
+    }
+}
+
+/// Whether an attribute speaks to those who call the function; the others speak about its body.
+fn is_outside(attribute: &Attribute) -> bool {
+    ["doc", "cfg", "deprecated", "must_use", "inline"].iter().any(|name| attribute.path().is_ident(name))
+}

@@ -1,0 +1,223 @@
+//! What is written: the words of `#[operation(…)]` as they stand, with their tokens.
+
+use proc_macro2::TokenStream;
+use syn::{Ident, LitInt, LitStr};
+
+use crate::{
+    attribute::{Item, Items},
+    deprecation::Deprecation,
+    mistakes::Mistakes,
+};
+
+/// The words that say how the operation is asked for and answered.
+pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
+
+const WORDS: [&str; 22] = [
+    "query",
+    "mutation",
+    "subscription",
+    "name",
+    "access",
+    "deadline",
+    "strict",
+    "internal",
+    "idempotency_key",
+    "eval",
+    "calls",
+    "authority",
+    "tags",
+    "alias",
+    "example",
+    "max_input",
+    "since",
+    "deprecated",
+    "buffer",
+    "overflow",
+    "idle",
+    "resumable",
+];
+
+/// The attribute.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub(super) words: Items,
+    pub(super) shapes: Vec<Ident>,
+    pub(super) name: Option<LitStr>,
+    pub(super) access: Option<Access>,
+    pub(super) deadline: Option<LitStr>,
+    pub(super) strict: bool,
+    pub(super) internal: bool,
+    pub(super) idempotency_key: Option<Ident>,
+    pub(super) eval: Option<Eval>,
+    pub(super) calls: Vec<LitStr>,
+    pub(super) authority: Option<(Ident, Vec<LitStr>)>,
+    pub(super) tags: Vec<LitStr>,
+    pub(super) aliases: Vec<LitStr>,
+    pub(super) examples: Vec<Example>,
+    pub(super) max_input: Option<LitStr>,
+    pub(super) since: Option<LitStr>,
+    pub(super) deprecated: Option<Deprecation>,
+    pub(super) buffer: Option<LitInt>,
+    pub(super) overflow: Option<Result<Ident, LitStr>>,
+    pub(super) idle: Option<LitStr>,
+    pub(super) resumable: bool,
+    /// The words that only a stream can have, as they were met.
+    pub(super) of_streams: Vec<Ident>,
+}
+
+/// What `access(…)` says.
+pub(super) struct Access {
+    pub(super) ident: Ident,
+    pub(super) anyone: Option<Ident>,
+    pub(super) scopes: Option<LitStr>,
+    pub(super) any_scope: Option<LitStr>,
+    pub(super) consent: bool,
+    pub(super) complete: bool,
+}
+
+/// What `eval(…)` says.
+pub(super) struct Eval {
+    pub(super) ident: Ident,
+    pub(super) source: LitStr,
+    pub(super) language: LitStr,
+}
+
+/// What `example(…)` says.
+pub(super) struct Example {
+    pub(super) input: LitStr,
+    pub(super) ending: Ending,
+}
+
+/// How an example ends.
+pub(super) enum Ending {
+    Output(LitStr),
+    Failure(LitStr),
+}
+
+/// Reads the attribute.
+pub(super) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Parsed {
+    let mut parsed = Parsed::default();
+    parsed.words.read(tokens, &WORDS, &["example"], mistakes);
+    for item in std::mem::take(&mut parsed.words.items) {
+        parsed.take(item, mistakes);
+    }
+    parsed
+}
+
+impl Parsed {
+    fn take(&mut self, item: Item, mistakes: &mut Mistakes) {
+        let word = item.word();
+        if ["buffer", "overflow", "idle", "resumable"].contains(&word.as_str()) {
+            self.of_streams.push(item.name.clone());
+        }
+        match word.as_str() {
+            "query" | "mutation" | "subscription" => {
+                item.alone(mistakes);
+                self.shapes.push(item.name);
+            }
+            "name" => self.name = item.text(mistakes),
+            "access" => self.access = Access::read(&item, mistakes),
+            "deadline" => self.deadline = item.text(mistakes),
+            "strict" => self.strict = item.alone(mistakes),
+            "internal" => self.internal = item.alone(mistakes),
+            "idempotency_key" => {
+                item.alone(mistakes);
+                self.idempotency_key = Some(item.name);
+            }
+            "eval" => self.eval = Eval::read(&item, mistakes),
+            "calls" => self.calls = item.texts("\"files.list\"", mistakes),
+            "authority" => {
+                let scopes = item.texts("\"files:read\"", mistakes);
+                self.authority = Some((item.name, scopes));
+            }
+            "tags" => self.tags = item.texts("\"files\"", mistakes),
+            "alias" => self.aliases = item.texts("\"old.name\"", mistakes),
+            "example" => self.examples.extend(Example::read(&item, mistakes)),
+            "max_input" => self.max_input = item.text(mistakes),
+            "since" => self.since = item.text(mistakes),
+            "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
+            "buffer" => self.buffer = item.number(32, mistakes),
+            "overflow" => self.overflow = item.ident_or_text("cut", mistakes),
+            "idle" => self.idle = item.text(mistakes),
+            _ => self.resumable = item.alone(mistakes),
+        }
+    }
+}
+
+impl Access {
+    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Access> {
+        let list = item.list("anyone)`, or `access(scopes = \"files:read\"", mistakes)?;
+        let mut words = Items::default();
+        words.read(list, &["anyone", "scopes", "any_scope", "consent"], &[], mistakes);
+        let mut access = Access {
+            ident: item.name.clone(),
+            anyone: None,
+            scopes: None,
+            any_scope: None,
+            consent: false,
+            complete: true,
+        };
+        access.complete = !words.lacks_all(&["anyone", "scopes", "any_scope", "consent"]);
+        for item in words.items {
+            match item.word().as_str() {
+                "anyone" => {
+                    item.alone(mistakes);
+                    access.anyone = Some(item.name);
+                }
+                "scopes" => access.scopes = item.text(mistakes),
+                "any_scope" => access.any_scope = item.text(mistakes),
+                _ => access.consent = item.alone(mistakes),
+            }
+        }
+        Some(access)
+    }
+}
+
+impl Eval {
+    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Eval> {
+        const EXAMPLE: &str = "source = \"code\", language = \"javascript\"";
+        let list = item.list(EXAMPLE, mistakes)?;
+        let mut words = Items::default();
+        words.read(list, &["source", "language"], &[], mistakes);
+        if words.lacks("source") {
+            mistakes.add(&item.name, format_args!("name the field of the input that holds the code: `eval({EXAMPLE})`"));
+        }
+        if words.lacks("language") {
+            mistakes.add(&item.name, format_args!("name the language of the code: `eval({EXAMPLE})`"));
+        }
+        let (mut source, mut language) = (None, None);
+        for item in &words.items {
+            match item.word().as_str() {
+                "source" => source = item.text(mistakes),
+                _ => language = item.text(mistakes),
+            }
+        }
+        Some(Eval { ident: item.name.clone(), source: source?, language: language? })
+    }
+}
+
+impl Example {
+    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Example> {
+        const EXAMPLE: &str = "input = r#\"{…}\"#, output = r#\"{…}\"#";
+        let list = item.list(EXAMPLE, mistakes)?;
+        let mut words = Items::default();
+        words.read(list, &["input", "output", "failure"], &[], mistakes);
+        if words.lacks("input") {
+            mistakes.add(&item.name, format_args!("an example has an input: `example({EXAMPLE})`"));
+        }
+        if words.lacks_all(&["output", "failure"]) {
+            mistakes.add(&item.name, "say how the example ends: add `output = r#\"{…}\"#` or `failure = \"CODE\"`");
+        }
+        let (mut input, mut ending) = (None, None);
+        for item in &words.items {
+            let text = item.text(mistakes);
+            match item.word().as_str() {
+                "input" => input = text,
+                _ if ending.is_some() => mistakes.add(&item.name, "an example ends once; keep `output` or `failure`"),
+                "output" => ending = text.map(Ending::Output),
+                _ => ending = text.map(Ending::Failure),
+            }
+        }
+        Some(Example { input: input?, ending: ending? })
+    }
+}

@@ -1,0 +1,181 @@
+//! What the function itself says: its arguments, in their roles, and what it returns.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{FnArg, GenericArgument, Ident, ItemFn, Pat, PathArguments, ReturnType, Safety, Type, TypePath};
+
+use crate::mistakes::Mistakes;
+
+/// The most arguments for which the registry knows functions.
+const MOST_ARGUMENTS: usize = 6;
+
+/// A function that can be an operation.
+pub(super) struct Signature {
+    pub(super) arguments: Vec<Argument>,
+    pub(super) returns: Type,
+    /// Whether what it returns is spelled as a stream.
+    pub(super) streams: bool,
+}
+
+/// One argument.
+pub(super) struct Argument {
+    pub(super) name: Ident,
+    pub(super) ty: Type,
+    pub(super) role: Role,
+}
+
+/// Where an argument comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// `&Ctx`.
+    Ctx,
+    /// `&Caller`.
+    Caller,
+    /// Anything else that comes from the call; its type says what.
+    Other,
+    /// The input.
+    Input,
+}
+
+/// Reads the function. Nothing comes back where it cannot even stand in for an operation.
+pub(super) fn signature(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
+    let sig = &function.sig;
+    let mut usable = true;
+    let mut refuse = |token: TokenStream, message: &str| {
+        mistakes.add(token, message);
+        usable = false;
+    };
+    if let Some(word) = &sig.constness {
+        refuse(word.to_token_stream(), "an operation is not `const`; remove this");
+    }
+    if let Safety::Unsafe(word) = &sig.safety {
+        refuse(word.to_token_stream(), "an operation is called by everyone, so it is not `unsafe`; remove this");
+    }
+    if let Some(abi) = &sig.abi {
+        refuse(abi.extern_token.to_token_stream(), "an operation is an ordinary Rust function; remove `extern`");
+    }
+    if let Some(parameter) = sig.generics.params.first() {
+        refuse(parameter.to_token_stream(), "an operation has no parameters of its own; write the types themselves");
+    }
+    if let Some(variadic) = &sig.variadic {
+        refuse(variadic.dots.to_token_stream(), "an operation has one input; put what it takes in one struct");
+    }
+    if let Some(seventh) = sig.inputs.iter().nth(MOST_ARGUMENTS) {
+        let token = match seventh {
+            FnArg::Typed(argument) => argument.pat.to_token_stream(),
+            FnArg::Receiver(receiver) => receiver.self_token.to_token_stream(),
+        };
+        refuse(token, "an operation has at most six arguments; put what it takes in one struct");
+    }
+    let arguments = arguments(function, &mut refuse);
+    let returns = returns(function, &mut refuse);
+    if sig.asyncness.is_none() {
+        mistakes.add(sig.fn_token, "an operation is asynchronous; write `async fn`");
+    }
+    if !usable {
+        return None;
+    }
+    let (arguments, returns) = (arguments?, returns?);
+    let streams = first_argument(&returns).and_then(last_segment).is_some_and(|name| name == "Events");
+    Some(Signature { arguments, returns, streams })
+}
+
+fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Option<Vec<Argument>> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let count = function.sig.inputs.len();
+    for (place, argument) in function.sig.inputs.iter().enumerate() {
+        let argument = match argument {
+            FnArg::Typed(argument) => argument,
+            FnArg::Receiver(receiver) => {
+                let message = "an operation is a free function; take what you need as `State<T>`";
+                refuse(receiver.self_token.to_token_stream(), message);
+                return None;
+            }
+        };
+        let role = role(&argument.ty, place + 1 == count);
+        match (&*argument.ty, role) {
+            (Type::Reference(reference), Role::Input) => {
+                refuse(reference.and_token.to_token_stream(), "an operation owns its input; remove the `&`");
+            }
+            (Type::ImplTrait(ty), _) => {
+                refuse(ty.impl_token.to_token_stream(), "an operation has no parameters of its own; write the type itself");
+            }
+            _ => {}
+        }
+        let name = name(&argument.pat, place, function, &arguments);
+        arguments.push(Argument { name, ty: (*argument.ty).clone(), role });
+    }
+    Some(arguments)
+}
+
+fn role(ty: &Type, last: bool) -> Role {
+    let referred = |ty: &Type| match ty {
+        Type::Reference(reference) if reference.mutability.is_none() => last_segment(&reference.elem).cloned(),
+        _ => None,
+    };
+    match (referred(ty), last_segment(ty)) {
+        (Some(name), _) if name == "Ctx" => Role::Ctx,
+        (Some(name), _) if name == "Caller" => Role::Caller,
+        (_, Some(name)) if name == "State" => Role::Other,
+        (_, Some(name)) if name == "Option" && first_argument(ty).and_then(referred).is_some_and(|of| of == "Caller") => {
+            Role::Other
+        }
+        _ if last => Role::Input,
+        _ => Role::Other,
+    }
+}
+
+/// A name for the argument outside: the function's own where that is a plain word which
+/// hides nothing that the call needs.
+fn name(pattern: &Pat, place: usize, function: &ItemFn, before: &[Argument]) -> Ident {
+    if let Pat::Ident(pattern) = pattern
+        && pattern.subpat.is_none()
+    {
+        let bare = pattern.ident.to_string();
+        let bare = bare.trim_start_matches('_');
+        let taken = before.iter().any(|argument| argument.name == bare) || function.sig.ident == bare;
+        if !taken && let Ok(name) = syn::parse_str::<Ident>(bare) {
+            return Ident::new(&name.to_string(), pattern.ident.span());
+        }
+    }
+    quote::format_ident!("argument_{place}")
+}
+
+fn returns(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Option<Type> {
+    const ADVICE: &str = "an operation returns `Outcome<T, E>`, where `E` derives `Failure`; write that here";
+    let ty = match &function.sig.output {
+        ReturnType::Default => {
+            refuse(function.sig.ident.to_token_stream(), "an operation returns `Outcome<T, E>`; write `-> Outcome<…>`");
+            return None;
+        }
+        ReturnType::Type(_, ty) => &**ty,
+    };
+    match last_segment(ty) {
+        Some(name) if name == "Result" || name == "Option" => {
+            refuse(name.to_token_stream(), ADVICE);
+            None
+        }
+        Some(_) => Some(ty.clone()),
+        None => {
+            refuse(quote!(#ty), ADVICE);
+            None
+        }
+    }
+}
+
+fn last_segment(ty: &Type) -> Option<&Ident> {
+    match ty {
+        Type::Path(TypePath { path, .. }) => path.segments.last().map(|segment| &segment.ident),
+        Type::Group(group) => last_segment(&group.elem),
+        _ => None,
+    }
+}
+
+fn first_argument(ty: &Type) -> Option<&Type> {
+    let Type::Path(TypePath { path, .. }) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.segments.last()?.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}

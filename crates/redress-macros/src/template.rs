@@ -1,0 +1,61 @@
+//! Message templates: `no file at {path}`.
+
+/// One part of a template.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Text that stands as it is.
+    Text(String),
+    /// The place of a field.
+    Field(String),
+}
+
+/// The parts of `text`; nothing if a brace has no partner.
+pub(crate) fn parts(text: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut plain = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '{' if chars.next_if_eq(&'{').is_some() => plain.push('{'),
+            '}' if chars.next_if_eq(&'}').is_some() => plain.push('}'),
+            '{' => {
+                let mut field = String::new();
+                loop {
+                    match chars.next()? {
+                        '}' => break,
+                        c if c == '_' || c.is_alphanumeric() => field.push(c),
+                        _ => return None,
+                    }
+                }
+                if field.is_empty() {
+                    return None;
+                }
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Field(field));
+            }
+            '}' => return None,
+            other => plain.push(other),
+        }
+    }
+    if !plain.is_empty() {
+        parts.push(Part::Text(plain));
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_text_and_places_and_doubled_braces_are_text() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let field = |name: &str| Part::Field(name.to_owned());
+        assert_eq!(parts("no {a} in {{{b}}}"), Some(vec![text("no "), field("a"), text(" in {"), field("b"), text("}")]));
+        for bad in ["{", "}", "{}", "a {b", "a } b", "{a b}", "{a:?}"] {
+            assert_eq!(parts(bad), None, "{bad}");
+        }
+    }
+}
