@@ -2,14 +2,14 @@
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The stable, machine-readable name of a failure.
 ///
 /// Codes are append-only: one is never renamed and never used for something else.
 /// Cloning is cheap.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Code(Arc<str>);
 
 /// Why a text is not a code.
@@ -101,9 +101,9 @@ impl TryFrom<String> for Code {
     }
 }
 
-impl From<Code> for String {
-    fn from(code: Code) -> String {
-        code.as_str().to_owned()
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

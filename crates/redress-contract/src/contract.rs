@@ -6,6 +6,7 @@ use crate::{Caller, Name, Operation};
 
 /// The operations of a service, in the order they were declared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Contract {
     operations: Vec<Operation>,
 }

@@ -142,10 +142,15 @@ impl Failure {
         self
     }
 
-    /// The same failure under an extension's namespace.
+    /// The same failure under an extension's namespace, together with those of its parents
+    /// that are the extension's own.
     #[must_use]
-    pub fn in_namespace(mut self, namespace: &str) -> Failure {
-        self.code = Code::unchecked(&format!("{namespace}.{}", self.code));
+    pub fn in_namespace(mut self, namespace: &str, is_own: impl Fn(&Code) -> bool) -> Failure {
+        let within = |code: &Code| Code::unchecked(&format!("{namespace}.{code}"));
+        self.code = within(&self.code);
+        for parent in self.extends.iter_mut().filter(|parent| is_own(parent)) {
+            *parent = within(parent);
+        }
         self
     }
 

@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The name of an operation: `namespace.name`, lower snake segments, two or more.
 ///
 /// Cloning is cheap.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Name(Arc<str>);
 
 /// Why a text is not an operation's name.
@@ -88,9 +88,9 @@ impl TryFrom<String> for Name {
     }
 }
 
-impl From<Name> for String {
-    fn from(name: Name) -> String {
-        name.as_str().to_owned()
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

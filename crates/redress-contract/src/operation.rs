@@ -21,7 +21,7 @@ pub enum Shape {
 
 /// Whether an operation runs code that it is given. There is no third way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "class", rename_all = "snake_case")]
+#[serde(tag = "class", rename_all = "snake_case", from = "ContentDocument")]
 pub enum Content {
     /// It does not.
     Plain,
@@ -32,6 +32,24 @@ pub enum Content {
         /// The language that the source is in.
         language: String,
     },
+}
+
+/// A content class as a document holds it. serde refuses the members that a class does not
+/// have only on variants that may have some.
+#[derive(Deserialize)]
+#[serde(tag = "class", rename_all = "snake_case", deny_unknown_fields)]
+enum ContentDocument {
+    Plain {},
+    Eval { source: String, language: String },
+}
+
+impl From<ContentDocument> for Content {
+    fn from(document: ContentDocument) -> Content {
+        match document {
+            ContentDocument::Plain {} => Content::Plain,
+            ContentDocument::Eval { source, language } => Content::Eval { source, language },
+        }
+    }
 }
 
 /// From where an operation can be called.
@@ -342,6 +360,13 @@ impl Operation {
     #[must_use]
     pub fn with_example(mut self, example: Example) -> Operation {
         self.examples.push(example);
+        self
+    }
+
+    /// Takes every example away.
+    #[must_use]
+    pub fn without_examples(mut self) -> Operation {
+        self.examples.clear();
         self
     }
 

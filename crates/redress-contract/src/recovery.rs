@@ -7,6 +7,7 @@ use crate::Name;
 /// What the caller can do about a failure: a verb that a program can follow and a hint
 /// that a person or a model can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Document")]
 pub struct Recovery {
     #[serde(flatten)]
     verb: Verb,
@@ -48,11 +49,57 @@ pub enum Verb {
 
 /// One member of the next call's input, taken from the failure's details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Binding {
     /// The member of the next operation's input.
     pub field: String,
     /// The failure's public field whose value it gets.
     pub from: String,
+}
+
+/// A recovery as a document holds it. serde refuses members that a verb does not have only
+/// where verb and hint are read as one.
+#[derive(Deserialize)]
+#[serde(tag = "verb", rename_all = "snake_case", deny_unknown_fields)]
+enum Document {
+    FixInput {
+        pointer: String,
+        hint: String,
+    },
+    Call {
+        operation: Name,
+        #[serde(default)]
+        bind: Vec<Binding>,
+        #[serde(default)]
+        why: Option<String>,
+        hint: String,
+    },
+    Wait {
+        hint: String,
+    },
+    AskUser {
+        hint: String,
+    },
+    GetAccess {
+        scope: String,
+        hint: String,
+    },
+    Stop {
+        hint: String,
+    },
+}
+
+impl From<Document> for Recovery {
+    fn from(document: Document) -> Recovery {
+        match document {
+            Document::FixInput { pointer, hint } => Recovery::fix_input(pointer, hint),
+            Document::Call { operation, bind, why, hint } => Recovery::new(Verb::Call { operation, bind, why }, hint),
+            Document::Wait { hint } => Recovery::wait(hint),
+            Document::AskUser { hint } => Recovery::ask_user(hint),
+            Document::GetAccess { scope, hint } => Recovery::get_access(scope, hint),
+            Document::Stop { hint } => Recovery::stop(hint),
+        }
+    }
 }
 
 impl Recovery {

@@ -33,6 +33,14 @@ impl RequestId {
         }
         Some(RequestId(Inner::Given(text.into())))
     }
+
+    /// Appends the id to `bytes`. It never needs escaping.
+    pub(crate) fn write_to(&self, bytes: &mut Vec<u8>) {
+        match &self.0 {
+            Inner::Made(uuid) => bytes.extend_from_slice(uuid.hyphenated().encode_lower(&mut [0; 36]).as_bytes()),
+            Inner::Given(text) => bytes.extend_from_slice(text.as_bytes()),
+        }
+    }
 }
 
 impl fmt::Display for RequestId {

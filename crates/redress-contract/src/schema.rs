@@ -54,10 +54,74 @@ impl Schema {
         self.0.get("additionalProperties") == Some(&Value::Bool(false))
             || self.0.get("unevaluatedProperties") == Some(&Value::Bool(false))
     }
+
+    /// Whether a value may have something at the RFC 6901 `pointer`. Where the schema leaves
+    /// that open, it may.
+    ///
+    /// ```
+    /// use redress_contract::Schema;
+    /// use serde_json::json;
+    ///
+    /// let schema = Schema::new(json!({
+    ///     "properties": {"page": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+    ///     "additionalProperties": false,
+    /// }));
+    /// assert!(schema.may_hold("/page/size"));
+    /// assert!(!schema.may_hold("/page/size/unit") && !schema.may_hold("/pages"));
+    /// ```
+    pub fn may_hold(&self, pointer: &str) -> bool {
+        let mut segments = pointer.split('/');
+        segments.next() == Some("") && holds(&self.0, &mut segments)
+    }
+}
+
+fn holds<'a>(schema: &Value, segments: &mut impl Iterator<Item = &'a str>) -> bool {
+    let Some(segment) = segments.next() else { return true };
+    let segment = segment.replace("~1", "/").replace("~0", "~");
+    if let Some(member) = schema.get("properties").and_then(|members| members.get(&segment)) {
+        return holds(member, segments);
+    }
+    if let (Some(items), Ok(_)) = (schema.get("items"), segment.parse::<usize>()) {
+        return holds(items, segments);
+    }
+    let closed = ["additionalProperties", "unevaluatedProperties"];
+    let closed = closed.into_iter().any(|keyword| schema.get(keyword) == Some(&Value::Bool(false)));
+    let holds_others = match schema.get("type") {
+        Some(Value::String(one)) => one == "object" || one == "array",
+        Some(Value::Array(many)) => many.iter().any(|one| one == "object" || one == "array"),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => true,
+    };
+    holds_others && !closed
 }
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Schema {
         Schema(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_leads_somewhere_unless_the_schema_says_that_it_does_not() {
+        let schema = Schema::new(json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "a/b~c": {"type": "string"},
+                "open": {},
+                "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {}}, "additionalProperties": false}},
+            },
+            "additionalProperties": false,
+        }));
+        for good in ["", "/path", "/a~1b~0c", "/open", "/open/deep/er", "/rows/0", "/rows/0/id"] {
+            assert!(schema.may_hold(good), "{good}");
+        }
+        for bad in ["path", "/", "/pth", "/path/deep", "/a/b~c", "/rows/0/name"] {
+            assert!(!schema.may_hold(bad), "{bad}");
+        }
+        assert!(Schema::anything().may_hold("/any/where") && !Schema::nothing().may_hold("/any"));
     }
 }

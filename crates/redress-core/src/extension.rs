@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use redress_contract::{Failure, Finding, Origin};
+use redress_contract::{Code, Example, ExampleEnding, Failure, Finding, Origin};
 use semver::{Version, VersionReq};
 use serde_json::Value;
 
@@ -122,9 +122,15 @@ impl Extension {
         self.operations.iter().map(|operation| {
             let mut operation = operation.clone();
             let codes = operation.declaration.failures().iter().chain(&self.codes);
-            let codes: Vec<Failure> = codes.map(|failure| failure.clone().in_namespace(&self.namespace)).collect();
-            operation.declaration =
-                operation.declaration.without_failures().with_failures(codes).with_origin(Origin::Extension);
+            let codes: Vec<Failure> = codes.map(|failure| self.owned(failure)).collect();
+            let examples: Vec<Example> =
+                operation.declaration.examples().iter().map(|example| self.owned_example(example)).collect();
+            operation.declaration = examples
+                .into_iter()
+                .fold(operation.declaration.without_examples(), |declaration, example| declaration.with_example(example))
+                .without_failures()
+                .with_failures(codes)
+                .with_origin(Origin::Extension);
             operation.owner = format!("extension {}", self.namespace);
             operation
         })
@@ -132,8 +138,28 @@ impl Extension {
 
     /// Its codes, in its namespace.
     pub(crate) fn codes(&self) -> impl Iterator<Item = Failure> {
-        let declared = self.operations.iter().flat_map(|operation| operation.declaration.failures());
-        declared.chain(&self.codes).map(|failure| failure.clone().in_namespace(&self.namespace))
+        self.written().map(|failure| self.owned(failure))
+    }
+
+    /// Its codes as the author writes them.
+    fn written(&self) -> impl Iterator<Item = &Failure> {
+        self.operations.iter().flat_map(|operation| operation.declaration.failures()).chain(&self.codes)
+    }
+
+    /// The failure under the namespace, and so its parents, as far as they are the extension's own.
+    fn owned(&self, failure: &Failure) -> Failure {
+        let is_own = |code: &Code| self.written().any(|own| own.code() == code);
+        failure.clone().in_namespace(&self.namespace, is_own)
+    }
+
+    fn owned_example(&self, example: &Example) -> Example {
+        let ending = match &example.ending {
+            ExampleEnding::Failure(code) if self.written().any(|own| *own.code() == **code) => {
+                ExampleEnding::Failure(format!("{}.{code}", self.namespace))
+            }
+            ending @ (ExampleEnding::Failure(_) | ExampleEnding::Output(_)) => ending.clone(),
+        };
+        Example { input: example.input.clone(), ending }
     }
 }
 
@@ -144,7 +170,7 @@ impl std::fmt::Debug for Extension {
 }
 
 /// What is wrong with the extensions themselves, before anything of them is set up.
-pub(crate) fn check(extensions: &[(Extension, Value)]) -> Vec<Finding> {
+pub(crate) fn check(extensions: &[(Extension, Value)], others: &[Operation]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
     for (extension, config) in extensions {
@@ -164,6 +190,13 @@ pub(crate) fn check(extensions: &[(Extension, Value)]) -> Vec<Finding> {
         }
         if !seen.insert(namespace) {
             say("namespace-owner", "two extensions claim this namespace".into(), "load one of them only");
+        }
+        // With operations of its own, the clash of owners shows among the operations.
+        if extension.operations.is_empty()
+            && let Some(other) = others.iter().find(|other| other.declaration.name().namespace() == namespace)
+        {
+            let says = format!("this namespace has more than one owner: extension {namespace}, {}", other.owner);
+            say("namespace-owner", says, "let one of them own it, and move the other to a namespace of its own");
         }
         for operation in &extension.operations {
             let name = operation.declaration.name();

@@ -8,6 +8,7 @@ mod argument;
 mod called;
 mod classify;
 mod compose;
+mod consent;
 mod ctx;
 mod declare;
 mod dynamic_failure;
@@ -30,12 +31,15 @@ mod request;
 mod secret;
 mod settings;
 mod similar;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use redress_contract as contract;
 
 pub use argument::{Argument, ArgumentMissing, CallerKnown, CallerUnknown, State};
 pub use called::Called;
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
+pub use consent::consent_grant;
 pub use ctx::Ctx;
 pub use declare::{
     Declared, Input, IntoOperation, Nothing, Once, OperationFn, Output, Running, Streams, Tagged, field_schema,

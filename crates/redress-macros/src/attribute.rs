@@ -35,7 +35,12 @@ impl Item {
 
     /// The text in `name = "…"`.
     pub(crate) fn text(&self, mistakes: &mut Mistakes) -> Option<LitStr> {
-        let text: LitStr = self.is(mistakes, format_args!("{} = \"…\"", self.name))?;
+        self.text_like("…", mistakes)
+    }
+
+    /// The text in `name = "…"`, of which `example` is one.
+    pub(crate) fn text_like(&self, example: &str, mistakes: &mut Mistakes) -> Option<LitStr> {
+        let text: LitStr = self.is(mistakes, format_args!("{} = \"{example}\"", self.name))?;
         if text.value().trim().is_empty() {
             mistakes.add(&text, format_args!("`{}` is empty; write what it is between the quotes", self.name));
             return None;
@@ -107,10 +112,7 @@ impl Item {
         match syn::parse2(tokens.clone()) {
             Ok(value) => Some(value),
             Err(_) => {
-                match tokens.clone().into_iter().nth(1) {
-                    Some(TokenTree::Ident(next)) => mistakes.add(next, "put a comma before this"),
-                    Some(_) | None => mistakes.add(tokens, format_args!("write `{example}`")),
-                }
+                mistakes.add(tokens, format_args!("write `{example}`"));
                 None
             }
         }
@@ -129,7 +131,11 @@ struct Either(Result<Ident, LitStr>);
 
 impl Parse for Either {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Either> {
-        if input.peek(LitStr) { input.parse().map(|text| Either(Err(text))) } else { input.parse().map(|word| Either(Ok(word))) }
+        if input.peek(LitStr) {
+            input.parse().map(|text| Either(Err(text)))
+        } else {
+            input.parse().map(|word| Either(Ok(word)))
+        }
     }
 }
 
@@ -177,8 +183,8 @@ impl Items {
                     }
                     None => {
                         self.unknown = true;
-                        let known = Listed(known);
-                        mistakes.add(&item.name, format_args!("there is no `{word}` here; there are {known}"));
+                        let (known, verb) = (Listed(known), if known.len() == 1 { "is only" } else { "are" });
+                        mistakes.add(&item.name, format_args!("there is no `{word}` here; there {verb} {known}"));
                     }
                 }
             } else if self.seen.insert(word.clone()) || repeatable.contains(&word.as_str()) {
@@ -226,6 +232,11 @@ fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<Item> {
             let rest: TokenStream = tokens.collect();
             if rest.is_empty() {
                 mistakes.add(&name, format_args!("`{name} =` has no value; write one after the `=`"));
+                return None;
+            }
+            // One value is one token here, except for a sign before a number.
+            if let Some(next @ TokenTree::Ident(_)) = rest.clone().into_iter().nth(1) {
+                mistakes.add(next, "put a comma before this");
                 return None;
             }
             Value::Is(rest)

@@ -19,13 +19,13 @@ pub(crate) fn attribute(words: TokenStream, item: TokenStream) -> TokenStream {
     let mut items = Items::default();
     items.read(words, &["open"], &[], &mut mistakes);
     let open = items.items.iter().find(|item| item.alone(&mut mistakes));
-    let (attributes, named) = match &parsed {
-        Item::Struct(item) => (&item.attrs, matches!(item.fields, Fields::Named(_))),
-        Item::Enum(item) => (&item.attrs, false),
-        _ => {
-            mistakes.add(keyword(&item), "`#[data]` goes on a struct or an enum");
-            return quote!(#mistakes #item);
-        }
+    let (attributes, named) = if let Item::Struct(item) = &parsed {
+        (&item.attrs, matches!(item.fields, Fields::Named(_)))
+    } else if let Item::Enum(item) = &parsed {
+        (&item.attrs, false)
+    } else {
+        mistakes.add(keyword(&item), "`#[data]` goes on a struct or an enum");
+        return quote!(#mistakes #item);
     };
     if let Some(open) = open
         && !named
@@ -104,7 +104,16 @@ mod tests {
 
     #[test]
     fn what_the_type_derives_already_is_told_and_not_derived_again() {
-        let written = written(quote!(), quote!(#[derive(serde::Serialize)] struct Read;));
-        assert!(written.contains("already derives `Serialize`") && !written.contains("__private::serde::Serialize"), "{written}");
+        let written = written(
+            quote!(),
+            quote!(
+                #[derive(serde::Serialize)]
+                struct Read;
+            ),
+        );
+        assert!(
+            written.contains("already derives `Serialize`") && !written.contains("__private::serde::Serialize"),
+            "{written}"
+        );
     }
 }

@@ -10,7 +10,7 @@ fn lines(attributes: &[Attribute]) -> Vec<String> {
         let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value else { continue };
         if doc.path.is_ident("doc") {
             let text = text.value();
-            lines.extend(text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()));
+            lines.extend(text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()));
         }
     }
     lines

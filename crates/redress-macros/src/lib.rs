@@ -24,7 +24,15 @@ use proc_macro::TokenStream;
 
 /// Declares an enum's variants as failures: every way in which an operation may end badly.
 ///
-/// ```ignore
+/// ```
+/// use redress::Failure;
+///
+/// #[derive(Debug, Failure)]
+/// enum StoreFailure {
+///     #[failure(kind = conflict, recover(ask_user, hint = "Ask which of the two should stay."))]
+///     AlreadyThere { name: String },
+/// }
+///
 /// #[derive(Debug, Failure)]
 /// #[failure(include(StoreFailure))]
 /// enum ReadFailure {
@@ -36,6 +44,11 @@ use proc_macro::TokenStream;
 ///     #[failure(kind = unavailable, retry_after = wait_ms, recover(wait, hint = "Wait a moment, then read again."))]
 ///     DiskBusy { wait_ms: u64, #[source] cause: std::io::Error },
 /// }
+///
+/// let missing = ReadFailure::FileNotFound { path: "a/b.md".into(), folder: "a".into(), os_error: 2 };
+/// assert_eq!(missing.to_string(), "no file at a/b.md");
+/// let codes: Vec<_> = ReadFailure::declarations().iter().map(|failure| failure.code().to_string()).collect();
+/// assert_eq!(codes, ["FILE_NOT_FOUND", "DISK_BUSY", "ALREADY_THERE"]);
 /// ```
 ///
 /// The variant's name is its code (`FILE_NOT_FOUND`), its doc comment says when it happens, and its
@@ -70,10 +83,23 @@ pub fn failure(item: TokenStream) -> TokenStream {
 
 /// Declares an `async fn` as an operation. It stays an ordinary function that a test can call.
 ///
-/// ```ignore
-/// /// Read a text file from the workspace.
-/// #[operation(query, name = "files.read", access(scopes = "files:read"), deadline = "5s")]
-/// async fn read(ctx: &Ctx, input: Read) -> Outcome<Text, ReadFailure> { … }
+/// ```
+/// use redress::{Outcome, Registry, data, operation};
+///
+/// #[data]
+/// struct Greet {
+///     name: String,
+/// }
+///
+/// /// Greet somebody.
+/// #[operation(query, name = "people.greet", access(scopes = "people:read"), deadline = "5s")]
+/// async fn greet(input: Greet) -> Outcome<String> {
+///     Ok(format!("Hello, {}!", input.name))
+/// }
+///
+/// let registry = Registry::builder().add(greet).build()?;
+/// assert!(registry.operation("people.greet").is_some());
+/// # Ok::<(), redress::BuildError>(())
 /// ```
 ///
 /// The last argument is the input, unless it is one of those that come from the call itself: `&Ctx`, `&Caller`,
@@ -103,9 +129,16 @@ pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a struct or an enum fit for inputs, outputs and details: it is read, written and
 /// described, with no further crate in the manifest.
 ///
-/// ```ignore
+/// ```
 /// #[redress::data]
-/// struct Read { path: String }
+/// #[derive(Debug, PartialEq)]
+/// struct Read {
+///     path: String,
+/// }
+///
+/// let read: Read = serde_json::from_str(r#"{"path": "a.md"}"#)?;
+/// assert_eq!(read, Read { path: "a.md".into() });
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
 /// Unknown fields of an input are refused; `#[data(open)]` accepts them. `#[serde(…)]` and `#[schemars(…)]`

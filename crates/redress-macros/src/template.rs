@@ -53,7 +53,10 @@ mod tests {
     fn a_template_is_text_and_places_and_doubled_braces_are_text() {
         let text = |text: &str| Part::Text(text.to_owned());
         let field = |name: &str| Part::Field(name.to_owned());
-        assert_eq!(parts("no {a} in {{{b}}}"), Some(vec![text("no "), field("a"), text(" in {"), field("b"), text("}")]));
+        assert_eq!(
+            parts("no {a} in {{{b}}}"),
+            Some(vec![text("no "), field("a"), text(" in {"), field("b"), text("}")])
+        );
         for bad in ["{", "}", "{}", "a {b", "a } b", "{a b}", "{a:?}"] {
             assert_eq!(parts(bad), None, "{bad}");
         }

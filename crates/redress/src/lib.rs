@@ -7,8 +7,10 @@ pub use redress_core::{
     ConsentStore, ContentGuard, Blocked, Credentials, Ctx, DynamicFailure, EndedCall, Event, Events, Extension, Fail, Failure,
     Guard, GuardBroken, GuardedCall, IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight,
     Limit, Limited, NoFailure, Nothing, Observer, Operation, Outcome, PatternError, Permit, Registry, Request, Secret, Settings,
-    State, Subscription, Veto, WhenBroken,
+    State, Subscription, Veto, WhenBroken, consent_grant,
 };
+#[cfg(feature = "testing")]
+pub use redress_core::testing;
 pub use redress_macros::{Failure, data, operation};
 
 #[doc(hidden)]

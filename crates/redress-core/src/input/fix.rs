@@ -80,7 +80,7 @@ fn change(problem: &Problem, document: &Value) -> Option<Change> {
             let value = Value::String(near.word.to_owned());
             Some(Change::Replace { path, value })
         }
-        Cause::Missing { .. } | Cause::Rule { .. } => None,
+        Cause::Missing { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
     }
 }
 

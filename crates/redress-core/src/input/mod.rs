@@ -26,6 +26,7 @@ mod decode;
 mod explain;
 mod fix;
 mod guide;
+mod levels;
 mod near;
 mod node;
 mod patch;

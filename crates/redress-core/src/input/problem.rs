@@ -1,9 +1,12 @@
 //! What the validator found, in the terms that an explanation and a fix both work with.
 
+use std::collections::{HashSet, VecDeque};
+
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
+use super::levels::{Level, Levels};
 use super::near::{Near, nearest};
 use super::place::{below, schema_at};
 use super::shape::Shape;
@@ -34,6 +37,8 @@ pub(super) enum Cause {
     Choice { options: Vec<Value> },
     /// Anything else, in words.
     Rule { expected: String },
+    /// What the schema behind this reference wants; a stand-in that is followed before anybody sees it.
+    Behind { reference: String },
 }
 
 impl Problem {
@@ -41,7 +46,7 @@ impl Problem {
     pub(super) fn place(&self) -> String {
         match &self.cause {
             Cause::Unknown { name, .. } | Cause::Missing { name, .. } => below(&self.at, name),
-            Cause::Type { .. } | Cause::Choice { .. } | Cause::Rule { .. } => self.at.clone(),
+            Cause::Type { .. } | Cause::Choice { .. } | Cause::Rule { .. } | Cause::Behind { .. } => self.at.clone(),
         }
     }
 
@@ -52,6 +57,7 @@ impl Problem {
             Cause::Missing { expected, .. } | Cause::Rule { expected } => expected.clone(),
             Cause::Type { names } => wording::types(names.iter().copied()),
             Cause::Choice { options } => wording::choice(options),
+            Cause::Behind { .. } => "a value that fits the schema".to_owned(),
         })
     }
 
@@ -63,28 +69,19 @@ impl Problem {
                 let sent = document.pointer(&self.at)?.as_str()?;
                 nearest(sent, options.iter().filter_map(Value::as_str))
             }
-            Cause::Missing { .. } | Cause::Type { .. } | Cause::Rule { .. } => None,
+            Cause::Missing { .. } | Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
         }
     }
 }
 
-/// The problems of a document, in the order of the schema and not many more than `most`. Empty also
-/// where there is no validator to ask.
+/// The problems of a document that its schema refuses, in the order of the schema and not many more than
+/// `most`.
 pub(super) fn problems(document: &Value, shape: &Shape, most: usize) -> Vec<Problem> {
-    let Some(validator) = shape.validator() else {
-        return Vec::new();
+    let Some(levels) = shape.levels() else {
+        return if shape.is_valid(document) { Vec::new() } else { vec![unfollowed(String::new(), "$ref")] };
     };
-    let mut found: Vec<Problem> = Vec::new();
-    for error in validator.iter_errors(document) {
-        for problem in behind(&error, shape.schema()) {
-            if !found.contains(&problem) {
-                found.push(problem);
-            }
-        }
-        if found.len() > most {
-            break;
-        }
-    }
+    let search = Search { document, levels };
+    let mut found = search.all(most);
     // Where a choice is wanted, the type of the choices goes without saying.
     let chosen: Vec<String> = found
         .iter()
@@ -95,62 +92,127 @@ pub(super) fn problems(document: &Value, shape: &Shape, most: usize) -> Vec<Prob
     found
 }
 
-/// The problems behind an error: several for an object with several unknown fields, and for a union
-/// those of the branch that was most likely meant.
-fn behind(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
-    let at = error.instance_path().as_str().to_owned();
-    let one = |cause| vec![Problem { at: at.clone(), rule: error.kind().keyword().to_owned(), cause }];
-    match error.kind() {
-        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            let keyword = error.schema_path().as_str();
-            let known = schema_at(schema, place::around(keyword)).map_or_else(Vec::new, fields);
-            let unknown = |name: &String| {
-                let known = known.clone();
-                let name = name.clone();
-                one(Cause::Unknown { name, known })
-            };
-            unexpected.iter().flat_map(unknown).collect()
+fn unfollowed(at: String, rule: &str) -> Problem {
+    let expected = "a value that fits the schema".to_owned();
+    Problem { at, rule: rule.to_owned(), cause: Cause::Rule { expected } }
+}
+
+/// A search for problems, level by level.
+struct Search<'a> {
+    document: &'a Value,
+    levels: &'a Levels,
+}
+
+impl Search<'_> {
+    fn all(&self, most: usize) -> Vec<Problem> {
+        // Far more than the depth of any document, so that only a very broken one is cut short.
+        const STEPS: usize = 512;
+        // References from one schema to the next at the same place, as in a union of named types.
+        const DEEPER: usize = 4;
+        let mut found: Vec<Problem> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut next = VecDeque::from([("#".to_owned(), String::new())]);
+        while let Some((reference, at)) = next.pop_front() {
+            if found.len() > most || seen.len() > STEPS {
+                break;
+            }
+            if !seen.insert((reference.clone(), at.clone())) {
+                continue;
+            }
+            for problem in self.level(&reference, &at, DEEPER, most) {
+                match problem.cause {
+                    Cause::Behind { reference } => next.push_back((reference, problem.at)),
+                    Cause::Unknown { .. }
+                    | Cause::Missing { .. }
+                    | Cause::Type { .. }
+                    | Cause::Choice { .. }
+                    | Cause::Rule { .. } => {
+                        if !found.contains(&problem) {
+                            found.push(problem);
+                        }
+                    }
+                }
+            }
         }
-        Kind::Required { property } => {
-            let name = property.as_str().unwrap_or_default().to_owned();
-            let object = schema_at(schema, place::around(error.schema_path().as_str()));
-            let field = object.and_then(|object| object.get("properties")?.get(&name));
-            let expected = wording::missing_field(field);
-            one(Cause::Missing { name, expected })
+        found
+    }
+
+    /// The problems that one level has with the value at `at`.
+    fn level(&self, reference: &str, at: &str, deeper: usize, most: usize) -> Vec<Problem> {
+        let (Some(level), Some(value)) = (self.levels.get(reference), self.document.pointer(at)) else {
+            return vec![unfollowed(at.to_owned(), "$ref")];
+        };
+        let mut found = Vec::new();
+        for error in level.validator.iter_errors(value) {
+            found.extend(self.behind(&error, level, at, deeper));
+            if found.len() > most {
+                break;
+            }
         }
-        Kind::Type { kind } => one(Cause::Type { names: names(kind) }),
-        Kind::Enum { options } => one(Cause::Choice { options: options.as_array().cloned().unwrap_or_default() }),
-        Kind::Constant { expected_value } => one(Cause::Choice { options: vec![Value::clone(expected_value)] }),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => union::meant(context, schema, &at)
-            .unwrap_or_else(|| one(Cause::Rule { expected: "a value that fits one of the alternatives".to_owned() })),
-        Kind::AdditionalItems { .. }
-        | Kind::BacktrackLimitExceeded { .. }
-        | Kind::RegexEngineFailure { .. }
-        | Kind::Contains
-        | Kind::ContentEncoding { .. }
-        | Kind::ContentMediaType { .. }
-        | Kind::Custom { .. }
-        | Kind::ExclusiveMaximum { .. }
-        | Kind::ExclusiveMinimum { .. }
-        | Kind::FalseSchema
-        | Kind::Format { .. }
-        | Kind::FromUtf8 { .. }
-        | Kind::MaxItems { .. }
-        | Kind::Maximum { .. }
-        | Kind::MaxLength { .. }
-        | Kind::MaxProperties { .. }
-        | Kind::MinItems { .. }
-        | Kind::Minimum { .. }
-        | Kind::MinLength { .. }
-        | Kind::MinProperties { .. }
-        | Kind::MultipleOf { .. }
-        | Kind::Not { .. }
-        | Kind::OneOfMultipleValid { .. }
-        | Kind::Pattern { .. }
-        | Kind::PropertyNames { .. }
-        | Kind::UnevaluatedItems { .. }
-        | Kind::UniqueItems
-        | Kind::Referencing(_) => one(Cause::Rule { expected: rule(error.kind()) }),
+        found
+    }
+
+    /// The problems behind an error: several for an object with several unknown fields, and for a union
+    /// those of the branch that was most likely meant.
+    fn behind(&self, error: &ValidationError<'_>, level: &Level, around: &str, deeper: usize) -> Vec<Problem> {
+        let schema = &level.schema;
+        let at = format!("{around}{}", error.instance_path().as_str());
+        let one = |cause| vec![Problem { at: at.clone(), rule: error.kind().keyword().to_owned(), cause }];
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+                let keyword = error.schema_path().as_str();
+                let known = schema_at(schema, place::around(keyword)).map_or_else(Vec::new, fields);
+                let unknown = |name: &String| {
+                    let known = known.clone();
+                    let name = name.clone();
+                    one(Cause::Unknown { name, known })
+                };
+                unexpected.iter().flat_map(unknown).collect()
+            }
+            Kind::Required { property } => {
+                let name = property.as_str().unwrap_or_default().to_owned();
+                let object = schema_at(schema, place::around(error.schema_path().as_str()));
+                let field = object.and_then(|object| object.get("properties")?.get(&name));
+                let expected = wording::missing_field(field);
+                one(Cause::Missing { name, expected })
+            }
+            Kind::Custom { message, .. } => one(Cause::Behind { reference: message.clone() }),
+            Kind::Type { kind } => one(Cause::Type { names: names(kind) }),
+            Kind::Enum { options } => one(Cause::Choice { options: options.as_array().cloned().unwrap_or_default() }),
+            Kind::Constant { expected_value } => one(Cause::Choice { options: vec![Value::clone(expected_value)] }),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                self.meant(context, level, around, &at, deeper).unwrap_or_else(|| {
+                    one(Cause::Rule { expected: "a value that fits one of the alternatives".to_owned() })
+                })
+            }
+            Kind::AdditionalItems { .. }
+            | Kind::BacktrackLimitExceeded { .. }
+            | Kind::RegexEngineFailure { .. }
+            | Kind::Contains
+            | Kind::ContentEncoding { .. }
+            | Kind::ContentMediaType { .. }
+            | Kind::ExclusiveMaximum { .. }
+            | Kind::ExclusiveMinimum { .. }
+            | Kind::FalseSchema
+            | Kind::Format { .. }
+            | Kind::FromUtf8 { .. }
+            | Kind::MaxItems { .. }
+            | Kind::Maximum { .. }
+            | Kind::MaxLength { .. }
+            | Kind::MaxProperties { .. }
+            | Kind::MinItems { .. }
+            | Kind::Minimum { .. }
+            | Kind::MinLength { .. }
+            | Kind::MinProperties { .. }
+            | Kind::MultipleOf { .. }
+            | Kind::Not { .. }
+            | Kind::OneOfMultipleValid { .. }
+            | Kind::Pattern { .. }
+            | Kind::PropertyNames { .. }
+            | Kind::UnevaluatedItems { .. }
+            | Kind::UniqueItems
+            | Kind::Referencing(_) => one(Cause::Rule { expected: rule(error.kind()) }),
+        }
     }
 }
 

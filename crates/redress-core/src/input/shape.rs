@@ -8,8 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::guide::Guide;
+use super::levels::Levels;
 use super::node::Node;
 use super::probe::prove;
+use super::problem::problems;
 use super::text::build;
 
 /// A schema made ready for calls, once, at registration.
@@ -20,6 +22,7 @@ pub(crate) struct Shape {
     // A validator costs as much to build as a hundred calls, and a typed operation
     // whose callers make no mistakes never needs one.
     validator: OnceLock<Option<Validator>>,
+    levels: OnceLock<Option<Levels>>,
 }
 
 /// What has to be done besides decoding the type.
@@ -77,7 +80,7 @@ impl Shape {
             },
             None => return Self::validated(schema),
         };
-        Ok(Self { schema, check, validator: OnceLock::new() })
+        Ok(Self { schema, check, validator: OnceLock::new(), levels: OnceLock::new() })
     }
 
     /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
@@ -86,14 +89,19 @@ impl Shape {
         if Node::read(&schema)?.is_none() {
             return Self::validated(schema);
         }
-        Ok(Self { schema, check: Check::Validated, validator: OnceLock::new() })
+        Ok(Self { schema, check: Check::Validated, validator: OnceLock::new(), levels: OnceLock::new() })
     }
 
     /// A schema that is not understood here is compiled at once, so that its mistakes show at
     /// registration.
     fn validated(schema: Value) -> Result<Self, SchemaError> {
         let validator = build(&schema)?;
-        Ok(Self { schema, check: Check::Validated, validator: OnceLock::from(Some(validator)) })
+        Ok(Self {
+            schema,
+            check: Check::Validated,
+            validator: OnceLock::from(Some(validator)),
+            levels: OnceLock::new(),
+        })
     }
 
     /// The schema as it is advertised.
@@ -108,13 +116,11 @@ impl Shape {
 
     /// The place of the first value that the schema refuses, and the keyword that refused it.
     pub(crate) fn first_error(&self, value: &Value) -> Option<(String, String)> {
-        let Some(validator) = self.validator() else {
-            return Some((String::new(), "$schema".to_owned()));
-        };
-        validator.validate(value).err().map(|error| {
-            let pointer = error.instance_path().as_str().to_owned();
-            (pointer, error.kind().keyword().to_owned())
-        })
+        if self.is_valid(value) {
+            return None;
+        }
+        let first = problems(value, self, 1).into_iter().next();
+        Some(first.map_or_else(Default::default, |problem| (problem.place(), problem.rule)))
     }
 
     pub(super) fn check(&self) -> &Check {
@@ -125,5 +131,10 @@ impl Shape {
     /// who ask treat that as a refusal.
     pub(super) fn validator(&self) -> Option<&Validator> {
         self.validator.get_or_init(|| build(&self.schema).ok()).as_ref()
+    }
+
+    /// The schema cut at its references, for explaining a refusal.
+    pub(super) fn levels(&self) -> Option<&Levels> {
+        self.levels.get_or_init(|| Levels::of(&self.schema)).as_ref()
     }
 }

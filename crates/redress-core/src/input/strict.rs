@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::guide::Guide;
-use super::visit::{Along, Checked, Integer, Single, Variant};
+use super::visit::{Along, Checked, Integer, Single, Struct, Variant};
 
 /// A deserializer, with the rules for what comes out of it.
 pub(super) struct Strict<'g, D> {
@@ -145,7 +145,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_map(Self::along(visitor, self.guide))
+        self.inner.deserialize_map(Struct { visitor, guide: self.guide })
     }
 
     // Only enums of plain strings come here: one with content is described by a union, which is left

@@ -1,6 +1,6 @@
 //! What a schema says about a string.
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::{Map, Value, json};
 
 use super::shape::SchemaError;
@@ -85,16 +85,19 @@ impl Text {
     }
 }
 
-/// Builds a validator for a schema that needs nothing from outside.
+/// How every validator here is built: formats count, and nothing is fetched from outside.
 ///
 /// Patterns run on the `regex` crate: it takes time linear in the input, so no input can stall a call.
-pub(super) fn build(schema: &Value) -> Result<Validator, SchemaError> {
+pub(super) fn options() -> ValidationOptions<'static> {
     jsonschema::draft202012::options()
         .should_validate_formats(true)
         .with_pattern_options(PatternOptions::regex())
         .offline()
-        .build(schema)
-        .map_err(|error| SchemaError::of(&error))
+}
+
+/// Builds a validator.
+pub(super) fn build(schema: &Value) -> Result<Validator, SchemaError> {
+    options().build(schema).map_err(|error| SchemaError::of(&error))
 }
 
 fn is_known(format: &str) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::guide::{Guide, ListGuide};
+use super::guide::{FieldsGuide, Guide, ListGuide};
 use super::strict::Strict;
 
 mod integer;
@@ -62,7 +62,34 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Along<'_, V> {
 
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Entries { inner, guide: self.guide, value: None })
+        let value = match self.guide {
+            Some(Guide::Map(value)) => Some(&**value),
+            _ => None,
+        };
+        self.visitor.visit_map(Entries { inner, value })
+    }
+}
+
+/// Takes the guide into the fields of a struct.
+pub(super) struct Struct<'g, V> {
+    pub(super) visitor: V,
+    pub(super) guide: Option<&'g Guide>,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.visitor.expecting(f)
+    }
+
+    #[inline]
+    fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
+        let fields = match self.guide {
+            Some(Guide::Fields(fields)) => Some(fields),
+            _ => None,
+        };
+        self.visitor.visit_map(Fields { inner, fields, value: None })
     }
 }
 
@@ -89,12 +116,10 @@ struct Items<'g, A> {
 }
 
 impl<'g, A> Items<'g, A> {
-    fn next_guide(&mut self) -> Option<&'g Guide> {
-        let index = self.seen;
-        self.seen += 1;
+    fn next_guide(&self) -> Option<&'g Guide> {
         match self.guide? {
             Guide::List(list) => list.item.as_deref(),
-            Guide::Tuple(items) => items.get(index)?.as_ref(),
+            Guide::Tuple(items) => items.get(self.seen)?.as_ref(),
             Guide::Number(_) | Guide::Text(_) | Guide::Fields(_) | Guide::Map(_) | Guide::Loose => None,
         }
     }
@@ -116,14 +141,9 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        if self.guide.is_none() {
-            return self.inner.next_element_seed(Seed { seed, guide: None });
-        }
         let guide = self.next_guide();
         let item = self.inner.next_element_seed(Seed { seed, guide })?;
-        if item.is_none() {
-            self.seen -= 1;
-        }
+        self.seen += usize::from(item.is_some());
         Ok(item)
     }
 
@@ -132,11 +152,9 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     }
 }
 
-/// The entries of an object.
+/// The entries of a map, whose values all have the same guide.
 struct Entries<'g, A> {
     inner: A,
-    guide: Option<&'g Guide>,
-    /// The guide of the value whose key was read last.
     value: Option<&'g Guide>,
 }
 
@@ -145,24 +163,38 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        match self.guide {
-            Some(Guide::Fields(fields)) => {
-                self.inner.next_key_seed(Key { inner: seed, fields, value: &mut self.value })
-            }
-            Some(Guide::Map(value)) => {
-                self.value = Some(value);
-                self.inner.next_key_seed(seed)
-            }
-            None | Some(Guide::Number(_) | Guide::Text(_) | Guide::List(_) | Guide::Tuple(_) | Guide::Loose) => {
-                self.inner.next_key_seed(seed)
-            }
-        }
+        self.inner.next_key_seed(seed)
     }
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let guide = self.value;
-        self.inner.next_value_seed(Seed { seed, guide })
+        self.inner.next_value_seed(Seed { seed, guide: self.value })
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}
+
+/// The fields of a struct, each with a guide of its own.
+struct Fields<'g, A> {
+    inner: A,
+    fields: Option<&'g FieldsGuide>,
+    /// The guide of the value whose key was read last.
+    value: Option<&'g Guide>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
+    type Error = A::Error;
+
+    #[inline]
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        self.inner.next_key_seed(Key { inner: seed, fields: self.fields, value: &mut self.value })
+    }
+
+    #[inline]
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.inner.next_value_seed(Seed { seed, guide: self.value })
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -146,7 +146,7 @@ impl Call {
         }
         let Classification { kind, code, row } = match Called::kind_in(error) {
             Some(kind) => Classification::of_kind(kind, "composed call"),
-            None => self.registry.0.classifier.classify(error),
+            None => self.registry.classifier().classify(error),
         };
         if kind == Kind::Cancelled {
             tracing::debug!(request_id = %self.request_id, row = &*row, cause = %Causes(error), "a call was cancelled below");

@@ -1,6 +1,12 @@
 //! Gathering what a registry is made of.
 
-use std::{any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use redress_contract::{Contract, Failure, Finding};
 use serde_json::Value;
@@ -24,10 +30,10 @@ pub struct Builder {
     identity: Option<Arc<dyn IdentityProvider>>,
     consent: Arc<dyn ConsentStore>,
     idempotency: Arc<dyn IdempotencyStore>,
-    classifier: Classifier,
-    settings: Settings,
+    classifier: Option<Classifier>,
+    pub(crate) settings: Settings,
     extensions: Vec<(Extension, Value)>,
-    codes: Vec<Failure>,
+    pub(crate) codes: Vec<Failure>,
 }
 
 /// Everything that is wrong with the declarations.
@@ -70,7 +76,7 @@ impl Builder {
             identity: None,
             consent: Arc::new(ConsentMemory::new()),
             idempotency: Arc::new(IdempotencyMemory::default()),
-            classifier: Classifier::standard(),
+            classifier: None,
             settings: Settings::default(),
             extensions: Vec::new(),
             codes: Vec::new(),
@@ -144,7 +150,7 @@ impl Builder {
     /// Sets how foreign errors are told apart.
     #[must_use]
     pub fn classifier(mut self, classifier: Classifier) -> Builder {
-        self.classifier = classifier;
+        self.classifier = Some(classifier);
         self
     }
 
@@ -193,7 +199,7 @@ impl Builder {
     }
 
     /// Checks everything and makes the registry, or says all that is wrong.
-    pub fn build(self) -> Result<Registry, BuildError> {
+    pub fn build(mut self) -> Result<Registry, BuildError> {
         if let Some((extension, _)) = self.extensions.first() {
             let finding = Finding::new(
                 "extension-needs-start",
@@ -203,6 +209,7 @@ impl Builder {
             );
             return Err(BuildError::new(vec![finding]));
         }
+        self.contribute();
         self.finish(Loaded::default())
     }
 
@@ -210,11 +217,12 @@ impl Builder {
     /// anything is wrong, what was set up is torn down in reverse and nothing stays.
     pub async fn start(mut self) -> Result<Registry, BuildError> {
         let extensions = std::mem::take(&mut self.extensions);
-        let mut findings = extension::check(&extensions);
+        let mut findings = extension::check(&extensions, &self.operations);
         for (extension, _) in &extensions {
             self.operations.extend(extension.operations());
             self.codes.extend(extension.codes());
         }
+        self.contribute();
         findings.extend(check::findings(&self));
         if !findings.is_empty() {
             return Err(BuildError::new(findings));
@@ -229,11 +237,15 @@ impl Builder {
         }
     }
 
-    fn finish(mut self, extensions: Loaded) -> Result<Registry, BuildError> {
+    /// Adds the failures of the guards to the operations that they cover.
+    fn contribute(&mut self) {
         for operation in &mut self.operations {
             let contributed = check::contributed(&self.guards, &operation.declaration);
             operation.declaration = operation.declaration.clone().with_failures(contributed);
         }
+    }
+
+    fn finish(self, extensions: Loaded) -> Result<Registry, BuildError> {
         let mut findings = check::findings(&self);
         let contract = Contract::new(self.operations.iter().map(|operation| operation.declaration.clone()));
         let mut entries = Vec::with_capacity(self.operations.len());
@@ -264,7 +276,7 @@ impl Builder {
             identity: self.identity,
             consent: self.consent,
             idempotency: self.idempotency,
-            classifier: self.classifier,
+            classifier: self.classifier.map(OnceLock::from).unwrap_or_default(),
             settings: self.settings,
             extensions,
             codes: self.codes,

@@ -4,7 +4,11 @@ mod builder;
 mod check;
 mod entry;
 
-use std::{any::TypeId, collections::HashMap, sync::Arc};
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation};
 
@@ -26,6 +30,7 @@ pub struct Registry(pub(crate) Arc<Inner>);
 /// A map from what programs write, hashed fast but not predictably.
 pub(crate) type TextMap<V> = HashMap<Box<str>, V, foldhash::fast::RandomState>;
 
+#[derive(Clone)]
 pub(crate) struct Inner {
     pub(crate) entries: Vec<Arc<Entry>>,
     /// Every name and alias, to its place in `entries`.
@@ -38,7 +43,9 @@ pub(crate) struct Inner {
     pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
     pub(crate) consent: Arc<dyn ConsentStore>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
-    pub(crate) classifier: Classifier,
+    /// The standard one is made when the first foreign error is met: its patterns take longer
+    /// to compile than a hundred operations to register.
+    pub(crate) classifier: OnceLock<Classifier>,
     pub(crate) settings: Settings,
     pub(crate) extensions: Loaded,
     /// Codes that an extension declares beside those of its operations.
@@ -96,12 +103,20 @@ impl Registry {
 
     /// How foreign errors are told apart.
     pub fn classifier(&self) -> &Classifier {
-        &self.0.classifier
+        self.0.classifier.get_or_init(Classifier::standard)
     }
 
     /// Tears the extensions down, last loaded first. Calls made afterwards still run.
     pub async fn shut_down(&self) {
         self.0.extensions.tear_down().await;
+    }
+
+    /// The same registry with one more observer, for the test kit.
+    #[cfg(feature = "testing")]
+    pub(crate) fn observed_by(&self, observer: impl Observer) -> Registry {
+        let mut inner = Inner::clone(&self.0);
+        inner.observers.push(Arc::new(observer));
+        Registry(Arc::new(inner))
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {

@@ -15,10 +15,8 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
         let text = &message.text;
         quote!(.with_message(#text))
     });
-    let effect = failure
-        .effect
-        .iter()
-        .map(|effect| quote!(.with_effect(::redress::__private::contract::Effect::#effect)));
+    let effect =
+        failure.effect.iter().map(|effect| quote!(.with_effect(::redress::__private::contract::Effect::#effect)));
     let retryable = failure.retryable.iter().map(|yes| quote!(.with_retryable(#yes)));
     let http = failure.http.iter().map(|status| quote!(.with_http(#status)));
     let retry_after = failure.retry_after.iter().map(|field| {

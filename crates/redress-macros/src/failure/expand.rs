@@ -215,11 +215,7 @@ fn any(failures: &Failures) -> TokenStream {
     });
     let details = failures.variants.iter().map(details);
     let fields: Vec<_> = failures.variants.iter().flat_map(fields).collect();
-    let field = if fields.is_empty() {
-        quote!(_: &str)
-    } else {
-        quote!(__name: &str)
-    };
+    let field = if fields.is_empty() { quote!(_: &str) } else { quote!(__name: &str) };
     let found = if fields.is_empty() {
         quote!(::core::option::Option::None)
     } else {
@@ -322,31 +318,29 @@ fn retry_after(failures: &Failures) -> Option<TokenStream> {
 fn declared(failures: &Failures) -> TokenStream {
     let (ident, include) = (&failures.ident, &failures.include);
     let declarations = failures.variants.iter().map(declaration);
-    let absorbed = include.iter().map(|path| quote!(<#path as ::redress::__private::Failure>::absorb(__slot)));
-    // What two included enums both include is one failure, not two.
-    let included = (!include.is_empty()).then(|| {
-        quote! {
-            for __declaration in [#(<#include as ::redress::__private::Failure>::declarations()),*].into_iter().flatten() {
+    let mut declarations = quote!(::std::vec![#(#declarations),*]);
+    let mut helpers = None;
+    if !include.is_empty() {
+        // What two included enums both include is one failure, not two.
+        declarations = quote! {
+            let mut __declarations = #declarations;
+            for __declaration in [#(__Included::declarations::<#include>()),*].into_iter().flatten() {
                 if !__declarations.contains(&__declaration) {
                     __declarations.push(__declaration);
                 }
             }
-        }
-    });
-    let declarations = quote!(::std::vec![#(#declarations),*]);
-    let declarations = match included {
-        Some(included) => quote!(let mut __declarations = #declarations; #included __declarations),
-        None => declarations,
-    };
-    quote! {
+            __declarations
+        };
+        helpers = Some(included(ident));
+    }
+    let implementation = quote! {
         #[automatically_derived]
         impl ::redress::__private::Failure for #ident {
             fn declarations() -> ::std::vec::Vec<::redress::__private::contract::Failure> {
                 #declarations
             }
             fn includes(__id: ::core::any::TypeId) -> bool {
-                __id == ::core::any::TypeId::of::<Self>()
-                    #(|| <#include as ::redress::__private::Failure>::includes(__id))*
+                __id == ::core::any::TypeId::of::<Self>() #(|| __Included::includes::<#include>(__id))*
             }
             fn absorb(
                 __slot: &mut dyn ::core::any::Any,
@@ -356,12 +350,39 @@ fn declared(failures: &Failures) -> TokenStream {
                     return ::core::option::Option::Some(__own);
                 }
                 #(
-                    let __included = #absorbed;
+                    let __included = __Included::absorb::<#include>(__slot);
                     if __included.is_some() {
                         return __included;
                     }
                 )*
                 ::core::option::Option::None
+            }
+        }
+    };
+    match helpers {
+        Some(helpers) => quote!(const _: () = { #helpers #implementation };),
+        None => implementation,
+    }
+}
+
+/// Access to the included enums through what is written for them as `DeclaredBy`, so that
+/// one which declares nothing is told there and nowhere else.
+fn included(ident: &Ident) -> TokenStream {
+    quote! {
+        enum __Included {}
+
+        impl __Included {
+            fn declarations<__I: ::redress::__private::DeclaredBy<#ident>>(
+            ) -> ::std::vec::Vec<::redress::__private::contract::Failure> {
+                __I::declarations()
+            }
+            fn includes<__I: ::redress::__private::DeclaredBy<#ident>>(__id: ::core::any::TypeId) -> bool {
+                __I::includes(__id)
+            }
+            fn absorb<__I: ::redress::__private::DeclaredBy<#ident>>(
+                __slot: &mut dyn ::core::any::Any,
+            ) -> ::core::option::Option<::std::sync::Arc<dyn ::redress::__private::AnyFailure>> {
+                __I::absorb(__slot)
             }
         }
     }

@@ -31,8 +31,7 @@ const WORDS: [&str; 11] = [
     "recover",
 ];
 
-const RECOVER_WORDS: [&str; 9] =
-    ["call", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why"];
+const RECOVER_WORDS: [&str; 9] = ["call", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why"];
 
 /// An enum with its attributes.
 pub(crate) struct Parsed {
@@ -124,13 +123,16 @@ fn include(list: TokenStream, mistakes: &mut Mistakes) -> Vec<Path> {
     let mut paths = Vec::new();
     for item in &items.items {
         if item.word() != "include" {
-            mistakes.add(&item.name, format_args!("`{}` goes on a variant; the enum itself takes `include(…)`", item.name));
+            mistakes
+                .add(&item.name, format_args!("`{}` goes on a variant; the enum itself takes `include(…)`", item.name));
             continue;
         }
         let Some(list) = item.list("Other, third::Failures", mistakes) else { continue };
         match Punctuated::<Path, Token![,]>::parse_terminated.parse2(list) {
             Ok(list) => paths.extend(list),
-            Err(_) => mistakes.add(&item.name, "name the included enums by their paths: `include(Other, third::Failures)`"),
+            Err(_) => {
+                mistakes.add(&item.name, "name the included enums by their paths: `include(Other, third::Failures)`")
+            }
         }
     }
     paths
@@ -146,7 +148,8 @@ fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> Variant {
     if let Some(declaration) = &mut declaration {
         for attribute in attributes {
             match list_of(attribute, EXAMPLE, mistakes) {
-                Some(list) => declaration.words.read(list, &WORDS, &[], mistakes),
+                // `private` is known here only to be told where it belongs.
+                Some(list) => declaration.words.read(list, &[&WORDS[..], &["private"]].concat(), &[], mistakes),
                 None => readable = false,
             }
         }
@@ -161,12 +164,8 @@ fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> Variant {
 }
 
 fn fields(variant: &syn::Variant, mistakes: &mut Mistakes) -> Vec<Field> {
-    let mut fields: Vec<Field> = variant
-        .fields
-        .members()
-        .zip(&variant.fields)
-        .map(|(member, each)| field(member, each, mistakes))
-        .collect();
+    let mut fields: Vec<Field> =
+        variant.fields.members().zip(&variant.fields).map(|(member, each)| field(member, each, mistakes)).collect();
     for second in fields.iter().filter(|field| field.source).skip(1) {
         mistakes.add(&second.member, "an error has one source; keep one `#[source]` and make the other private");
     }
@@ -210,9 +209,10 @@ impl Declaration {
                 "http" => self.http = item.number(404, mistakes),
                 "retry_after" => self.retry_after = item.ident("wait_ms", mistakes),
                 "extends" => self.extends = item.texts("\"NEAREST\", \"FURTHER\"", mistakes),
-                "code" => self.code = item.text(mistakes),
+                "code" => self.code = item.text_like("FILE_NOT_FOUND", mistakes),
                 "since" => self.since = item.text(mistakes),
                 "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
+                "private" => mistakes.add(&item.name, "`private` goes on a field: `#[failure(private)] path: String`"),
                 _ => self.recover = Recover::read(&item, mistakes),
             }
         }
@@ -236,7 +236,12 @@ impl Recover {
         for item in std::mem::take(&mut recover.words.items) {
             match item.word().as_str() {
                 "call" | "fix_input" | "get_access" => {
-                    let value = item.text(mistakes);
+                    let example = match item.word().as_str() {
+                        "call" => "files.list",
+                        "fix_input" => "/path",
+                        _ => "files:read",
+                    };
+                    let value = item.text_like(example, mistakes);
                     recover.verbs.push((item.name, value));
                 }
                 "wait" | "ask_user" | "stop" => {

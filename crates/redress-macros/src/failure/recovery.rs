@@ -40,7 +40,10 @@ pub(super) fn recovery(
 ) -> Option<Recovery> {
     let Some(recover) = &declaration.recover else {
         if declaration.words.lacks("recover") {
-            mistakes.add(ident, format_args!("failure `{ident}` has no recovery; add `recover(stop, hint = \"…\")`, or another verb"));
+            mistakes.add(
+                ident,
+                format_args!("failure `{ident}` has no recovery; add `recover(stop, hint = \"…\")`, or another verb"),
+            );
         }
         return None;
     };
@@ -57,7 +60,10 @@ pub(super) fn recovery(
 fn hint(recover: &Recover, mistakes: &mut Mistakes) -> Option<String> {
     let Some(hint) = &recover.hint else {
         if recover.words.lacks("hint") {
-            mistakes.add(&recover.ident, "this recovery has no hint; add `hint = \"…\"`, which says in five words or more what to do");
+            mistakes.add(
+                &recover.ident,
+                "this recovery has no hint; add `hint = \"…\"`, which says in five words or more what to do",
+            );
         }
         return None;
     };
@@ -116,7 +122,10 @@ fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes)
 fn is_name(operation: &LitStr, mistakes: &mut Mistakes) {
     let text = operation.value();
     if !grammar::is_name(&text) {
-        mistakes.add(operation, format_args!("`{text}` is not an operation's name; write one such as `call = \"files.list\"`"));
+        mistakes.add(
+            operation,
+            format_args!("`{text}` is not an operation's name; write one such as `call = \"files.list\"`"),
+        );
     }
 }
 
@@ -136,7 +145,10 @@ fn misplaced(recover: &Recover, verb: &Ident, mistakes: &mut Mistakes) {
 fn contradictions(verb: &Ident, declaration: &Declaration, heals: Option<bool>, mistakes: &mut Mistakes) {
     match (verb.to_string().as_str(), heals) {
         ("wait", Some(false)) => {
-            mistakes.add(verb, "this failure is not retryable, so waiting does not help; add `retryable = true`, or use another verb");
+            mistakes.add(
+                verb,
+                "this failure is not retryable, so waiting does not help; add `retryable = true`, or use another verb",
+            );
         }
         ("stop", Some(true)) if declaration.retryable.is_some() => {
             mistakes.add(verb, "`stop` contradicts `retryable = true`; use `wait`, or remove `retryable`");

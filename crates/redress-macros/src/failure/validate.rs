@@ -124,7 +124,8 @@ fn code(ident: &Ident, declaration: &Declaration, mistakes: &mut Mistakes) -> St
         mistakes.add(token, format_args!("the engine itself answers with {code}; {advice}"));
     } else if code.len() > grammar::LONGEST_CODE {
         let longest = grammar::LONGEST_CODE;
-        mistakes.add(token, format_args!("a code has at most {longest} characters; shorten this, or add `code = \"…\"`"));
+        mistakes
+            .add(token, format_args!("a code has at most {longest} characters; shorten this, or add `code = \"…\"`"));
     } else if !grammar::is_code(&code) {
         let advice = "upper-case words joined by single underscores, such as `FILE_NOT_FOUND`";
         mistakes.add(token, format_args!("`{code}` is not a code; write {advice}"));
@@ -135,7 +136,10 @@ fn code(ident: &Ident, declaration: &Declaration, mistakes: &mut Mistakes) -> St
 fn kind(ident: &Ident, declaration: &Declaration, mistakes: &mut Mistakes) -> Option<&'static Kind> {
     let Some(word) = &declaration.kind else {
         if declaration.words.lacks("kind") {
-            mistakes.add(ident, format_args!("failure `{ident}` has no kind; add `kind = not_found`, or another of the kinds"));
+            mistakes.add(
+                ident,
+                format_args!("failure `{ident}` has no kind; add `kind = not_found`, or another of the kinds"),
+            );
         }
         return None;
     };
@@ -161,18 +165,24 @@ pub(super) fn public_field<'a>(
     let known: Vec<String> = fields.iter().filter(|field| !field.private).map(Field::name).collect();
     match fields.iter().find(|field| field.name() == name) {
         Some(field) if !field.private => return Some(field),
-        Some(_) => mistakes.add(token.to_token_stream(), format_args!("`{name}` is private, and this would show it to the caller")),
+        Some(_) => mistakes
+            .add(token.to_token_stream(), format_args!("`{name}` is private, and this would show it to the caller")),
         None => match (nearest(name, known.iter().map(String::as_str)), known.is_empty()) {
             (Some(meant), _) => {
-                mistakes.add(token.to_token_stream(), format_args!("there is no field `{name}`; did you mean `{meant}`?"));
+                mistakes
+                    .add(token.to_token_stream(), format_args!("there is no field `{name}`; did you mean `{meant}`?"));
             }
             (None, true) => {
-                mistakes.add(token.to_token_stream(), format_args!("there is no field `{name}`; the variant has no public field"));
+                mistakes.add(
+                    token.to_token_stream(),
+                    format_args!("there is no field `{name}`; the variant has no public field"),
+                );
             }
             (None, false) => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 let known = Listed(&known);
-                mistakes.add(token.to_token_stream(), format_args!("there is no field `{name}`; the variant has {known}"));
+                mistakes
+                    .add(token.to_token_stream(), format_args!("there is no field `{name}`; the variant has {known}"));
             }
         },
     }
@@ -225,7 +235,10 @@ fn retry_after(name: &Ident, fields: &[Field], heals: Option<bool>, mistakes: &m
         let advice = "write `u8`, `u16`, `u32` or `u64`";
         mistakes.add(&field.ty, format_args!("`retry_after` counts milliseconds in `{name}`; {advice} here"));
     } else if heals == Some(false) {
-        mistakes.add(name, "this failure is not retryable, so waiting does not help; add `retryable = true`, or remove `retry_after`");
+        mistakes.add(
+            name,
+            "this failure is not retryable, so waiting does not help; add `retryable = true`, or remove `retry_after`",
+        );
     }
     Some(name.clone())
 }

@@ -12,10 +12,8 @@ use super::{
 pub(super) fn attributes(operation: &Operation) -> TokenStream {
     let Operation { shape, name, summary, description, calls, authority, tags, aliases, .. } = operation;
     let access = access(operation);
-    let deadline = operation
-        .deadline
-        .iter()
-        .map(|millis| quote!(.with_deadline(::core::time::Duration::from_millis(#millis))));
+    let deadline =
+        operation.deadline.iter().map(|millis| quote!(.with_deadline(::core::time::Duration::from_millis(#millis))));
     let internal = operation.internal.then(|| quote!(.internal()));
     let key = operation.idempotency_key.then(|| quote!(.with_idempotency_key()));
     let eval = operation.eval.iter().map(|(source, language)| quote!(.with_eval(#source, #language)));

@@ -1,7 +1,7 @@
 //! What is written out for an operation: the function, tagged, and beside it a marker that
 //! knows everything which was declared.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Ident, ItemFn, Token, Type, ext::IdentExt, spanned::Spanned};
 
@@ -74,13 +74,15 @@ impl<'a> Parts<'a> {
         let mut sig = function.sig.clone();
         let mut call = quote!(#ident(#(#names),*));
         if strict {
-            let strict: Type = syn::parse_quote!(<#returns as ::redress::__private::IsOutcome>::Strict);
-            sig.output = syn::parse_quote!(-> #strict);
-            call = quote!(async move { <#returns as ::redress::__private::IsOutcome>::from_strict(#call.await) });
+            let outcome = self.outcome();
+            sig.output = syn::parse_quote!(-> #outcome::Strict);
+            call = quote!(async move { #outcome::from_strict(#call.await) });
         }
         let block = &function.block;
         // What is not `Send` is told at the function's name, as there is no better token.
-        let send = quote_spanned!(ident.span()=> ::core::marker::Send);
+        let at_name = ident.span().resolved_at(Span::call_site());
+        let send = quote_spanned!(at_name=> ::core::marker::Send);
+        let tag = quote_spanned!(at_name=> ::redress::__private::Tagged<#marker, impl ::core::future::Future<Output = #returns> + #send>);
         quote! {
             #(#conditions)*
             #[doc(hidden)]
@@ -90,12 +92,24 @@ impl<'a> Parts<'a> {
             #(#outside)*
             #vis fn #ident(
                 #(#names: #types),*
-            ) -> ::redress::__private::Tagged<#marker, impl ::core::future::Future<Output = #returns> + #send> {
+            ) -> #tag {
                 #(#inside)*
                 #sig #block
                 ::redress::__private::Tagged::new(#call)
             }
         }
+    }
+
+    /// Where the return type stands. What is wrong with it is told there by everything that
+    /// needs it, in the same words, and so by the compiler only once.
+    fn span(&self) -> Span {
+        self.signature.returns.span().resolved_at(Span::call_site())
+    }
+
+    /// What the function returns, seen as an outcome.
+    fn outcome(&self) -> TokenStream {
+        let returns = &self.signature.returns;
+        quote_spanned!(self.span()=> <#returns as ::redress::__private::IsOutcome>)
     }
 
     fn declared(
@@ -106,22 +120,24 @@ impl<'a> Parts<'a> {
         operation: &TokenStream,
     ) -> TokenStream {
         let Parts { signature, marker, conditions, .. } = self;
-        let returns = &signature.returns;
+        let span = self.span();
+        let outcome = self.outcome();
         let input = match signature.arguments.iter().find(|argument| argument.role == Role::Input) {
             Some(argument) => argument.ty.to_token_stream(),
             None => quote!(::redress::__private::Nothing),
         };
-        let mut output = quote!(<#returns as ::redress::__private::IsOutcome>::Output);
+        let mut output = quote_spanned!(span=> #outcome::Output);
         if self.streams {
-            output = quote!(<#output as ::redress::__private::IsEvents>::Item);
+            output = quote_spanned!(span=> <#output as ::redress::__private::IsEvents>::Item);
         }
+        let failure = quote_spanned!(span=> #outcome::Failure);
         quote! {
             #(#conditions)*
             #[automatically_derived]
             impl ::redress::__private::Declared for #marker {
                 type Input = #input;
                 type Output = #output;
-                type Failure = <#returns as ::redress::__private::IsOutcome>::Failure;
+                type Failure = #failure;
 
                 const NAME: &'static str = #name;
 
@@ -179,12 +195,8 @@ impl<'a> Parts<'a> {
         };
         let ctx = if roles().any(|role| role != Role::Input) { quote!(__ctx) } else { quote!(_) };
         let input = if roles().any(|role| role == Role::Input) { quote!(__input) } else { quote!(_) };
-        let output = if self.streams {
-            quote!(::redress::__private::Events<Self::Output, Self::Failure>)
-        } else {
-            quote!(Self::Output)
-        };
-        quote! {
+        let returns = &signature.returns;
+        quote_spanned! {self.span()=>
             #(#conditions)*
             #[automatically_derived]
             #[allow(deprecated)]
@@ -192,9 +204,7 @@ impl<'a> Parts<'a> {
                 fn #run<'__a>(
                     #ctx: &'__a ::redress::__private::Ctx,
                     #input: Self::Input,
-                ) -> impl ::core::future::Future<
-                    Output = ::redress::__private::Outcome<#output, Self::Failure>,
-                > + ::core::marker::Send + '__a {
+                ) -> impl ::core::future::Future<Output = #returns> + ::core::marker::Send + '__a {
                     #call
                 }
             }

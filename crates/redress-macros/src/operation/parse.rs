@@ -115,9 +115,9 @@ impl Parsed {
                 item.alone(mistakes);
                 self.shapes.push(item.name);
             }
-            "name" => self.name = item.text(mistakes),
+            "name" => self.name = item.text_like("files.read", mistakes),
             "access" => self.access = Access::read(&item, mistakes),
-            "deadline" => self.deadline = item.text(mistakes),
+            "deadline" => self.deadline = item.text_like("5s", mistakes),
             "strict" => self.strict = item.alone(mistakes),
             "internal" => self.internal = item.alone(mistakes),
             "idempotency_key" => {
@@ -133,12 +133,12 @@ impl Parsed {
             "tags" => self.tags = item.texts("\"files\"", mistakes),
             "alias" => self.aliases = item.texts("\"old.name\"", mistakes),
             "example" => self.examples.extend(Example::read(&item, mistakes)),
-            "max_input" => self.max_input = item.text(mistakes),
+            "max_input" => self.max_input = item.text_like("64kb", mistakes),
             "since" => self.since = item.text(mistakes),
             "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
             "buffer" => self.buffer = item.number(32, mistakes),
             "overflow" => self.overflow = item.ident_or_text("cut", mistakes),
-            "idle" => self.idle = item.text(mistakes),
+            "idle" => self.idle = item.text_like("60s", mistakes),
             _ => self.resumable = item.alone(mistakes),
         }
     }
@@ -164,8 +164,8 @@ impl Access {
                     item.alone(mistakes);
                     access.anyone = Some(item.name);
                 }
-                "scopes" => access.scopes = item.text(mistakes),
-                "any_scope" => access.any_scope = item.text(mistakes),
+                "scopes" => access.scopes = item.text_like("files:read", mistakes),
+                "any_scope" => access.any_scope = item.text_like("files:read files:write", mistakes),
                 _ => access.consent = item.alone(mistakes),
             }
         }
@@ -180,7 +180,8 @@ impl Eval {
         let mut words = Items::default();
         words.read(list, &["source", "language"], &[], mistakes);
         if words.lacks("source") {
-            mistakes.add(&item.name, format_args!("name the field of the input that holds the code: `eval({EXAMPLE})`"));
+            mistakes
+                .add(&item.name, format_args!("name the field of the input that holds the code: `eval({EXAMPLE})`"));
         }
         if words.lacks("language") {
             mistakes.add(&item.name, format_args!("name the language of the code: `eval({EXAMPLE})`"));

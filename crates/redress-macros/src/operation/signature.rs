@@ -15,6 +15,8 @@ pub(super) struct Signature {
     pub(super) returns: Type,
     /// Whether what it returns is spelled as a stream.
     pub(super) streams: bool,
+    /// The type that it gives, where that is spelled and certainly no stream.
+    pub(super) gives_one: Option<Ident>,
 }
 
 /// One argument.
@@ -76,8 +78,9 @@ pub(super) fn signature(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Si
         return None;
     }
     let (arguments, returns) = (arguments?, returns?);
-    let streams = first_argument(&returns).and_then(last_segment).is_some_and(|name| name == "Events");
-    Some(Signature { arguments, returns, streams })
+    let gives = first_argument(&returns).and_then(last_segment).cloned();
+    let streams = gives.as_ref().is_some_and(|name| name == "Events");
+    Some(Signature { arguments, returns, streams, gives_one: gives.filter(is_of_std) })
 }
 
 fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Option<Vec<Argument>> {
@@ -98,7 +101,10 @@ fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> O
                 refuse(reference.and_token.to_token_stream(), "an operation owns its input; remove the `&`");
             }
             (Type::ImplTrait(ty), _) => {
-                refuse(ty.impl_token.to_token_stream(), "an operation has no parameters of its own; write the type itself");
+                refuse(
+                    ty.impl_token.to_token_stream(),
+                    "an operation has no parameters of its own; write the type itself",
+                );
             }
             _ => {}
         }
@@ -109,15 +115,17 @@ fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> O
 }
 
 fn role(ty: &Type, last: bool) -> Role {
-    let referred = |ty: &Type| match ty {
-        Type::Reference(reference) if reference.mutability.is_none() => last_segment(&reference.elem).cloned(),
-        _ => None,
+    let referred = |ty: &Type| {
+        let Type::Reference(reference) = ty else { return None };
+        if reference.mutability.is_some() { None } else { last_segment(&reference.elem).cloned() }
     };
     match (referred(ty), last_segment(ty)) {
         (Some(name), _) if name == "Ctx" => Role::Ctx,
         (Some(name), _) if name == "Caller" => Role::Caller,
         (_, Some(name)) if name == "State" => Role::Other,
-        (_, Some(name)) if name == "Option" && first_argument(ty).and_then(referred).is_some_and(|of| of == "Caller") => {
+        (_, Some(name))
+            if name == "Option" && first_argument(ty).and_then(referred).is_some_and(|of| of == "Caller") =>
+        {
             Role::Other
         }
         _ if last => Role::Input,
@@ -151,7 +159,8 @@ fn returns(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Opt
         ReturnType::Type(_, ty) => &**ty,
     };
     match last_segment(ty) {
-        Some(name) if name == "Result" || name == "Option" => {
+        // Another name may be an alias of an outcome; these are not.
+        Some(name) if is_of_std(name) => {
             refuse(name.to_token_stream(), ADVICE);
             None
         }
@@ -163,19 +172,26 @@ fn returns(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Opt
     }
 }
 
+/// Whether the name is one that everybody knows from the standard library.
+pub(super) fn is_of_std(name: &Ident) -> bool {
+    const NAMES: [&str; 24] = [
+        "Result", "Option", "String", "str", "Vec", "Box", "Arc", "HashMap", "BTreeMap", "bool", "char", "f32", "f64",
+        "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "Value",
+    ];
+    NAMES.iter().any(|known| name == known)
+}
+
 fn last_segment(ty: &Type) -> Option<&Ident> {
-    match ty {
-        Type::Path(TypePath { path, .. }) => path.segments.last().map(|segment| &segment.ident),
-        Type::Group(group) => last_segment(&group.elem),
-        _ => None,
+    if let Type::Group(group) = ty {
+        return last_segment(&group.elem);
     }
+    let Type::Path(TypePath { path, .. }) = ty else { return None };
+    path.segments.last().map(|segment| &segment.ident)
 }
 
 fn first_argument(ty: &Type) -> Option<&Type> {
     let Type::Path(TypePath { path, .. }) = ty else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.segments.last()?.arguments else { return None };
-    match arguments.args.first()? {
-        GenericArgument::Type(ty) => Some(ty),
-        _ => None,
-    }
+    let GenericArgument::Type(ty) = arguments.args.first()? else { return None };
+    Some(ty)
 }

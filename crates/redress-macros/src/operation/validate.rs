@@ -131,7 +131,8 @@ fn shape(parsed: &Parsed, ident: &Ident, mistakes: &mut Mistakes) -> Option<Iden
         mistakes.add(second, "an operation is one of `query`, `mutation` and `subscription`; keep one");
     }
     if parsed.shapes.is_empty() && parsed.words.lacks_all(&SHAPES) {
-        mistakes.add(ident, "say what it is: `#[operation(query, …)]` if it only reads, else `mutation` or `subscription`");
+        mistakes
+            .add(ident, "say what it is: `#[operation(query, …)]` if it only reads, else `mutation` or `subscription`");
     }
     parsed.shapes.first().cloned()
 }
@@ -140,7 +141,10 @@ fn name(parsed: &Parsed, ident: &Ident, mistakes: &mut Mistakes) -> Option<Strin
     match &parsed.name {
         Some(name) => is_name(name, "name", mistakes),
         None if parsed.words.lacks("name") => {
-            mistakes.add(ident, format_args!("the operation has no name; add `name = \"files.{ident}\"`, or in another namespace"));
+            mistakes.add(
+                ident,
+                format_args!("the operation has no name; add `name = \"files.{ident}\"`, or in another namespace"),
+            );
         }
         None => {}
     }
@@ -151,7 +155,8 @@ fn is_name(name: &LitStr, word: &str, mistakes: &mut Mistakes) {
     let text = name.value();
     if !grammar::is_name(&text) {
         let advice = "two or more lower-case segments joined by dots";
-        let example = if word == "name" { "name = \"files.read\"".to_owned() } else { format!("{word}(\"files.read\")") };
+        let example =
+            if word == "name" { "name = \"files.read\"".to_owned() } else { format!("{word}(\"files.read\")") };
         mistakes.add(name, format_args!("`{text}` is not an operation's name; write {advice}, as in `{example}`"));
     }
 }
@@ -169,6 +174,8 @@ fn fits_shape(parsed: &Parsed, shape: &Ident, signature: Option<&Signature>, mis
         if signature.is_some_and(|signature| signature.streams) {
             mistakes.add(shape, "the function returns a stream of `Events`; write `subscription`");
         }
+    } else if let Some(one) = signature.and_then(|signature| signature.gives_one.as_ref()) {
+        mistakes.add(one, format_args!("a subscription returns a stream; write `Outcome<Events<{one}, E>, E>`"));
     }
 }
 
@@ -182,7 +189,10 @@ fn fits_signature(parsed: &Parsed, anyone: bool, signature: &Signature, mistakes
     if let Some(eval) = &parsed.eval
         && !takes_input
     {
-        mistakes.add(&eval.ident, "`eval` names a field of the input, and the function takes none; add it as the last argument");
+        mistakes.add(
+            &eval.ident,
+            "`eval` names a field of the input, and the function takes none; add it as the last argument",
+        );
     }
 }
 
@@ -210,7 +220,10 @@ fn judge_example(example: &Example, mistakes: &mut Mistakes) {
 
 fn is_json(text: &LitStr, word: &str, mistakes: &mut Mistakes) {
     if serde_json::from_str::<serde_json::Value>(&text.value()).is_err() {
-        mistakes.add(text, format_args!("this is not JSON; write the {word} as in `{word} = r#\"{{\"path\": \"a.md\"}}\"#`"));
+        mistakes.add(
+            text,
+            format_args!("this is not JSON; write the {word} as in `{word} = r#\"{{\"path\": \"a.md\"}}\"#`"),
+        );
     }
 }
 

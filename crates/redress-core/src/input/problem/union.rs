@@ -6,37 +6,63 @@
 use jsonschema::ValidationError;
 use serde_json::Value;
 
-use super::{Cause, Problem, behind};
+use super::{Cause, Level, Problem, Search};
 
-/// The problems to tell for a union at `at`, given the errors of each branch.
-pub(super) fn meant(context: &[Vec<ValidationError<'static>>], schema: &Value, at: &str) -> Option<Vec<Problem>> {
-    let branches: Vec<Vec<Problem>> = context
-        .iter()
-        .map(|errors| {
-            let found = errors.iter().flat_map(|error| behind(error, schema));
-            found.collect()
-        })
-        .collect();
-    if let Some(types) = all_types(&branches, at) {
-        return Some(vec![types]);
+impl Search<'_> {
+    /// The problems to tell for a union at `at`, given the errors of each branch.
+    pub(super) fn meant(
+        &self,
+        context: &[Vec<ValidationError<'static>>],
+        level: &Level,
+        around: &str,
+        at: &str,
+        deeper: usize,
+    ) -> Option<Vec<Problem>> {
+        let branches: Vec<Vec<Problem>> = context
+            .iter()
+            .map(|errors| {
+                let found = errors.iter().flat_map(|error| self.behind(error, level, around, deeper));
+                found.flat_map(|problem| self.opened(problem, at, deeper)).collect()
+            })
+            .collect();
+        if let Some(types) = all_types(&branches, at) {
+            return Some(vec![types]);
+        }
+        if let Some(choice) = all_choices(&branches, at) {
+            return Some(vec![choice]);
+        }
+        // The branches for another type of value say nothing about this one.
+        let fitting: Vec<&Vec<Problem>> =
+            branches.iter().filter(|branch| !branch.iter().any(|problem| is_type(problem, at))).collect();
+        if let Some(tag) = wrong_tag(&fitting) {
+            return Some(vec![tag]);
+        }
+        fitting.into_iter().min_by_key(|branch| branch.iter().map(weight).sum::<usize>()).cloned()
     }
-    if let Some(choice) = all_choices(&branches, at) {
-        return Some(vec![choice]);
+
+    /// A branch that only refers to another schema is judged by what that schema says about this value.
+    fn opened(&self, problem: Problem, at: &str, deeper: usize) -> Vec<Problem> {
+        // Enough to tell the branches apart.
+        const ENOUGH: usize = 30;
+        match &problem.cause {
+            Cause::Behind { reference } if deeper > 0 && problem.at == at => {
+                self.level(reference, at, deeper - 1, ENOUGH)
+            }
+            Cause::Behind { .. }
+            | Cause::Unknown { .. }
+            | Cause::Missing { .. }
+            | Cause::Type { .. }
+            | Cause::Choice { .. }
+            | Cause::Rule { .. } => vec![problem],
+        }
     }
-    // The branches for another type of value say nothing about this one.
-    let fitting: Vec<&Vec<Problem>> =
-        branches.iter().filter(|branch| !branch.iter().any(|problem| is_type(problem, at))).collect();
-    if let Some(tag) = wrong_tag(&fitting) {
-        return Some(vec![tag]);
-    }
-    fitting.into_iter().min_by_key(|branch| branch.iter().map(weight).sum::<usize>()).cloned()
 }
 
 /// How much a problem speaks against its branch.
 fn weight(problem: &Problem) -> usize {
     match problem.cause {
         Cause::Choice { .. } => 100,
-        Cause::Type { .. } | Cause::Rule { .. } => 2,
+        Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => 2,
         Cause::Unknown { .. } | Cause::Missing { .. } => 3,
     }
 }
@@ -55,7 +81,8 @@ fn all_types(branches: &[Vec<Problem>], at: &str) -> Option<Problem> {
             | Cause::Unknown { .. }
             | Cause::Missing { .. }
             | Cause::Choice { .. }
-            | Cause::Rule { .. } => None,
+            | Cause::Rule { .. }
+            | Cause::Behind { .. } => None,
         })?;
         all.extend(wanted.iter().copied());
     }
@@ -90,7 +117,8 @@ fn choices<'a>(branches: impl Iterator<Item = &'a Vec<Problem>>, at: &str) -> Op
             | Cause::Unknown { .. }
             | Cause::Missing { .. }
             | Cause::Type { .. }
-            | Cause::Rule { .. } => None,
+            | Cause::Rule { .. }
+            | Cause::Behind { .. } => None,
         })?;
         for option in wanted {
             if !all.contains(option) {

@@ -223,3 +223,28 @@ fn issues_are_few_and_short() {
     let many = json!(vec!["x"; 1000]);
     assert!(explained::<Vec<u8>>(&many.to_string()).issues.len() <= 30);
 }
+
+#[test]
+fn a_union_of_named_types_is_explained_by_the_type_that_was_meant() {
+    let schema = json!({
+        "$defs": {
+            "cat": {"type": "object", "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}}},
+            "dog": {"type": "object", "properties": {"kind": {"const": "dog"}, "tricks": {"$ref": "#/$defs/names"}}},
+            "names": {"type": "array", "items": {"type": "string"}}
+        },
+        "oneOf": [{"$ref": "#/$defs/cat"}, {"$ref": "#/$defs/dog"}]
+    });
+    let input = json!({"kind": "dog", "tricks": ["sit", 5]});
+    assert_eq!(dynamic(schema.clone(), &input), ["/tricks/1 type: a string"]);
+    let input = json!({"kind": "dgo"});
+    assert_eq!(dynamic(schema, &input), ["/kind enum: one of \"cat\", \"dog\" (dog?)"]);
+}
+
+#[test]
+fn a_schema_with_named_anchors_is_refused_without_details() {
+    let schema = json!({
+        "$defs": {"a": {"$anchor": "a", "type": "integer"}},
+        "properties": {"x": {"$ref": "#a"}}
+    });
+    assert_eq!(dynamic(schema, &json!({"x": "y"})), [" $ref: a value that fits the schema"]);
+}

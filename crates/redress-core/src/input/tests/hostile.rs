@@ -97,3 +97,26 @@ fn an_integer_of_128_bits_keeps_all_of_them() {
     assert_eq!(wide.a, -100_000_000_000_000_000_000_000_000_000_000_000_001);
     assert_eq!(wide.b, 200);
 }
+
+/// Every branch has the field that leads deeper, and the tag comes after it.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(tag = "type")]
+#[allow(dead_code)]
+enum Term {
+    Not { arg: Box<Term> },
+    Neg { arg: Box<Term> },
+    Abs { arg: Box<Term> },
+    Leaf,
+}
+
+#[test]
+fn a_deep_document_of_a_union_that_contains_itself_is_explained_in_no_time() {
+    let depth = 60;
+    let open = "{\"type\":\"Abs\",\"arg\":".repeat(depth);
+    let text = format!("{open}{{\"type\":\"Laef\"}}{}", "}".repeat(depth));
+    let told = super::explaining::explained::<Term>(&text);
+    assert_eq!(told.issues.len(), 1);
+    assert_eq!(told.issues[0].pointer, format!("{}/type", "/arg".repeat(depth)));
+    assert_eq!(told.issues[0].near.as_deref(), Some("Leaf"));
+    assert!(told.fix.is_some());
+}

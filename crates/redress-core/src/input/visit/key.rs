@@ -10,7 +10,8 @@ use crate::input::guide::{FieldsGuide, Guide};
 /// A seed, deserializer or visitor of a key; what it reads decides `value`.
 pub(super) struct Key<'g, 'v, T> {
     pub(super) inner: T,
-    pub(super) fields: &'g FieldsGuide,
+    /// The rules of the object; without any, no key is looked up.
+    pub(super) fields: Option<&'g FieldsGuide>,
     pub(super) value: &'v mut Option<&'g Guide>,
 }
 
@@ -47,13 +48,17 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Key<'_, '_, V> {
 
     #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<V::Value, E> {
-        *self.value = self.fields.field(name);
+        if let Some(fields) = self.fields {
+            *self.value = fields.field(name);
+        }
         self.inner.visit_str(name)
     }
 
     #[inline]
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<V::Value, E> {
-        *self.value = self.fields.field(name);
+        if let Some(fields) = self.fields {
+            *self.value = fields.field(name);
+        }
         self.inner.visit_borrowed_str(name)
     }
 }

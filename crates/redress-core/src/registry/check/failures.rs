@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use redress_contract::{Code, EngineCode, Failure, Finding, Operation, Recovery, Template, Verb};
+use redress_contract::{Code, EngineCode, Failure, Finding, Operation, Recovery, Schema, Template, Verb};
 
 use crate::input::Shape;
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut Vec<Finding>) {
     for operation in operations {
         let mut seen = BTreeSet::new();
         for failure in operation.failures() {
@@ -16,15 +16,33 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
             if !seen.insert(failure.code()) {
                 say("duplicate-code", "the operation declares this code twice".into(), "remove one of the two");
             }
-            code(failure, &mut say);
-            numbers(failure, &mut say);
-            message(failure, &mut say);
-            recovery(operation, failure, &mut say);
-            if let Err(error) = Shape::dynamic(failure.details().as_value().clone()) {
-                let says = format!("the details schema does not compile: {error}");
-                say("bad-schema", says, "correct the schema; it is JSON Schema, draft 2020-12");
-            }
+            judge(failure, Some(operation.input()), &mut say);
         }
+    }
+    // What an extension declares for all its operations is seen above, unless it has none.
+    let held: BTreeSet<&Code> =
+        operations.iter().flat_map(|operation| operation.failures()).map(Failure::code).collect();
+    let mut seen = BTreeSet::new();
+    for failure in codes.iter().filter(|failure| !held.contains(failure.code())) {
+        let mut say = |rule, says: String, help: &str| {
+            findings.push(Finding::new(rule, failure.code().as_str(), says, help));
+        };
+        if !seen.insert(failure.code()) {
+            say("duplicate-code", "the extension declares this code twice".into(), "remove one of the two");
+        }
+        judge(failure, None, &mut say);
+    }
+}
+
+/// What is wrong with one failure, of an operation that takes `input`.
+fn judge(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
+    code(failure, say);
+    numbers(failure, say);
+    message(failure, say);
+    recovery(failure, input, say);
+    if let Err(error) = Shape::dynamic(failure.details().as_value().clone()) {
+        let says = format!("the details schema does not compile: {error}");
+        say("bad-schema", says, "correct the schema; it is JSON Schema, draft 2020-12");
     }
 }
 
@@ -86,7 +104,7 @@ fn message(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) 
     }
 }
 
-fn recovery(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+fn recovery(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
     let Some(recovery) = failure.recovery() else {
         let says = "nothing says what the caller can do".into();
         return say("no-recovery", says, "add a recovery: a verb, and a hint of five words or more");
@@ -96,20 +114,18 @@ fn recovery(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'sta
         say("short-hint", says, "tell the caller in five words or more what to do");
     }
     match recovery.verb() {
-        Verb::FixInput { pointer } => {
-            let first = pointer.strip_prefix('/').map(|rest| rest.split('/').next().unwrap_or_default());
-            let known = match first {
-                Some(field) => operation.input().property(field).is_some() || !operation.input().is_closed(),
-                None => pointer.is_empty(),
-            };
-            if !known {
-                let says = format!("`{pointer}` points at nothing in the input");
-                say("recovery-field", says, "point at a member of the input, such as `/path`");
-            }
+        Verb::FixInput { pointer } if input.is_some_and(|input| !input.may_hold(pointer)) => {
+            let says = format!("`{pointer}` points at nothing in the input");
+            say("recovery-field", says, "point at a member of the input, such as `/path`");
         }
         Verb::GetAccess { scope } if scope.trim().is_empty() => {
             say("recovery-scope", "the recovery names no scope".into(), "name the scope that helps");
         }
-        Verb::Call { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop => {}
+        Verb::FixInput { .. }
+        | Verb::Call { .. }
+        | Verb::Wait
+        | Verb::AskUser
+        | Verb::GetAccess { .. }
+        | Verb::Stop => {}
     }
 }

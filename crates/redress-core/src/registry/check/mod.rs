@@ -1,6 +1,7 @@
 //! What refuses a registry: every rule looks at everything, and all findings are told.
 
 mod failures;
+mod fit;
 mod names;
 mod operations;
 mod recoveries;
@@ -17,7 +18,7 @@ pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
     let declarations: Vec<&Operation> = builder.operations.iter().map(|operation| &operation.declaration).collect();
     let mut findings = Vec::new();
     names::check(&builder.operations, &mut findings);
-    failures::check(&declarations, &mut findings);
+    failures::check(&declarations, &builder.codes, &mut findings);
     recoveries::check(&declarations, &mut findings);
     operations::check(builder, &mut findings);
     findings

@@ -1,6 +1,6 @@
 //! Names, aliases, tool names and who owns a namespace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use redress_contract::Finding;
 
@@ -48,17 +48,19 @@ fn duplicates(operations: &[Operation], findings: &mut Vec<Finding>) {
 }
 
 fn tools(operations: &[Operation], findings: &mut Vec<Finding>) {
-    let mut seen: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for operation in operations {
+    let mut seen: BTreeMap<String, (BTreeSet<&str>, BTreeSet<usize>)> = BTreeMap::new();
+    for (place, operation) in operations.iter().enumerate() {
         let declaration = &operation.declaration;
         for name in declaration.aliases().iter().chain([declaration.name()]) {
-            seen.entry(name.tool()).or_default().push(name.as_str());
+            let (names, places) = seen.entry(name.tool()).or_default();
+            names.insert(name.as_str());
+            places.insert(place);
         }
     }
-    for (tool, mut names) in seen {
-        names.sort_unstable();
-        names.dedup();
-        if names.len() > 1 {
+    for (tool, (names, places)) in seen {
+        // An operation may share a tool name with its own alias: both lead to the same place.
+        if names.len() > 1 && places.len() > 1 {
+            let names: Vec<&str> = names.into_iter().collect();
             findings.push(Finding::new(
                 "duplicate-tool",
                 tool,

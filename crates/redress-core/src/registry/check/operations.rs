@@ -2,10 +2,16 @@
 
 use redress_contract::{Content, ExampleEnding, Finding, Operation as Declaration, Shape};
 
-use super::{Builder, bad_schema};
+use serde_json::json;
+
+use super::{Builder, bad_schema, fit::fits};
 use crate::{Operation, handler::Bound, input};
 
 pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
+    if builder.settings.deadline.is_zero() {
+        let says = "a deadline of zero for every operation lets no call end well";
+        findings.push(Finding::new("zero-deadline", "the registry", says, "give calls some time, such as `30s`"));
+    }
     for operation in &builder.operations {
         content(builder, &operation.declaration, findings);
         bounds(&operation.declaration, findings);
@@ -21,12 +27,19 @@ fn content(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Find
     let mut say = |rule, says: String, help: String| {
         findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
     };
-    if source.is_empty() || declaration.input().property(source).is_none() {
-        say(
+    match declaration.input().property(source) {
+        None => say(
             "eval-source",
             format!("it runs code it is given, and its input has no member `{source}` to find the code in"),
             "name the input member that holds the source".to_owned(),
-        );
+        ),
+        // The guard reads text: code that comes as anything else would pass unseen.
+        Some(member) if !fits(member, &json!({"type": ["string", "null"]})) => say(
+            "eval-source",
+            format!("it runs the code in `{source}`, which may be something other than a string"),
+            "let the schema of that member accept strings only".to_owned(),
+        ),
+        Some(_) => {}
     }
     if language.is_empty() {
         say("eval-language", "it runs code in no named language".to_owned(), "name the language".to_owned());

@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Binding, Failure, Finding, Operation, Shape, Verb};
-use serde_json::Value;
+use redress_contract::{Binding, Failure, Finding, Name, Operation, Shape, Verb};
 
-use super::failures::subject;
+use super::{failures::subject, fit::fits};
 
 pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     for operation in operations {
@@ -16,7 +15,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                 let mut say = |rule, says: String, help: String| {
                     findings.push(Finding::new(rule, subject(operation, failure), says, help));
                 };
-                match operations.iter().find(|known| known.name() == target || known.aliases().contains(target)) {
+                match find(operations, target) {
                     None => say(
                         "recovery-unknown",
                         format!("its recovery calls `{target}`, and there is no such operation"),
@@ -31,6 +30,11 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
         }
     }
     cycles(operations, findings);
+}
+
+/// The operation that `name` is the name or an alias of.
+fn find<'a>(operations: &[&'a Operation], name: &Name) -> Option<&'a Operation> {
+    operations.iter().copied().find(|known| known.name() == name || known.aliases().contains(name))
 }
 
 fn near(target: &str, operations: &[&Operation]) -> String {
@@ -73,7 +77,15 @@ fn bindings(
     say: &mut impl FnMut(&'static str, String, String),
 ) {
     let name = target.name();
+    let mut bound = BTreeSet::new();
     for Binding { field, from } in bind {
+        if !bound.insert(field.as_str()) {
+            say(
+                "recovery-field",
+                format!("its recovery gives `{name}` the member `{field}` twice"),
+                "bind each member once".to_owned(),
+            );
+        }
         let (given, wanted) = (failure.details().property(from), target.input().property(field));
         match (given, wanted) {
             (None, _) => say(
@@ -95,48 +107,13 @@ fn bindings(
         }
     }
     for required in target.input().required() {
-        if !bind.iter().any(|binding| binding.field == required) {
+        if !bound.contains(required) {
             say(
                 "recovery-field",
                 format!("`{name}` requires `{required}`, and the recovery binds nothing to it"),
                 format!("write `bind({required} = …)`"),
             );
         }
-    }
-}
-
-/// Whether every value of `given` has a type, and if need be one of the values, that
-/// `wanted` accepts. Bounds and patterns cannot be compared, so those are let pass.
-fn fits(given: &Value, wanted: &Value) -> bool {
-    let (given_types, wanted_types) = (types(given), types(wanted));
-    let typed = match (&given_types, &wanted_types) {
-        (_, None) => true,
-        (None, Some(_)) => listed(given).is_some(),
-        (Some(given), Some(wanted)) => {
-            given.iter().all(|kind| wanted.contains(kind) || (*kind == "integer" && wanted.contains("number")))
-        }
-    };
-    let named = match (listed(given), listed(wanted)) {
-        (_, None) => true,
-        (None, Some(_)) => false,
-        (Some(given), Some(wanted)) => given.iter().all(|value| wanted.contains(value)),
-    };
-    typed && named
-}
-
-fn types(schema: &Value) -> Option<BTreeSet<&str>> {
-    match schema.get("type")? {
-        Value::String(one) => Some([one.as_str()].into()),
-        Value::Array(many) => Some(many.iter().filter_map(Value::as_str).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
-}
-
-fn listed(schema: &Value) -> Option<Vec<&Value>> {
-    match (schema.get("const"), schema.get("enum").and_then(Value::as_array)) {
-        (Some(one), _) => Some(vec![one]),
-        (None, Some(many)) => Some(many.iter().collect()),
-        (None, None) => None,
     }
 }
 
@@ -147,7 +124,9 @@ fn cycles(operations: &[&Operation], findings: &mut Vec<Finding>) {
         .iter()
         .map(|operation| {
             let targets = operation.failures().iter().filter_map(|failure| failure.recovery()?.target());
-            (operation.name().as_str(), targets.map(|name| name.as_str()).collect())
+            // An alias leads to the same place as the name, and so into the same circle.
+            let targets = targets.filter_map(|target| find(operations, target));
+            (operation.name().as_str(), targets.map(|target| target.name().as_str()).collect())
         })
         .collect();
     let mut told = BTreeSet::new();
@@ -182,24 +161,4 @@ fn circle_from<'a>(start: &'a str, edges: &BTreeMap<&'a str, Vec<&'a str>>) -> O
         }
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_value_fits_where_every_type_and_value_of_it_is_accepted() {
-        let fits = |given, wanted| super::fits(&given, &wanted);
-        assert!(fits(json!({"type": "string"}), json!({"type": "string"})));
-        assert!(fits(json!({"type": "integer"}), json!({"type": "number"})));
-        assert!(fits(json!({"type": "string"}), json!({"type": ["string", "null"]})));
-        assert!(fits(json!({"enum": ["a"]}), json!({"enum": ["a", "b"]})));
-        assert!(fits(json!({}), json!({})));
-        assert!(!fits(json!({"type": ["string", "null"]}), json!({"type": "string"})));
-        assert!(!fits(json!({"type": "number"}), json!({"type": "integer"})));
-        assert!(!fits(json!({"type": "string"}), json!({"type": "string", "enum": ["a"]})));
-        assert!(!fits(json!({}), json!({"type": "string"})));
-    }
 }

@@ -1,0 +1,63 @@
+//! The test kit, for the engine's own tests and for yours.
+//!
+//! | to… | use |
+//! |---|---|
+//! | call operations as a given caller | [`Harness`] |
+//! | call an operation's function as the ordinary function it is | [`ctx`], [`TestCtx`] |
+//! | say how a call must end, by code and never by text | [`assert_failure!`], [`assert_ok!`] |
+//! | prove that nothing leaks | [`Canary`] |
+//! | know which declared failures the tests produced | [`Coverage`] |
+//!
+//! ```
+//! use redress_core::testing::{Harness, assert_failure, assert_ok};
+//! use redress_core::{DynamicFailure, Operation, Registry};
+//! use redress_core::contract::{self, Caller, Failure, Kind, Recovery};
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let read = contract::Operation::query("files.read")
+//!     .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
+//!     .with_summary("Read a text file.")
+//!     .fails(
+//!         Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+//!             .with_when("The file does not exist.")
+//!             .with_recovery(Recovery::fix_input("/path", "Give the path of a file that exists.")),
+//!     );
+//! let read = Operation::dynamic(read).with_handler(|_ctx, input| async move {
+//!     match input["path"].as_str() {
+//!         Some("a.md") => Ok(json!({"text": "hello"})),
+//!         _ => Err(DynamicFailure::new("FILE_NOT_FOUND", json!({})))?,
+//!     }
+//! });
+//! let registry = Registry::builder().add(read).build().unwrap();
+//!
+//! let nobody = Harness::new(registry);
+//! let ada = nobody.as_caller(Caller::new("ada"));
+//! assert_failure!(nobody.call("files.read", json!({"path": "a.md"})).await, AUTH_REQUIRED);
+//! assert_failure!(ada.call("files.read", json!({"path": "b.md"})).await, FILE_NOT_FOUND);
+//! let output = assert_ok!(ada.call("files.read", json!({"path": "a.md"})).await);
+//! assert_eq!(output["text"], "hello");
+//! # });
+//! ```
+//!
+//! This is the one module of the crate that knows a file: the one that `REDRESS_COVERAGE` names.
+
+mod answer;
+mod assert;
+mod canary;
+mod coverage;
+mod harness;
+mod needle;
+mod test_ctx;
+
+pub use answer::{Answer, Collected};
+pub use assert::{Ended, expect_failure, expect_ok};
+pub use canary::{Canary, Leak, Report};
+pub use coverage::{Coverage, Covered};
+pub use harness::Harness;
+pub use test_ctx::{TestCtx, ctx};
+
+#[doc(inline)]
+pub use crate::__assert_failure as assert_failure;
+#[doc(inline)]
+pub use crate::__assert_ok as assert_ok;

@@ -1,0 +1,681 @@
+//! What refuses a registry. Each refusal is one test; a macro gathers them, and the last tests
+//! hold what they say against the source and against the pages.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use redress::{
+    Access, Blocked, BuildError, Builder, ContentGuard, EngineCode, Events, Guard, GuardBroken, GuardedCall, Kind,
+    Operation, Recovery, Registry, State, Veto,
+    contract::{self, Example, ExampleEnding, Failure, Streaming},
+};
+use serde_json::{Value, json};
+
+/// A failure that breaks no rule.
+fn failure(code: &str) -> Failure {
+    Failure::new(code, Kind::NotFound)
+        .with_when("The file does not exist.")
+        .with_details(json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "size": {"type": "integer"}, "mode": {"enum": ["r", "w"]}},
+        }))
+        .with_recovery(Recovery::stop("There is nothing left to try."))
+}
+
+/// An operation that takes a path and breaks no rule.
+fn query(name: &str) -> contract::Operation {
+    contract::Operation::query(name).with_input(takes("path", json!({"type": "string"})))
+}
+
+/// An operation that breaks no rule by itself, with one failure.
+fn failing(failure: Failure) -> contract::Operation {
+    query("files.read").fails(failure)
+}
+
+/// An operation whose only failure is recovered from by calling `target`.
+fn leading_to(name: &str, target: &str) -> contract::Operation {
+    contract::Operation::query(name).fails(failure("FILE_MISSING").with_recovery(calling(target)))
+}
+
+fn calling(target: &str) -> Recovery {
+    Recovery::call(target, "Call the other operation, then come back.")
+}
+
+fn takes(member: &str, schema: Value) -> Value {
+    json!({"type": "object", "properties": {member: schema}, "required": [member], "additionalProperties": false})
+}
+
+fn bound(declaration: contract::Operation) -> Operation {
+    Operation::dynamic(declaration).with_handler(async |_, _| Ok(Value::Null))
+}
+
+fn streaming(declaration: contract::Operation) -> Operation {
+    Operation::dynamic(declaration).with_stream_handler(async |_, _| Ok(Events::new(futures_util::stream::empty())))
+}
+
+fn registry(declarations: impl IntoIterator<Item = contract::Operation>) -> Builder {
+    declarations.into_iter().fold(Registry::builder(), |builder, declaration| builder.add(bound(declaration)))
+}
+
+/// A content guard that lets everything pass.
+struct Lua;
+
+impl ContentGuard for Lua {
+    fn language(&self) -> &str {
+        "lua"
+    }
+
+    fn check(&self, _: &str) -> Result<(), Blocked> {
+        Ok(())
+    }
+}
+
+/// A guard that refuses nothing, with one declared failure.
+struct Doorman(Failure);
+
+impl Guard for Doorman {
+    fn name(&self) -> &str {
+        "doorman"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        vec![self.0.clone()]
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+struct App;
+
+/// Count the files.
+#[redress::operation(query, name = "files.count")]
+async fn count(_app: State<App>) -> redress::Outcome<u32> {
+    Ok(0)
+}
+
+#[track_caller]
+fn refusal(builder: Builder) -> BuildError {
+    builder.build().expect_err("the registry has a mistake in it")
+}
+
+/// The rule and the subject of every finding.
+fn told(error: &BuildError) -> Vec<(&str, &str)> {
+    error.findings().iter().map(|finding| (finding.rule(), finding.subject())).collect()
+}
+
+/// Makes one test of each refusal: the registry yields exactly this finding, and its text says
+/// what to write.
+macro_rules! refusals {
+    ($($name:ident: $rule:literal on $subject:literal, $help:literal => $builder:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let error = refusal($builder);
+                assert_eq!(told(&error), [($rule, $subject)], "{error}");
+                assert!(error.to_string().contains($help), "{error}");
+            }
+        )*
+
+        /// Every refusal above, for the tests that walk all rules.
+        fn refusals() -> Vec<BuildError> {
+            vec![$(refusal($builder)),*]
+        }
+    };
+}
+
+refusals! {
+    two_operations_of_one_name_are_refused:
+        "duplicate-name" on "files.read", "give each operation its own name"
+        => registry([query("files.read"), query("files.read")]);
+    an_alias_that_is_another_operations_name_is_refused:
+        "duplicate-name" on "files.read", "give each operation its own name"
+        => registry([query("files.read"), query("files.open").with_alias("files.read")]);
+    an_alias_of_two_operations_is_refused:
+        "duplicate-name" on "files.old", "give each operation its own name"
+        => registry([query("files.read").with_alias("files.old"), query("files.open").with_alias("files.old")]);
+    a_hidden_operation_of_the_same_name_is_refused:
+        "duplicate-name" on "files.read", "hidden ones count too"
+        => registry([query("files.read"), query("files.read").internal()]);
+    two_operations_that_would_be_one_tool_are_refused:
+        "duplicate-tool" on "fs_read_file", "rename one of them"
+        => registry([query("fs.read_file"), query("fs.read.file")]);
+    an_alias_that_would_be_anothers_tool_is_refused:
+        "duplicate-tool" on "fs_read_file", "rename one of them"
+        => registry([query("fs.read_file"), query("fs.open").with_alias("fs.read.file")]);
+    a_namespace_with_two_owners_is_refused:
+        "namespace-owner" on "files", "move the other's operations to a namespace of their own"
+        => Registry::builder()
+            .add(bound(query("files.read")).with_owner("reader"))
+            .add(bound(query("files.write")).with_owner("writer"));
+
+    a_code_declared_twice_is_refused:
+        "duplicate-code" on "files.read/FILE_MISSING", "remove one of the two"
+        => registry([failing(failure("FILE_MISSING")).fails(failure("FILE_MISSING"))]);
+    a_failure_that_extends_itself_is_refused:
+        "bad-lineage" on "files.read/FILE_MISSING", "name a more general code, or none"
+        => registry([failing(failure("FILE_MISSING").extending("FILE_MISSING"))]);
+    a_parent_that_is_not_a_code_is_refused:
+        "bad-lineage" on "files.read/FILE_MISSING", "name a more general code, or none"
+        => registry([failing(failure("FILE_MISSING").extending("missing"))]);
+    a_failure_that_does_not_say_when_it_happens_is_refused:
+        "no-when" on "files.read/FILE_MISSING", "say in a sentence when it happens"
+        => registry([failing(failure("FILE_MISSING").with_when(" "))]);
+    a_failure_without_a_recovery_is_refused:
+        "no-recovery" on "files.read/FILE_MISSING", "add a recovery: a verb, and a hint of five words or more"
+        => registry([failing(Failure::new("FILE_MISSING", Kind::NotFound).with_when("The file does not exist."))]);
+    a_hint_of_four_words_is_refused:
+        "short-hint" on "files.read/FILE_MISSING", "in five words or more"
+        => registry([failing(failure("FILE_MISSING").with_recovery(Recovery::stop("Do not try again.")))]);
+    a_message_over_what_is_no_public_field_is_refused:
+        "bad-message" on "files.read/FILE_MISSING", "name a public field of the failure"
+        => registry([failing(failure("FILE_MISSING").with_message("no file at {place}"))]);
+    a_message_with_a_lone_brace_is_refused:
+        "bad-message" on "files.read/FILE_MISSING", "close every brace, or double it"
+        => registry([failing(failure("FILE_MISSING").with_message("no file at {path"))]);
+    a_status_below_400_is_refused:
+        "bad-status" on "files.read/FILE_MISSING", "use a status from 400 to 599"
+        => registry([failing(failure("FILE_MISSING").with_http(399))]);
+    a_status_above_599_is_refused:
+        "bad-status" on "files.read/FILE_MISSING", "use a status from 400 to 599"
+        => registry([failing(failure("FILE_MISSING").with_http(600))]);
+    a_time_to_wait_in_no_public_field_is_refused:
+        "bad-retry-after" on "files.read/FILE_BUSY", "name a public field that holds milliseconds"
+        => registry([failing(failure("FILE_BUSY").with_retryable(true).with_retry_after("wait_ms"))]);
+    a_time_to_wait_where_waiting_does_not_help_is_refused:
+        "bad-retry-after" on "files.read/FILE_BUSY", "make it retryable, or remove `retry_after`"
+        => registry([failing(failure("FILE_BUSY").with_retryable(false).with_retry_after("size"))]);
+    a_failure_of_a_guard_is_judged_like_any_other:
+        "engine-code" on "files.read/FORBIDDEN", "choose a code that says what failed in your own words"
+        => registry([query("files.read")]).guard(Doorman(failure("FORBIDDEN")));
+
+    a_fix_that_points_at_nothing_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        => registry([failing(
+            failure("FILE_MISSING").with_recovery(Recovery::fix_input("/pth", "Give a path that really exists.")),
+        )]);
+    a_fix_that_points_below_a_string_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        => registry([failing(
+            failure("FILE_MISSING").with_recovery(Recovery::fix_input("/path/0", "Give a path that really exists.")),
+        )]);
+    a_fix_whose_pointer_lacks_its_slash_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "such as `/path`"
+        => registry([failing(
+            failure("FILE_MISSING").with_recovery(Recovery::fix_input("path", "Give a path that really exists.")),
+        )]);
+    access_to_be_got_without_a_scope_is_refused:
+        "recovery-scope" on "files.read/FILE_LOCKED", "name the scope that helps"
+        => registry([failing(
+            failure("FILE_LOCKED").with_recovery(Recovery::get_access("", "Ask an administrator for this scope.")),
+        )]);
+
+    a_recovery_that_calls_nothing_known_names_the_nearest:
+        "recovery-unknown" on "files.read/FILE_MISSING", "did you mean `files.list`?"
+        => registry([leading_to("files.read", "files.lst"), contract::Operation::query("files.list")]);
+    a_recovery_that_calls_nothing_known_or_near_is_refused:
+        "recovery-unknown" on "files.read/FILE_MISSING", "register the operation, or name one that is registered"
+        => registry([leading_to("files.read", "users.invite_many")]);
+    a_recovery_that_calls_a_hidden_operation_is_refused:
+        "recovery-hidden" on "files.read/FILE_MISSING", "make `files.list` external, or name another operation"
+        => registry([leading_to("files.read", "files.list"), contract::Operation::query("files.list").internal()]);
+    a_recovery_that_calls_what_asks_for_more_access_is_refused:
+        "recovery-access" on "files.read/FILE_MISSING", "asks for no more access than `files.read` does"
+        => registry([
+            leading_to("files.read", "files.list").with_access(Access::caller().scope("read")),
+            contract::Operation::query("files.list").with_access(Access::caller().scope("read").scope("list")),
+        ]);
+    a_recovery_that_calls_a_subscription_is_refused:
+        "recovery-shape" on "files.read/FILE_MISSING", "name a query or a mutation"
+        => registry([leading_to("files.read", "files.watch")])
+            .add(streaming(contract::Operation::subscription("files.watch")));
+    a_recovery_that_binds_no_public_field_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "bind a public field"
+        => registry([
+            failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("path", "folder"))),
+            query("files.list"),
+        ]);
+    a_recovery_that_binds_a_member_the_other_does_not_take_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "`files.list` takes: "
+        => registry([
+            failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("folder", "path"))),
+            contract::Operation::query("files.list"),
+        ]);
+    a_recovery_that_binds_what_does_not_fit_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
+        => registry([
+            failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("path", "size"))),
+            query("files.list"),
+        ]);
+    a_recovery_that_binds_named_values_of_another_type_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
+        => registry([
+            failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("depth", "mode"))),
+            contract::Operation::query("files.list").with_input(takes("depth", json!({"type": "integer"}))),
+        ]);
+    a_recovery_that_binds_any_text_to_named_values_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
+        => registry([
+            failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("order", "path"))),
+            contract::Operation::query("files.list")
+                .with_input(takes("order", json!({"oneOf": [{"const": "up"}, {"const": "down"}]}))),
+        ]);
+    a_recovery_that_leaves_a_required_member_unbound_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "write `bind(path = …)`"
+        => registry([leading_to("files.read", "files.list"), query("files.list")]);
+    a_recovery_that_binds_a_member_twice_is_refused:
+        "recovery-field" on "files.read/FILE_MISSING", "bind each member once"
+        => registry([
+            failing(
+                failure("FILE_MISSING").with_recovery(calling("files.list").bind("path", "path").bind("path", "path")),
+            ),
+            query("files.list"),
+        ]);
+    a_recovery_that_calls_its_own_operation_is_a_circle:
+        "recovery-cycle" on "a.a", "let one of them end otherwise"
+        => registry([leading_to("a.a", "a.a")]);
+    two_operations_that_recover_by_each_other_are_a_circle:
+        "recovery-cycle" on "a.a", "in a circle: a.a → a.b → a.a"
+        => registry([leading_to("a.a", "a.b"), leading_to("a.b", "a.a")]);
+    three_operations_that_recover_by_each_other_are_a_circle:
+        "recovery-cycle" on "a.a", "in a circle: a.a → a.b → a.c → a.a"
+        => registry([leading_to("a.a", "a.b"), leading_to("a.b", "a.c"), leading_to("a.c", "a.a")]);
+    a_circle_through_an_alias_is_a_circle:
+        "recovery-cycle" on "a.a", "in a circle: a.a → a.b → a.a"
+        => registry([leading_to("a.a", "a.old"), leading_to("a.b", "a.a").with_alias("a.old")]);
+
+    code_to_be_run_in_no_member_of_the_input_is_refused:
+        "eval-source" on "code.run", "name the input member that holds the source"
+        => registry([query("code.run").with_eval("script", "lua")]).content_guard(Lua);
+    code_to_be_run_in_a_member_without_a_name_is_refused:
+        "eval-source" on "code.run", "name the input member that holds the source"
+        => registry([query("code.run").with_eval("", "lua")]).content_guard(Lua);
+    code_to_be_run_that_need_not_be_text_is_refused:
+        "eval-source" on "code.run", "let the schema of that member accept strings only"
+        => registry([query("code.run")
+            .with_input(takes("path", json!({"type": ["string", "array"]})))
+            .with_eval("path", "lua")])
+            .content_guard(Lua);
+    code_to_be_run_in_no_language_is_refused:
+        "eval-language" on "code.run", "name the language"
+        => registry([query("code.run").with_eval("path", "")]).content_guard(Lua);
+    code_to_be_run_that_no_guard_looks_at_is_refused:
+        "eval-guard" on "code.run", "install one with `.content_guard(…)`"
+        => registry([query("code.run").with_eval("path", "javascript")]).content_guard(Lua);
+
+    a_deadline_of_zero_is_refused:
+        "zero-deadline" on "files.read", "give it some time, such as `5s`"
+        => registry([query("files.read").with_deadline(Duration::ZERO)]);
+    a_deadline_of_zero_for_every_operation_is_refused:
+        "zero-deadline" on "the registry", "give calls some time"
+        => registry([query("files.read")]).deadline(Duration::ZERO);
+    a_stream_with_no_buffer_is_refused:
+        "zero-buffer" on "files.watch", "give it room for one item or more"
+        => Registry::builder().add(streaming(
+            contract::Operation::subscription("files.watch")
+                .with_streaming(Streaming { buffer: 0, ..Streaming::default() }),
+        ));
+    a_stream_on_a_query_is_refused:
+        "bad-shape" on "files.read", "make it a subscription, or remove the stream's options"
+        => registry([query("files.read").with_streaming(Streaming::default())]);
+    a_subscription_whose_handler_answers_once_is_refused:
+        "bad-shape" on "files.watch", "bind a function that returns `Events`"
+        => registry([contract::Operation::subscription("files.watch")]);
+    a_query_whose_handler_answers_with_a_stream_is_refused:
+        "bad-shape" on "files.read", "make it a subscription"
+        => Registry::builder().add(streaming(query("files.read")));
+    an_operation_that_nothing_runs_is_refused:
+        "unbound-handler" on "files.read", "bind a function with `.with_handler(…)`"
+        => Registry::builder().add(Operation::dynamic(query("files.read")));
+    a_function_whose_state_is_missing_is_refused:
+        "no-state" on "files.count", "add it with `.state(…)`"
+        => Registry::builder().add(count);
+    an_operation_open_to_anyone_that_asks_for_a_scope_is_refused:
+        "bad-access" on "files.read", "remove `anyone`, or the scopes and the consent"
+        => registry([query("files.read").with_access(Access::anyone().scope("read"))]);
+    an_operation_open_to_anyone_that_asks_for_consent_is_refused:
+        "bad-access" on "files.read", "remove `anyone`, or the scopes and the consent"
+        => registry([query("files.read").with_access(Access::anyone().consent())]);
+    a_declared_call_to_nothing_known_is_refused:
+        "reach-unknown" on "files.read", "register the operation, or remove it from `calls`"
+        => registry([query("files.read").with_call("files.open")]);
+    an_authority_that_is_used_for_nothing_is_refused:
+        "needless-authority" on "files.read", "declare what it calls, or remove the authority"
+        => registry([query("files.read").with_authority("files:write")]);
+    an_idempotency_key_on_a_query_is_refused:
+        "needless-key" on "files.read", "remove the key, or make it a mutation"
+        => registry([query("files.read").with_idempotency_key()]);
+    an_example_whose_input_breaks_the_schema_is_refused:
+        "bad-example" on "files.read", "the input of example 1 breaks the input schema"
+        => registry([query("files.read").with_example(example(json!({"path": 1}), ExampleEnding::Output(json!(1))))]);
+    an_example_whose_output_breaks_the_schema_is_refused:
+        "bad-example" on "files.read", "the output of example 1 breaks the output schema"
+        => registry([query("files.read")
+            .with_output(json!({"type": "string"}))
+            .with_example(example(json!({"path": "a"}), ExampleEnding::Output(json!(1))))]);
+    an_example_that_ends_with_an_undeclared_code_is_refused:
+        "bad-example" on "files.read", "example 1 ends with `FILE_MISSING`, which the operation does not declare"
+        => registry([query("files.read")
+            .with_example(example(json!({"path": "a"}), ExampleEnding::Failure("FILE_MISSING".into())))]);
+    a_schema_that_does_not_compile_is_refused:
+        "bad-schema" on "files.read", "correct the schema; it is JSON Schema, draft 2020-12"
+        => registry([query("files.read").with_output(json!({"type": "strnig"}))]);
+    a_name_that_is_no_name_is_refused:
+        "bad-name" on "read", "write two or more lower-case segments joined by dots, such as `files.read`"
+        => registry([query("read")]);
+    an_alias_that_is_no_name_is_refused:
+        "bad-name" on "Files.Read", "write two or more lower-case segments joined by dots, such as `files.read`"
+        => registry([query("files.read").with_alias("Files.Read")]);
+    a_code_that_is_no_code_is_refused:
+        "bad-code" on "files.read/file-missing", "write `FILE_MISSING`"
+        => registry([failing(failure("file-missing"))]);
+    an_engine_code_that_is_declared_again_is_refused:
+        "engine-code" on "files.read/NOT_FOUND", "choose a code that says what failed in your own words"
+        => registry([failing(failure("NOT_FOUND"))]);
+}
+
+fn example(input: Value, ending: ExampleEnding) -> Example {
+    Example { input, ending }
+}
+
+#[test]
+fn every_engine_code_is_the_engines_alone() {
+    assert_eq!(EngineCode::ALL.len(), 23);
+    for code in EngineCode::ALL {
+        let error = refusal(registry([failing(failure(code.as_str()))]));
+        assert_eq!(told(&error), [("engine-code", format!("files.read/{code}").as_str())]);
+    }
+}
+
+#[test]
+fn every_break_of_the_code_grammar_is_refused() {
+    // A1.2 and C4.
+    let long = "A".repeat(64);
+    for code in ["", "_A", "A_", "A__B", "a", "File", "4XX", "A-B", "x.y.Z", "Ns.CODE", "É", &long] {
+        let error = refusal(registry([failing(failure(code))]));
+        assert_eq!(told(&error), [("bad-code", format!("files.read/{code}").as_str())]);
+    }
+}
+
+#[test]
+fn every_break_of_the_name_grammar_is_refused() {
+    // B10.
+    let long = format!("a.{}", "b".repeat(63));
+    for name in ["", "read", "files.", ".read", "files.Read", "files/read", "a..b", "a.1b", "a.b-c", &long] {
+        let error = refusal(registry([query(name)]));
+        assert_eq!(told(&error), [("bad-name", name)]);
+    }
+}
+
+#[test]
+fn a_bad_schema_is_refused_wherever_it_stands() {
+    let bad = [
+        json!({"type": "string", "pattern": "("}),
+        json!({"type": "string", "pattern": "(?=a)b"}),
+        json!({"type": 12}),
+        json!({"type": "strnig"}),
+        json!({"type": "integer", "minimum": "one"}),
+        json!({"type": "string", "maxLength": -1}),
+        json!({"type": "object", "required": "path"}),
+        json!({"type": "object", "properties": []}),
+        json!({"enum": 5}),
+        json!({"$ref": "https://example.com/schema.json"}),
+        json!({"$ref": "#/$defs/nowhere"}),
+        json!("string"),
+    ];
+    for schema in bad {
+        let within = json!({"type": "object", "properties": {"member": schema}});
+        for schema in [schema, within] {
+            let input = query("files.read").with_input(schema.clone());
+            let output = query("files.read").with_output(schema.clone());
+            let details = failing(failure("FILE_MISSING").with_details(schema.clone()));
+            for (declaration, subject, which) in [
+                (input, "files.read", "input"),
+                (output, "files.read", "output"),
+                (details, "files.read/FILE_MISSING", "details"),
+            ] {
+                let error = refusal(registry([declaration]));
+                assert_eq!(told(&error), [("bad-schema", subject)], "{which}: {schema}: {error}");
+                assert!(error.to_string().contains(&format!("the {which} schema does not compile")), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_text_of_a_refusal_says_what_is_wrong_and_what_to_write() {
+    let lonely = refusal(registry([leading_to("files.read", "files.lst"), contract::Operation::query("files.list")]));
+    insta::assert_snapshot!(lonely, @r"
+    the registry has 1 problem(s)
+    recovery-unknown: files.read/FILE_MISSING: its recovery calls `files.lst`, and there is no such operation
+      help: did you mean `files.list`?
+    ");
+    let message = refusal(registry([failing(failure("FILE_MISSING").with_message("no file at {place} in {path"))]));
+    insta::assert_snapshot!(message, @r"
+    the registry has 1 problem(s)
+    bad-message: files.read/FILE_MISSING: the template `no file at {place} in {path` has a brace without its partner; write `{{` for a brace that is meant as one
+      help: close every brace, or double it
+    ");
+    let circle = refusal(registry([leading_to("a.a", "a.b"), leading_to("a.b", "a.c"), leading_to("a.c", "a.a")]));
+    insta::assert_snapshot!(circle, @r"
+    the registry has 1 problem(s)
+    recovery-cycle: a.a: following the recoveries leads in a circle: a.a → a.b → a.c → a.a
+      help: let one of them end otherwise: `fix_input`, `ask_user`, `wait` or `stop`
+    ");
+    let unseen = refusal(registry([query("code.run").with_eval("path", "javascript")]));
+    insta::assert_snapshot!(unseen, @r"
+    the registry has 1 problem(s)
+    eval-guard: code.run: it runs javascript, and no content guard for javascript is installed
+      help: install one with `.content_guard(…)`; without it nothing looks at the javascript it runs
+    ");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let error = refusal(
+        registry([
+            query("files.read").fails(failure("NOT_FOUND")).fails(failure("bad code").with_http(200)),
+            query("files.read").with_deadline(Duration::ZERO),
+            query("Files").with_authority("files:write"),
+            query("fs.read_file").with_idempotency_key().with_call("fs.opne"),
+            query("fs.read.file").with_access(Access::anyone().consent()),
+            leading_to("a.a", "a.b"),
+            leading_to("a.b", "a.a"),
+            leading_to("a.c", "a.nowhere_at_all"),
+            query("code.run").with_eval("script", ""),
+            query("x.y").with_input(json!({"type": 12})),
+            query("x.z").fails(Failure::new("EMPTY", Kind::Internal)),
+        ])
+        .add(Operation::dynamic(query("x.unbound")))
+        .add(streaming(query("x.stream"))),
+    );
+    let rules: BTreeSet<&str> = error.findings().iter().map(redress::contract::Finding::rule).collect();
+    let expected = [
+        "bad-access",
+        "bad-code",
+        "bad-name",
+        "bad-schema",
+        "bad-shape",
+        "bad-status",
+        "duplicate-name",
+        "duplicate-tool",
+        "engine-code",
+        "eval-language",
+        "eval-source",
+        "needless-authority",
+        "needless-key",
+        "no-recovery",
+        "no-when",
+        "reach-unknown",
+        "recovery-cycle",
+        "recovery-unknown",
+        "unbound-handler",
+        "zero-deadline",
+    ];
+    assert_eq!(rules, BTreeSet::from(expected), "{error}");
+    assert!(error.findings().is_sorted(), "the findings come in an order that does not change");
+}
+
+#[test]
+fn a_registry_without_a_mistake_is_built() {
+    let built = registry([
+        query("files.read")
+            .fails(
+                failure("FILE_MISSING")
+                    .with_message("no file at {path}")
+                    .with_recovery(calling("files.list").bind("path", "path").why("see what is there")),
+            )
+            .fails(
+                failure("FILE_BUSY")
+                    .with_retryable(true)
+                    .with_retry_after("size")
+                    .with_recovery(Recovery::wait("Wait until the other writer is done.")),
+            )
+            .fails(
+                failure("PATH_OUTSIDE")
+                    .extending("PATH_REFUSED")
+                    .with_recovery(Recovery::fix_input("/path", "Give a path inside the workspace.")),
+            )
+            .with_alias("files.open")
+            .with_call("files.list")
+            .with_authority("files:list")
+            .with_example(example(json!({"path": "a"}), ExampleEnding::Failure("FILE_MISSING".into()))),
+        query("files.list"),
+        contract::Operation::mutation("files.write").with_idempotency_key(),
+    ])
+    .add(streaming(contract::Operation::subscription("files.watch")))
+    .add(count)
+    .state(App)
+    .guard(Doorman(failure("DOOR_CLOSED")))
+    .build()
+    .unwrap();
+    assert_eq!(built.contract().operations().len(), 5);
+    let read = built.operation("/files/open").unwrap();
+    assert_eq!(*read.name(), "files.read");
+    assert_eq!(read.failure("DOOR_CLOSED").unwrap().layer(), Some("doorman"));
+}
+
+#[test]
+fn an_operation_that_runs_code_registers_once_its_guard_is_installed() {
+    let run = query("code.run").with_eval("path", "lua");
+    assert!(registry([run.clone()]).build().is_err());
+    registry([run]).content_guard(Lua).build().unwrap();
+    let optional = json!({"type": "object", "properties": {"path": {"type": ["string", "null"]}}});
+    registry([query("code.run").with_input(optional).with_eval("path", "lua")]).content_guard(Lua).build().unwrap();
+}
+
+#[test]
+fn recoveries_that_meet_again_without_leading_back_are_no_circle() {
+    let fork = leading_to("a.a", "a.b").fails(failure("ELSEWHERE").with_recovery(calling("a.c")));
+    registry([fork, leading_to("a.b", "a.d"), leading_to("a.c", "a.d"), contract::Operation::query("a.d")])
+        .build()
+        .unwrap();
+}
+
+#[test]
+fn a_recovery_may_call_what_asks_for_no_more_access_by_name_or_alias() {
+    registry([
+        leading_to("files.read", "files.all").with_access(Access::caller().scope("read").scope("list")),
+        contract::Operation::query("files.list").with_alias("files.all").with_access(Access::caller().scope("list")),
+        leading_to("files.stat", "files.ping").internal(),
+        contract::Operation::query("files.ping").internal(),
+    ])
+    .build()
+    .unwrap();
+}
+
+#[test]
+fn a_recovery_may_bind_a_field_that_always_fits() {
+    let details = json!({"type": "object", "properties": {
+        "order": {"oneOf": [{"type": "string", "const": "up"}, {"type": "string", "const": "down"}]},
+        "depth": {"type": "integer"},
+    }});
+    let recovery = calling("files.list").bind("order", "order").bind("depth", "depth");
+    let input = json!({"type": "object", "properties": {"order": {"type": "string"}, "depth": {"type": "number"}}});
+    registry([
+        failing(failure("FILE_MISSING").with_details(details).with_recovery(recovery)),
+        contract::Operation::query("files.list").with_input(input),
+    ])
+    .build()
+    .unwrap();
+}
+
+#[test]
+fn an_operation_may_share_a_tool_name_with_its_own_alias() {
+    let built = registry([query("fs.read_file").with_alias("fs.read.file")]).build().unwrap();
+    assert_eq!(*built.operation("fs.read.file").unwrap().name(), "fs.read_file");
+}
+
+#[test]
+fn a_fix_may_point_at_the_whole_input_a_member_or_what_the_schema_leaves_open() {
+    let input = json!({"type": "object", "properties": {"a/b": {}, "rows": {"type": "array", "items": {}}}});
+    for pointer in ["", "/a~1b", "/rows/0", "/unheard_of"] {
+        let recovery = Recovery::fix_input(pointer, "Give a path that really exists.");
+        registry([failing(failure("FILE_MISSING").with_recovery(recovery)).with_input(input.clone())]).build().unwrap();
+    }
+}
+
+/// The workspace, seen from the folder of this crate.
+fn workspace() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The ids of the rules that the source can tell: its only texts of lower-case words joined by
+/// hyphens.
+fn rules() -> BTreeSet<String> {
+    let core = workspace().join("crates/redress-core/src");
+    let folder = fs::read_dir(core.join("registry/check")).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = folder.chain([core.join("registry/builder.rs"), core.join("extension.rs")]).collect();
+    assert!(files.len() > 5, "the rules have moved");
+    let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_rule = |text: &&str| text.contains('-') && text.split('-').all(is_word);
+    source.split('"').filter(is_rule).map(str::to_owned).collect()
+}
+
+/// What each rule has said in the refusals of this file and of `extensions`.
+async fn fired() -> BTreeMap<&'static str, Vec<String>> {
+    let refusals = refusals().into_iter().chain(crate::extensions::refusals().await);
+    let mut fired: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for finding in refusals.flat_map(|error| error.findings().to_vec()) {
+        fired.entry(finding.rule()).or_default().push(finding.to_string());
+    }
+    fired
+}
+
+#[tokio::test]
+async fn every_rule_is_fired_by_a_test() {
+    let fired: BTreeSet<String> = fired().await.into_keys().map(str::to_owned).collect();
+    assert_eq!(rules(), fired);
+    assert!(fired.len() > 40, "the scan has found too little");
+}
+
+#[tokio::test]
+async fn every_rule_has_one_page_and_every_page_one_rule() {
+    let fired = fired().await;
+    let folder = workspace().join("docs/rules");
+    let pages: BTreeSet<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().trim_end_matches(".md").to_owned())
+        .collect();
+    assert_eq!(pages, rules());
+    for rule in pages {
+        let page = fs::read_to_string(folder.join(format!("{rule}.md"))).unwrap();
+        assert!(page.starts_with(&format!("# {rule}\n")), "{rule}: the page opens with its rule");
+        let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+        assert_eq!(headings, ["## What it means", "## Why it matters", "## Example", "## What to do"], "{rule}");
+        assert!((12..=30).contains(&page.lines().count()), "{rule} has {} lines", page.lines().count());
+        let shown = fired[rule.as_str()].iter().any(|finding| page.contains(finding));
+        assert!(shown, "{rule}: the example shows what the rule says, such as\n{}", fired[rule.as_str()][0]);
+    }
+}
+#[tokio::test]
+async fn tmp_dump() {
+    fs::write("/tmp/reg-pages/findings.json", serde_json::to_string(&fired().await).unwrap()).unwrap();
+}

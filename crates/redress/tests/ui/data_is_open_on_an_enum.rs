@@ -1,0 +1,9 @@
+use redress::data;
+
+#[data(open)]
+enum Order {
+    Up,
+    Down,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use redress::data;
+
+#[data]
+fn read() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use redress::data;
+
+#[data(closed)]
+struct Read {
+    path: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use redress::Failure;
+
+#[derive(Debug, Failure)]
+struct Gone {
+    path: String,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use redress::Failure;
+
+#[derive(Debug, Failure)]
+enum Reading {}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use redress::{Outcome, data, operation};
+
+#[data]
+struct Read {
+    path: String,
+}
+
+/// Read a text file.
+#[operation(query, name = "files.read")]
+async unsafe fn read(input: Read) -> Outcome<String> {
+    Ok(input.path)
+}
+
+fn main() {}

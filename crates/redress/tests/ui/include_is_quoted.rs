@@ -1,0 +1,11 @@
+use redress::Failure;
+
+#[derive(Debug, Failure)]
+#[failure(include("Other"))]
+enum Reading {
+    /// The file is gone.
+    #[failure(kind = not_found, recover(stop, hint = "Ask the owner to restore the file."))]
+    Gone,
+}
+
+fn main() {}

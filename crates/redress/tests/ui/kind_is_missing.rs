@@ -1,0 +1,10 @@
+use redress::Failure;
+
+#[derive(Debug, Failure)]
+enum Reading {
+    /// The file is gone.
+    #[failure(recover(stop, hint = "Ask the owner to restore the file."))]
+    Gone,
+}
+
+fn main() {}

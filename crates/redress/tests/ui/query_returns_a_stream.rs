@@ -1,0 +1,17 @@
+use redress::{Events, Outcome, data, operation};
+
+#[data]
+struct Read {
+    path: String,
+}
+
+/// Read a text file.
+#[operation(query, name = "files.read")]
+async fn read(input: Read) -> Outcome<Events<String>> {
+    let _ = input;
+    todo!()
+}
+
+fn main() {
+    let _ = redress::Registry::builder().add(read);
+}

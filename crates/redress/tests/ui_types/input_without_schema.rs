@@ -1,0 +1,15 @@
+use redress::{Outcome, operation};
+
+struct Read {
+    path: String,
+}
+
+/// Read a text file.
+#[operation(query, name = "files.read")]
+async fn read(input: Read) -> Outcome<String> {
+    Ok(input.path)
+}
+
+fn main() {
+    let _ = redress::Registry::builder().add(read);
+}
