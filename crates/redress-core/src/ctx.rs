@@ -15,7 +15,6 @@ use crate::{ArgumentMissing, Registry, Secret, registry::Entry};
 /// else it may call.
 ///
 /// A clone stands for the same call, for tasks and streams that outlive the function.
-#[derive(Clone)]
 pub struct Ctx {
     pub(crate) registry: Registry,
     pub(crate) entry: Option<Arc<Entry>>,
@@ -112,6 +111,27 @@ impl Ctx {
     /// A credential given to this operation when it was registered.
     pub fn credential(&self, name: &str) -> Option<&Secret> {
         self.entry.as_ref()?.credentials.get(name)
+    }
+}
+
+impl Clone for Ctx {
+    fn clone(&self) -> Ctx {
+        // Both sides must hold the one token of this call, so it is made before they part.
+        let own = OnceLock::from(self.cancellation().clone());
+        Ctx {
+            registry: self.registry.clone(),
+            entry: self.entry.clone(),
+            caller: self.caller.clone(),
+            request_id: self.request_id.clone(),
+            parent: self.parent.clone(),
+            deadline: self.deadline,
+            depth: self.depth,
+            session_id: self.session_id.clone(),
+            idempotency_key: self.idempotency_key.clone(),
+            last_event_id: self.last_event_id.clone(),
+            above: self.above.clone(),
+            own,
+        }
     }
 }
 

@@ -127,7 +127,9 @@ impl Extension {
                 operation.declaration.examples().iter().map(|example| self.owned_example(example)).collect();
             operation.declaration = examples
                 .into_iter()
-                .fold(operation.declaration.without_examples(), |declaration, example| declaration.with_example(example))
+                .fold(operation.declaration.without_examples(), |declaration, example| {
+                    declaration.with_example(example)
+                })
                 .without_failures()
                 .with_failures(codes)
                 .with_origin(Origin::Extension);

@@ -118,7 +118,7 @@ impl<D: Streams> Open for Typed<D> {
 type DynamicFn<T> = dyn Fn(Ctx, Value) -> BoxFuture<'static, Outcome<T, DynamicFailure>> + Send + Sync;
 
 /// A handler from a function over JSON values.
-pub(crate) struct Dynamic<T>(pub(crate) Box<DynamicFn<T>>);
+pub(crate) struct Dynamic<T>(pub(crate) Arc<DynamicFn<T>>);
 
 impl<T> Reads for Dynamic<T> {
     fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
@@ -137,9 +137,9 @@ impl<T> Reads for Dynamic<T> {
 impl Answer for Dynamic<Value> {
     fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
         let input = input::accept(input, shape)?;
-        let answer = (self.0)(ctx.clone(), input);
+        let function = Arc::clone(&self.0);
         Ok(Box::pin(async move {
-            match answer.await {
+            match function(ctx.clone(), input).await {
                 Ok(output) => encode(&output),
                 Err(fail) => Err(fail.into_ending()),
             }
@@ -155,8 +155,8 @@ impl Open for Dynamic<Events<Value, DynamicFailure>> {
         input: &[u8],
     ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
         let input = input::accept(input, shape)?;
-        let opening = (self.0)(ctx, input);
-        Ok(Box::pin(async move { opening.await.map(items).map_err(|fail| fail.into_ending()) }))
+        let function = Arc::clone(&self.0);
+        Ok(Box::pin(async move { function(ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
     }
 }
 

@@ -91,7 +91,7 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Value, DynamicFailure>> + Send + 'static,
     {
-        self.bound = Bound::Once(Arc::new(Dynamic(Box::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound = Bound::Once(Arc::new(Dynamic(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 
@@ -102,7 +102,7 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Events<Value, DynamicFailure>, DynamicFailure>> + Send + 'static,
     {
-        self.bound = Bound::Stream(Arc::new(Dynamic(Box::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound = Bound::Stream(Arc::new(Dynamic(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 

@@ -221,7 +221,7 @@ mod tests {
 
     macro_rules! same {
         ($($value:expr),* $(,)?) => {
-            $(assert_eq!(written($value), rendered($value), stringify!($value));)*
+            $(assert_eq!(written($value), rendered($value), "{}", stringify!($value));)*
         };
     }
 

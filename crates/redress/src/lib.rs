@@ -1,26 +1,102 @@
-//! wip
+//! Operations that say how they fail.
+//!
+//! An operation is an async function. Its input and output are types, its failures are an enum, and
+//! everything a caller can learn about it is declared there, once.
+//!
+//! ```
+//! use redress::{Caller, Ctx, Failure, Outcome, Registry, Request, data, operation};
+//!
+//! #[data] // serde and a JSON Schema, in one line
+//! struct Withdraw {
+//!     account: String,
+//!     cents: u64,
+//! }
+//!
+//! #[derive(Debug, Failure)]
+//! enum WithdrawFailure {
+//!     /// The account holds less than was asked for.
+//!     #[failure(kind = conflict, message = "{account} holds only {cents} cents", effect = none,
+//!               recover(fix_input = "/cents", hint = "Ask for no more than the account holds."))]
+//!     NotEnough { account: String, cents: u64, #[failure(private)] owner: String },
+//! }
+//!
+//! /// Take money out of an account.
+//! #[operation(mutation, name = "bank.withdraw", access(scopes = "bank:write"), deadline = "5s")]
+//! async fn withdraw(ctx: &Ctx, input: Withdraw) -> Outcome<u64, WithdrawFailure> {
+//!     if input.cents > 100 {
+//!         // Declared: the caller gets the code, the public fields and what to do.
+//!         let owner = "never leaves".to_owned();
+//!         return Err(WithdrawFailure::NotEnough { account: input.account, cents: 100, owner }.into());
+//!     }
+//!     // Not declared: contained. The caller gets INTERNAL and a request id, the log gets the rest.
+//!     let parsed: u64 = input.account.parse()?;
+//!     Ok(parsed - input.cents)
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let registry = Registry::builder().add(withdraw).build()?;
+//! let ada = || Caller::new("ada").scope("bank:write");
+//! let call = |input: &'static str| registry.call("bank.withdraw", Request::new(input.as_bytes()).with_caller(ada()));
+//!
+//! // The four ways a call can end:
+//! assert_eq!(call(r#"{"account":"400","cents":60}"#).await.output(), Some(b"340".as_slice()));
+//! assert_eq!(call(r#"{"account":"400","cents":900}"#).await.code(), Some("NOT_ENOUGH"));
+//! assert_eq!(call(r#"{"account":"my savings","cents":1}"#).await.code(), Some("INTERNAL"));
+//!
+//! let refused = call(r#"{"account":"400","cent":"60"}"#).await;
+//! assert_eq!(refused.code(), Some("INVALID_INPUT"));
+//! let details = refused.problem().and_then(|problem| problem.details.as_deref()).map(|raw| raw.get());
+//! assert!(details.is_some_and(|json| json.contains(r#""fix""#))); // a JSON Patch that makes it right
+//!
+//! // It stays an ordinary function, which a unit test can call.
+//! # #[cfg(feature = "testing")] {
+//! let outcome = withdraw(&redress::testing::ctx(), Withdraw { account: "400".into(), cents: 900 }).await;
+//! assert!(matches!(outcome.unwrap_err().failure(), Some(WithdrawFailure::NotEnough { cents: 100, .. })));
+//! # }
+//! # Ok::<(), redress::BuildError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Where to go from here
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | declare an operation, its access and what it calls | [`macro@operation`], [`Ctx`], [`State`] |
+//! | declare failures | [`macro@Failure`], [`Outcome`], [`Fail`] |
+//! | gather and check them | [`Registry`], [`Builder`] |
+//! | call one | [`Request`], [`Envelope`] |
+//! | stream | [`Events`], [`Subscription`] |
+//! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
+//! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
+//! | test | `redress::testing`, with the feature of that name |
+//!
+//! **Invariant:** this crate holds no logic; it is the door to the other rooms.
 
 pub use redress_contract as contract;
 pub use redress_contract::{Access, Caller, Code, Effect, EngineCode, Envelope, Kind, Recovery, Retry, Shape};
-pub use redress_core::{
-    BuildError, Builder, Called, Classification, Classifier, ClassifierRow, ClassifierTable, Consent, ConsentMemory,
-    ConsentStore, ContentGuard, Blocked, Credentials, Ctx, DynamicFailure, EndedCall, Event, Events, Extension, Fail, Failure,
-    Guard, GuardBroken, GuardedCall, IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight,
-    Limit, Limited, NoFailure, Nothing, Observer, Operation, Outcome, PatternError, Permit, Registry, Request, Secret, Settings,
-    State, Subscription, Veto, WhenBroken, consent_grant,
-};
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
+pub use redress_core::{
+    Blocked, BuildError, Builder, Called, Classification, Classifier, ClassifierRow, ClassifierTable, Consent,
+    ConsentMemory, ConsentStore, ContentGuard, Credentials, Ctx, DynamicFailure, EndedCall, Event, Events, Extension,
+    Fail, Failure, Guard, GuardBroken, GuardedCall, IdempotencyMemory, IdempotencyStore, IdentityError,
+    IdentityProvider, InFlight, Limit, Limited, NoFailure, Nothing, Observer, Operation, Outcome, PatternError, Permit,
+    Registry, Request, Secret, Settings, State, Subscription, Veto, WhenBroken, consent_grant,
+};
 pub use redress_macros::{Failure, data, operation};
 
 #[doc(hidden)]
 pub mod __private {
     pub use redress_contract as contract;
     pub use redress_core::{
-        AnyFailure, Argument, CallerKnown, CallerUnknown, Ctx, Declared, DeclaredBy, Failure, Input, IsEvents, IsOutcome,
-        Nothing, Once, Operation, Output, Outcome, Streams, Tagged, field_schema, plain, Events,
+        AnyFailure, Argument, CallerKnown, CallerUnknown, Ctx, Declared, DeclaredBy, Events, Failure, Input, IsEvents,
+        IsOutcome, Nothing, Once, Operation, Outcome, Output, Streams, Tagged, field_schema, plain,
     };
     pub use schemars;
     pub use serde;
     pub use serde_json::{self, value::RawValue};
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

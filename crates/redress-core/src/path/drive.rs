@@ -96,10 +96,23 @@ impl<T> Future for Drive<'_, T> {
                 }
             }
         };
-        // A destructor may panic as well as a handler, and must not take the path with it.
-        let running = this.running.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        let_go(this.running.take());
         Poll::Ready(ended)
+    }
+}
+
+/// A path that is dropped while its handler runs drops the handler just as carefully.
+impl<T> Drop for Drive<'_, T> {
+    fn drop(&mut self) {
+        let_go(self.running.take());
+    }
+}
+
+/// Drops what came from an author. A destructor may panic as well as a handler, and must not
+/// take the path with it; nor may what it panicked with.
+pub(super) fn let_go<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(payload);
     }
 }
 

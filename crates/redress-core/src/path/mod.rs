@@ -18,8 +18,9 @@ mod refuse;
 mod repeat;
 mod subscribe;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt as _;
 use redress_contract::{Caller, EngineCode, Envelope, Output, RequestId, Shape};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -75,15 +76,21 @@ impl Registry {
         let (asked, id) = Asked::from_outside(name, request, since);
         let mut call = Call::begin(self.clone(), &asked, id, since);
         let ended = call.answer(asked).await;
-        call.end(ended).0
+        call.end_outside(ended)
     }
 }
 
 impl Call {
-    /// Runs the path up to its outcome, inside a span that names the call.
+    /// Runs the path up to its outcome, inside a span that names the call. Every step may run
+    /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
     pub(crate) async fn answer(&mut self, asked: Asked<'_>) -> Result<Output, Box<Bad>> {
         let span = self.span.clone();
-        if span.is_disabled() { self.steps(asked).await } else { self.steps(asked).instrument(span).await }
+        let ended = if span.is_disabled() {
+            AssertUnwindSafe(self.steps(asked)).catch_unwind().await
+        } else {
+            AssertUnwindSafe(self.steps(asked)).catch_unwind().instrument(span).await
+        };
+        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
     async fn steps(&mut self, mut asked: Asked<'_>) -> Result<Output, Box<Bad>> {

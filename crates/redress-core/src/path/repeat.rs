@@ -37,7 +37,11 @@ impl Call {
         let deadline =
             asked.deadline.map_or(self.since + entry.deadline, |asked| asked.min(self.since + entry.deadline));
         // Another call with the key may still be running; waiting for it counts as waiting.
-        let begun = tokio::time::timeout_at(deadline, store.begin(&key, fingerprint(&asked.input))).await;
+        let begun = tokio::select! {
+            biased;
+            () = cancelled(asked) => return Err(self.refuse(EngineCode::Cancelled)),
+            begun = tokio::time::timeout_at(deadline, store.begin(&key, fingerprint(&asked.input))) => begun,
+        };
         match begun {
             Err(_) => Err(self.refuse(EngineCode::Timeout)),
             Ok(Begin::Conflict) => Err(self.refuse(EngineCode::IdempotencyConflict)),
@@ -45,6 +49,13 @@ impl Call {
             Ok(Begin::Replay(Recorded::Problem(problem))) => Ok(Claimed::Again(Err(Bad::new(*problem)))),
             Ok(Begin::Fresh) => Ok(Claimed::Run(Some(Claim { store, key, settled: false }))),
         }
+    }
+}
+
+async fn cancelled(asked: &Asked<'_>) {
+    match &asked.cancellation {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

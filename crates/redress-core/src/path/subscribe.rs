@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::DropGuard;
 
-use super::{Asked, Bad, Call};
+use super::{Asked, Bad, Call, drive::let_go};
 use crate::{
     Ctx, Permit, Registry, Request,
     handler::{Bound, Items},
@@ -55,9 +55,10 @@ impl Registry {
         let since = Instant::now();
         let (asked, id) = Asked::from_outside(name, request, since);
         let mut call = Call::begin(self.clone(), &asked, id, since);
-        match call.open(asked).await {
+        let opened = AssertUnwindSafe(call.open(asked)).catch_unwind().await;
+        match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
-            Err(bad) => Err(call.end(Err(bad)).0),
+            Err(bad) => Err(call.end_outside(Err(bad))),
         }
     }
 }
@@ -122,11 +123,11 @@ impl Opened {
         };
         // The source goes first, so that nothing of it runs once the reader sees the end.
         let Opened { items, permits, .. } = self;
-        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| drop(items)));
+        let_go(items);
         drop(permits);
         let event = match ended {
             Ok(()) => Event::Completed(call.end_stream()),
-            Err(bad) => Event::Failed(call.end(Err(bad)).0),
+            Err(bad) => Event::Failed(call.end_outside(Err(bad))),
         };
         // A reader that has gone needs no end.
         let _ = last.send(event);

@@ -11,10 +11,7 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
     let code = &failure.code;
     let kind = Ident::new(failure.kind.variant, Span::call_site());
     let when = &failure.when;
-    let message = failure.message.iter().map(|message| {
-        let text = &message.text;
-        quote!(.with_message(#text))
-    });
+    let message = message(failure).map(|text| quote!(.with_message(#text)));
     let effect =
         failure.effect.iter().map(|effect| quote!(.with_effect(::redress::__private::contract::Effect::#effect)));
     let retryable = failure.retryable.iter().map(|yes| quote!(.with_retryable(#yes)));
@@ -31,7 +28,7 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
     quote! {
         ::redress::__private::contract::Failure::new(#code, ::redress::__private::contract::Kind::#kind)
             .with_when(#when)
-            #(#message)*
+            #message
             #(#effect)*
             #(#retryable)*
             #(#http)*
@@ -41,6 +38,16 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
             #(#deprecated)*
             .with_recovery(#recovery)
             #details
+    }
+}
+
+/// The message's template. Without one, the contract takes `when` for it; a brace in a doc
+/// comment stands for itself, so such a comment becomes a template in which it does.
+fn message(failure: &Failure) -> Option<String> {
+    match &failure.message {
+        Some(message) => Some(message.text.clone()),
+        None if failure.when.contains(['{', '}']) => Some(failure.when.replace('{', "{{").replace('}', "}}")),
+        None => None,
     }
 }
 

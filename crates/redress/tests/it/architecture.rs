@@ -133,9 +133,8 @@ fn no_crate_lets_a_use_stand_in_the_table_that_names_no_crate() {
 #[test]
 fn every_library_opens_with_what_it_knows_and_what_it_never_knows() {
     for (name, package) in packages() {
-        let library = package.targets.iter().find(|target| {
-            target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro")
-        });
+        let library =
+            package.targets.iter().find(|target| target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro"));
         let Some(library) = library else { continue };
         let source = fs::read_to_string(&library.src_path).unwrap();
         let opening: Vec<&str> = source.lines().take_while(|line| line.starts_with("//!")).collect();

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use redress::{
     EngineCode, Extension, Kind, Operation, Recovery, Registry,
-    contract::{
-        self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, Failure, Overflow, Streaming,
-    },
+    contract::{self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, Failure, Overflow, Streaming},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -96,8 +94,8 @@ async fn whole() -> Registry {
     for (namespace, rows) in &extensions {
         let extension =
             Extension::new(namespace, "1.0.0").requires("^0.1").add(operation(&format!("{namespace}.inspect")));
-        builder =
-            builder.extension(rows.iter().fold(extension, |extension, row| extension.code(row.declared())), Value::Null);
+        builder = builder
+            .extension(rows.iter().fold(extension, |extension, row| extension.code(row.declared())), Value::Null);
     }
     builder.start().await.unwrap()
 }

@@ -115,7 +115,7 @@ refusals! {
         "extension-config" on "trace", "the configuration breaks `minimum` at `/limit`"
         => Registry::builder().extension(configurable(), json!({"limit": 0}));
     a_configuration_without_a_required_member_is_refused:
-        "extension-config" on "trace", "the configuration breaks `required` at ``"
+        "extension-config" on "trace", "the configuration breaks `required` at `/folder`"
         => Registry::builder().extension(
             extension("trace").config(json!({"type": "object", "required": ["folder"]})),
             Value::Null,
@@ -201,8 +201,8 @@ fn failing(written: &'static str) -> Extension {
     let declaration = contract::Operation::query("trace.stop")
         .fails(failure("NOT_RECORDING").extending("TRACE_STATE").extending("STATE_REFUSED"))
         .with_example(Example { input: json!({}), ending: ExampleEnding::Failure("NOT_RECORDING".into()) });
-    let stop = Operation::dynamic(declaration)
-        .with_handler(async move |_, _| Err(DynamicFailure::new(written, json!({})))?);
+    let stop =
+        Operation::dynamic(declaration).with_handler(async move |_, _| Err(DynamicFailure::new(written, json!({})))?);
     Extension::new("trace", "1.0.0").add(stop).code(failure("TRACE_STATE"))
 }
 
@@ -278,10 +278,10 @@ async fn set_up_with(extension: Extension, config: Value) -> Vec<String> {
 #[tokio::test]
 async fn a_set_up_gets_the_configuration_with_its_defaults_filled_in() {
     let defaults = json!({"folder": "traces", "limit": 100}).to_string();
-    assert_eq!(set_up_with(configurable(), Value::Null).await, [defaults.clone()]);
-    assert_eq!(set_up_with(configurable(), json!({})).await, [defaults]);
+    assert_eq!(set_up_with(configurable(), Value::Null).await, [&*defaults]);
+    assert_eq!(set_up_with(configurable(), json!({})).await, [&*defaults]);
     let given = json!({"folder": "traces", "limit": 7}).to_string();
-    assert_eq!(set_up_with(configurable(), json!({"limit": 7})).await, [given]);
+    assert_eq!(set_up_with(configurable(), json!({"limit": 7})).await, [&*given]);
     assert_eq!(set_up_with(extension("trace"), Value::Null).await, ["{}"]);
     assert_eq!(set_up_with(extension("trace"), json!({})).await, ["{}"]);
 }

@@ -119,6 +119,20 @@ fn the_message_is_made_from_public_fields_as_a_client_would_make_it() {
 }
 
 #[test]
+fn a_brace_in_a_doc_comment_stands_for_itself() {
+    #[derive(Debug, Failure)]
+    enum Braced {
+        /// The template `{id}` is open.
+        #[failure(kind = validation, recover(stop, hint = "There is nothing left to try."))]
+        Open,
+    }
+    let declared = Braced::declarations().remove(0);
+    assert_eq!(declared.when(), "The template `{id}` is open.");
+    let template = contract::Template::new(declared.message()).unwrap();
+    assert_eq!(template.render(&serde_json::Map::new()), Braced::Open.to_string());
+}
+
+#[test]
 fn the_details_are_the_public_fields_in_their_order_and_fit_the_schema() {
     assert_eq!(
         json_of(missing().details().unwrap()).unwrap(),

@@ -9,19 +9,17 @@ use redress::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{self, built, ends, failure, fails, mutation, query, with};
+use crate::service::{self, built, ends, fails, failure, mutation, query, with};
 
 fn declared() -> redress::contract::Operation {
-    query("files.read").fails(
-        failure("FILE_NOT_FOUND", Kind::NotFound)
-            .with_message("no file at {path}")
-            .with_details(json!({
-                "type": "object",
-                "properties": {"path": {"type": "string"}},
-                "required": ["path"],
-                "additionalProperties": false,
-            })),
-    )
+    query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound).with_message("no file at {path}").with_details(
+        json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}},
+            "required": ["path"],
+            "additionalProperties": false,
+        }),
+    ))
 }
 
 async fn ended_with(code: &'static str, details: Value) -> Answer {
@@ -212,14 +210,16 @@ impl Drop for Bomb {
 #[tokio::test]
 async fn a_panic_while_a_contained_error_is_dropped_changes_nothing_for_the_caller() {
     #[derive(Debug)]
-    struct Armed(#[expect(dead_code, reason = "it is there to be dropped")] Bomb);
+    struct Armed {
+        _bomb: Bomb,
+    }
     impl fmt::Display for Armed {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("armed")
         }
     }
     impl std::error::Error for Armed {}
-    contained(|| Err(Armed(Bomb))?).await;
+    contained(|| Err(Armed { _bomb: Bomb })?).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,7 +240,6 @@ enum TypedFailure {
     Broken {
         place: String,
         #[failure(private)]
-        #[expect(dead_code, reason = "it is there to be dropped")]
         bomb: Option<Bomb>,
     },
     /// The details cannot be written.

@@ -3,9 +3,9 @@
 use std::{future::Future, pin::Pin};
 
 use redress::{
-    Access, Blocked, Caller, Consent, ConsentStore, ContentGuard, DynamicFailure, EndedCall, Events, Guard, GuardBroken,
-    GuardedCall, IdempotencyStore, IdentityError, IdentityProvider, Kind, Limit, Limited, Observer, Operation, Permit,
-    Registry, Request, Secret, Veto,
+    Access, Blocked, Caller, Consent, ConsentStore, ContentGuard, DynamicFailure, EndedCall, Events, Guard,
+    GuardBroken, GuardedCall, IdempotencyStore, IdentityError, IdentityProvider, Kind, Limit, Limited, Observer,
+    Operation, Permit, Registry, Request, Secret, Veto,
     contract::{self, Failure, Name},
 };
 use redress_core::{Begin, Fingerprint, IdempotencyKey, Recorded};
@@ -71,12 +71,15 @@ impl Service {
     }
 
     fn declaration(&self) -> contract::Operation {
-        let shaped = if self.breaks(Step::Shape) { subscription("work.run") } else { mutation("work.run") };
+        let shaped = if self.breaks(Step::Shape) {
+            subscription("work.run")
+        } else {
+            mutation("work.run").with_idempotency_key()
+        };
         let declaration = shaped
             .with_access(Access::caller().scope("run").consent())
             .with_max_input(200)
             .with_eval("source", "toy")
-            .with_idempotency_key()
             .with_output(json!({"type": "string"}))
             .with_input(json!({
                 "type": "object",
@@ -92,8 +95,7 @@ impl Service {
         let service = self.clone();
         let operation = Operation::dynamic(self.declaration());
         if self.breaks(Step::Shape) {
-            return operation
-                .with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::empty())) });
+            return operation.with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::empty())) });
         }
         operation.with_handler(move |_, _| {
             let service = service.clone();

@@ -644,7 +644,9 @@ async fn fired() -> BTreeMap<&'static str, Vec<String>> {
     let refusals = refusals().into_iter().chain(crate::extensions::refusals().await);
     let mut fired: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for finding in refusals.flat_map(|error| error.findings().to_vec()) {
-        fired.entry(finding.rule()).or_default().push(finding.to_string());
+        // What is only so in this test and at this version is told as the pages tell it.
+        let told = finding.to_string().replace(module_path!(), "app").replace(env!("CARGO_PKG_VERSION"), "0.1.0");
+        fired.entry(finding.rule()).or_default().push(told);
     }
     fired
 }
@@ -674,8 +676,4 @@ async fn every_rule_has_one_page_and_every_page_one_rule() {
         let shown = fired[rule.as_str()].iter().any(|finding| page.contains(finding));
         assert!(shown, "{rule}: the example shows what the rule says, such as\n{}", fired[rule.as_str()][0]);
     }
-}
-#[tokio::test]
-async fn tmp_dump() {
-    fs::write("/tmp/reg-pages/findings.json", serde_json::to_string(&fired().await).unwrap()).unwrap();
 }

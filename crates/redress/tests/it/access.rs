@@ -1,0 +1,262 @@
+//! Who may call: identity, scopes, consent, limits.
+
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use redress::{
+    Access, Caller, Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider, InFlight, Operation, Outcome,
+    Registry, Request, Secret, consent_grant,
+    contract::{self, Name},
+    operation,
+    testing::{Harness, assert_failure, assert_ok},
+};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::service::{built, ends, mutation, query, registry, with};
+
+fn secured(access: Access) -> Operation {
+    ends(query("files.read").with_access(access), || Ok(json!("text")))
+}
+
+async fn as_caller(access: Access, caller: Caller) -> redress::testing::Answer {
+    with(secured(access)).as_caller(caller).call("files.read", json!({})).await
+}
+
+#[tokio::test]
+async fn a_caller_is_required_unless_the_operation_is_open() {
+    // B2.
+    let closed = with(secured(Access::caller())).anonymous().call("files.read", json!({})).await;
+    let problem = assert_failure!(closed, AUTH_REQUIRED);
+    assert_eq!(problem.http, 401);
+    assert_ok!(with(secured(Access::anyone())).anonymous().call("files.read", json!({})).await);
+}
+
+#[tokio::test]
+async fn every_scope_of_all_and_one_of_any_is_needed_and_the_refusal_names_what_is_missing() {
+    // K-07 and K-32.
+    let access = || Access::caller().scope("read").scope("list").any_scope("team:a").any_scope("team:b");
+    let one = as_caller(access(), Caller::new("ada").scope("read")).await;
+    assert_failure!(one, FORBIDDEN);
+    assert_eq!(one.details(), json!({"missing": ["list"], "one_is_enough": false}));
+    let two = as_caller(access(), Caller::new("ada").scopes(["read", "list"])).await;
+    assert_failure!(two, FORBIDDEN);
+    assert_eq!(two.details(), json!({"missing": ["team:a", "team:b"], "one_is_enough": true}));
+    assert_ok!(as_caller(access(), Caller::new("ada").scopes(["read", "list", "team:b"])).await);
+}
+
+#[tokio::test]
+async fn an_internal_operation_does_not_exist_for_the_outside_and_is_not_suggested() {
+    // K-06 and K-31.
+    let hidden = ends(query("files.purge").internal(), || Ok(json!(1)));
+    let harness = built(Registry::builder().add(hidden).add(secured(Access::caller().scope("read"))));
+    let hidden = assert_failure!(harness.call("files.purge", json!({})).await, NOT_FOUND);
+    let missing = assert_failure!(harness.call("files.purgy", json!({})).await, NOT_FOUND);
+    for problem in [&hidden, &missing] {
+        assert!(problem.similar.is_empty(), "{:?}", problem.similar);
+    }
+    assert_eq!((hidden.error, hidden.hint), (missing.error, missing.hint));
+    // A near name is for those who may call it.
+    assert!(assert_failure!(harness.call("files.raed", json!({})).await, NOT_FOUND).similar.is_empty());
+    let reader = harness.as_caller(Caller::new("ada").scope("read"));
+    let problem = assert_failure!(reader.call("files.raed", json!({})).await, NOT_FOUND);
+    assert_eq!(problem.similar[0].value, "files.read");
+}
+
+#[tokio::test]
+async fn an_operation_is_found_by_its_aliases_and_wire_forms() {
+    // B13.
+    let harness = with(ends(query("fs.read_file").with_alias("fs.cat"), || Ok(json!(1))));
+    for name in ["fs.read_file", "fs/read_file", "/fs/read_file", "fs.cat", "/fs/cat"] {
+        assert_ok!(harness.call(name, json!({})).await);
+    }
+}
+
+/// Knows one token.
+struct Tokens;
+
+impl IdentityProvider for Tokens {
+    fn identify<'a>(
+        &'a self,
+        token: &'a Secret,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        let known = match token.expose() {
+            "good" => Ok(Caller::new("grace").scope("read")),
+            "old" => Err(IdentityError::Expired),
+            "bomb" => panic!("the provider broke"),
+            _ => Err(IdentityError::Invalid),
+        };
+        Box::pin(std::future::ready(known))
+    }
+}
+
+fn with_token(token: &str) -> Request<'static> {
+    Request::new(b"{}").with_token(Secret::new(token))
+}
+
+#[tokio::test]
+async fn a_token_tells_who_calls() {
+    let whoami = Operation::dynamic(query("who.am_i").with_access(Access::caller().scope("read")))
+        .with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let harness = built(Registry::builder().add(whoami).identity(Tokens));
+    // The token counts, even where a face also names a caller.
+    assert_eq!(harness.send("who.am_i", with_token("good")).await.output::<String>(), "grace");
+    assert_eq!(harness.anonymous().send("who.am_i", with_token("good")).await.output::<String>(), "grace");
+}
+
+#[tokio::test]
+async fn a_bad_token_is_refused_even_where_no_caller_is_needed() {
+    let harness = built(Registry::builder().add(secured(Access::anyone())).identity(Tokens));
+    for token in ["bad", "old"] {
+        let problem = assert_failure!(harness.send("files.read", with_token(token)).await, AUTH_REQUIRED);
+        assert_eq!(problem.http, 401);
+    }
+    // With nobody to ask, no token can be good.
+    let nobody_to_ask = with(secured(Access::anyone()));
+    assert_failure!(nobody_to_ask.send("files.read", with_token("good")).await, AUTH_REQUIRED);
+}
+
+#[tokio::test]
+async fn a_provider_that_panics_is_contained() {
+    let harness = built(Registry::builder().add(secured(Access::anyone())).identity(Tokens));
+    assert_failure!(harness.send("files.read", with_token("bomb")).await, INTERNAL);
+}
+
+/// Say who calls.
+#[operation(query, name = "typed.who")]
+async fn who(caller: &Caller) -> Outcome<String> {
+    Ok(caller.id().to_owned())
+}
+
+/// Say who calls, if anybody.
+#[operation(query, name = "typed.maybe", access(anyone))]
+async fn maybe(caller: Option<&Caller>) -> Outcome<Option<String>> {
+    Ok(caller.map(|caller| caller.id().to_owned()))
+}
+
+#[tokio::test]
+async fn a_handler_that_requires_a_caller_gets_one_that_cannot_be_absent() {
+    let harness = built(Registry::builder().add(who).add(maybe));
+    assert_eq!(harness.call("typed.who", json!({})).await.output::<String>(), "ada");
+    assert_failure!(harness.anonymous().call("typed.who", json!({})).await, AUTH_REQUIRED);
+    assert_eq!(harness.anonymous().call("typed.maybe", json!({})).await.output::<Value>(), Value::Null);
+}
+
+fn wipe() -> Operation {
+    let declaration = mutation("disk.wipe").with_access(Access::caller().scope("disk").consent());
+    ends(declaration, || Ok(json!("wiped")))
+}
+
+fn disk() -> Harness {
+    built(Registry::builder().add(wipe()).add(secured(Access::caller())).add(consent_grant()))
+        .as_caller(Caller::new("ada").scope("disk"))
+}
+
+#[tokio::test]
+async fn consent_is_asked_for_and_its_next_action_grants_it() {
+    // B4 and B7.
+    let ada = disk();
+    let problem = assert_failure!(ada.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+    let next = &problem.next_actions[0];
+    assert_eq!(next.operation, "consent.grant");
+    let input: Value = serde_json::from_str(next.input.get()).unwrap();
+    let granted = assert_ok!(ada.call(next.operation.as_str(), input).await);
+    assert_eq!(granted, json!({"operation": "disk.wipe", "minutes": 60}));
+    assert_ok!(ada.call("disk.wipe", json!({})).await);
+}
+
+#[tokio::test]
+async fn a_consent_is_the_callers_own_and_gives_no_scope() {
+    // B7.
+    let ada = disk();
+    assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe", "reason": "a test", "minutes": 5})).await);
+    let bob = ada.as_caller(Caller::new("bob").scope("disk"));
+    assert_failure!(bob.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+    let scopeless = ada.as_caller(Caller::new("ada"));
+    assert_failure!(scopeless.call("disk.wipe", json!({})).await, FORBIDDEN);
+    assert_failure!(ada.call("consent.grant", json!({"operation": "disk.wipe", "caller": "bob"})).await, INVALID_INPUT);
+    assert_failure!(ada.anonymous().call("consent.grant", json!({"operation": "disk.wipe"})).await, AUTH_REQUIRED);
+}
+
+#[tokio::test]
+async fn a_consent_is_refused_for_what_asks_for_none_or_may_not_be_called() {
+    let ada = disk();
+    let scopeless = ada.as_caller(Caller::new("ada"));
+    let cases = [(&ada, "files.read"), (&ada, "no.such"), (&scopeless, "disk.wipe")];
+    for (harness, operation) in cases {
+        let answer = harness.call("consent.grant", json!({"operation": operation})).await;
+        assert_failure!(answer, OPERATION_UNKNOWN);
+        assert_eq!(answer.details(), json!({"operation": operation}));
+    }
+    let problem = assert_failure!(ada.call("consent.grant", json!({"operation": "disk.wip"})).await, OPERATION_UNKNOWN);
+    assert_eq!(problem.similar[0].value, "disk.wipe");
+    for minutes in [0, 1441] {
+        let input = json!({"operation": "disk.wipe", "minutes": minutes});
+        assert_failure!(ada.call("consent.grant", input).await, INVALID_INPUT);
+    }
+}
+
+#[tokio::test]
+async fn without_the_granting_operation_no_next_action_names_it() {
+    let harness = with(wipe()).as_caller(Caller::new("ada").scope("disk"));
+    assert!(assert_failure!(harness.call("disk.wipe", json!({})).await, CONSENT_REQUIRED).next_actions.is_empty());
+}
+
+#[test]
+fn the_namespace_of_consent_belongs_to_the_engine() {
+    // B11.
+    let ours = ends(query("consent.list"), || Ok(Value::Null));
+    let error = Registry::builder().add(consent_grant()).add(ours).build().unwrap_err();
+    assert_eq!(error.findings()[0].rule(), "namespace-owner");
+}
+
+#[tokio::test]
+async fn a_consent_ends_with_its_time_or_when_it_is_withdrawn() {
+    let store = ConsentMemory::new();
+    let (ada, wipe) = (Caller::new("ada"), Name::new("disk.wipe").unwrap());
+    let grant = |lasts| Consent { caller: "ada".into(), operation: wipe.clone(), lasts, reason: String::new() };
+    store.grant(grant(Duration::ZERO)).await;
+    assert!(!store.has(&ada, &wipe).await);
+    store.grant(grant(Duration::from_secs(60))).await;
+    assert!(store.has(&ada, &wipe).await && !store.has(&Caller::new("bob"), &wipe).await);
+    store.withdraw("ada", &wipe).await;
+    assert!(!store.has(&ada, &wipe).await);
+}
+
+/// An operation that holds its permit until it is let go.
+fn holding(started: &Arc<Notify>, go: &Arc<Notify>) -> Operation {
+    let (started, go) = (Arc::clone(started), Arc::clone(go));
+    let declaration: contract::Operation = query("slow.hold");
+    Operation::dynamic(declaration).with_handler(move |_, _| {
+        let (started, go) = (Arc::clone(&started), Arc::clone(&go));
+        async move {
+            started.notify_one();
+            go.notified().await;
+            Ok(Value::Null)
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_full_service_is_overloaded_until_a_call_ends() {
+    let (started, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let builder = Registry::builder().add(holding(&started, &go)).limit(InFlight::new(1));
+    let harness = Harness::new(registry(builder));
+    let (first, ()) = tokio::join!(harness.call("slow.hold", json!({})), async {
+        started.notified().await;
+        let problem = assert_failure!(harness.call("slow.hold", json!({})).await, OVERLOADED);
+        assert_eq!((problem.retry, problem.http), (redress::Retry::Safe, 503));
+        go.notify_one();
+    });
+    assert_ok!(first);
+    go.notify_one();
+    assert_ok!(harness.call("slow.hold", json!({})).await);
+
+    // A call that its caller leaves gives its permit back as well.
+    tokio::select! {
+        biased;
+        _ = harness.call("slow.hold", json!({})) => panic!("it does not end by itself"),
+        () = async { started.notified().await; started.notified().await } => {}
+    }
+    go.notify_one();
+    assert_ok!(harness.call("slow.hold", json!({})).await);
+}

@@ -1,0 +1,225 @@
+//! Subscriptions: order, backpressure, one explicit end.
+
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt as _, stream};
+use redress::{
+    DynamicFailure, Event, Events, Operation, Outcome, Registry, Request, Subscription,
+    contract::{Overflow, Streaming},
+    testing::{Harness, assert_failure, assert_ok},
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::service::{Count, Dropped, Watch, built, ends, failure, query, subscription};
+
+type Item = Outcome<Value, DynamicFailure>;
+
+/// A service with the subscription `feed.watch` that carries what `make` makes.
+fn feed<S>(streaming: Streaming, make: impl Fn() -> S + Send + Sync + 'static) -> (Harness, Watch)
+where
+    S: Stream<Item = Item> + Send + 'static,
+{
+    let declaration = subscription("feed.watch")
+        .with_streaming(streaming)
+        .with_output(json!({"type": "integer"}))
+        .fails(failure("FEED_BROKEN", redress::Kind::Unavailable));
+    let operation = Operation::dynamic(declaration).with_stream_handler(move |_, _| {
+        let events = Events::new(make());
+        async move { Ok(events) }
+    });
+    let watch = Watch::default();
+    (built(Registry::builder().add(operation).observer(watch.clone())), watch)
+}
+
+fn numbers(count: u64) -> impl Stream<Item = Item> {
+    stream::iter((0..count).map(|n| Ok(json!(n))))
+}
+
+/// A source without end that counts what it has produced.
+fn counted(count: &Count) -> impl Stream<Item = Item> + use<> {
+    let count = count.clone();
+    stream::repeat_with(move || Ok(json!(count.up())))
+}
+
+async fn open(harness: &Harness) -> Subscription {
+    harness.open("feed.watch", Request::new(b"{}")).await.unwrap()
+}
+
+/// Lets every other task run until none has anything to do.
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn items_come_in_order_and_then_one_good_end() {
+    let (harness, watch) = feed(Streaming { buffer: 4, ..Streaming::default() }, || numbers(100));
+    let collected = harness.subscribe("feed.watch", json!({})).await;
+    assert_eq!(collected.items::<u64>(), (0..100).collect::<Vec<_>>());
+    assert!(collected.is_completed());
+    assert_eq!(collected.after_the_end(), 0);
+    assert_eq!(watch.codes(), ["ok"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_holds_the_source_back() {
+    let count = Count::default();
+    let counting = count.clone();
+    let (harness, _) = feed(Streaming { buffer: 8, ..Streaming::default() }, move || counted(&counting));
+    let mut stream = open(&harness).await;
+    settle().await;
+    // The buffer, and the one item that waits for its place.
+    assert!((8..=9).contains(&count.get()), "{}", count.get());
+    for _ in 0..5 {
+        assert!(matches!(stream.next().await, Some(Event::Item(_))));
+    }
+    settle().await;
+    assert!((13..=14).contains(&count.get()), "{}", count.get());
+}
+
+async fn overflows(overflow: Overflow) {
+    let (harness, watch) = feed(Streaming { buffer: 4, overflow, ..Streaming::default() }, || numbers(100));
+    let mut stream = open(&harness).await;
+    settle().await;
+    if let Overflow::Wait(ms) = overflow {
+        // It waits, and only then cuts.
+        tokio::time::advance(Duration::from_millis(ms - 10)).await;
+        settle().await;
+        assert_eq!(watch.codes(), Vec::<String>::new());
+        tokio::time::advance(Duration::from_millis(20)).await;
+        settle().await;
+    }
+    for wanted in 0..4_u64 {
+        let Some(Event::Item(item)) = stream.next().await else { panic!("item {wanted} was buffered") };
+        assert_eq!(item.json(), wanted.to_string().as_bytes());
+    }
+    let Some(Event::Failed(envelope)) = stream.next().await else { panic!("the cut is explicit") };
+    let problem = assert_failure!(envelope, STREAM_OVERFLOW);
+    assert_eq!(problem.details.unwrap().get(), r#"{"buffer":4}"#);
+    assert!(stream.next().await.is_none());
+    assert_eq!(watch.codes(), ["STREAM_OVERFLOW"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_is_too_slow_is_cut_off_explicitly_after_what_was_buffered() {
+    overflows(Overflow::Cut).await;
+    overflows(Overflow::Wait(500)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_source_times_out() {
+    let streaming = Streaming { idle_ms: Some(1000), ..Streaming::default() };
+    let (harness, watch) = feed(streaming, || numbers(2).chain(stream::pending()));
+    let collected = harness.subscribe("feed.watch", json!({})).await;
+    assert_failure!(collected, TIMEOUT);
+    assert_eq!(collected.items::<u64>(), [0, 1]);
+    assert_eq!(watch.codes(), ["TIMEOUT"]);
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_the_last_event_and_the_source_goes_before_it() {
+    // K-40: terminal, and nothing completed after it.
+    let dropped = Dropped::default();
+    let guards = dropped.clone();
+    let (harness, watch) = feed(Streaming::default(), move || {
+        let guard = guards.guard();
+        let broken = stream::iter([Err(DynamicFailure::new("FEED_BROKEN", json!({})).into())]);
+        numbers(2).chain(broken).chain(numbers(5)).map(move |item| {
+            let _ = &guard;
+            item
+        })
+    });
+    let mut stream = open(&harness).await;
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        if let Event::Failed(_) = &event {
+            assert!(dropped.is());
+        }
+        events.push(event);
+    }
+    assert_eq!(events.len(), 3);
+    let Some(Event::Failed(envelope)) = events.pop() else { panic!("the last event is the failure") };
+    assert_failure!(envelope, FEED_BROKEN);
+    assert_eq!(watch.codes(), ["FEED_BROKEN"]);
+}
+
+#[tokio::test]
+async fn an_item_is_mapped_like_the_outcome_of_a_call() {
+    // K-40.
+    let cases: [(fn() -> Item, &str); 4] = [
+        (|| Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": "hunter2"})))?, "INTERNAL"),
+        (|| Err(std::io::Error::other("hunter2"))?, "INTERNAL"),
+        (|| Ok(json!("hunter2")), "INVALID_OUTPUT"),
+        (|| panic!("hunter2"), "INTERNAL"),
+    ];
+    for (place, (item, code)) in cases.into_iter().enumerate() {
+        let (harness, watch) = feed(Streaming::default(), move || {
+            numbers(1).chain(stream::repeat_with(item).take(1)).chain(numbers(1))
+        });
+        let collected = harness.subscribe("feed.watch", json!({})).await;
+        assert_eq!(collected.failed().and_then(redress::Envelope::code), Some(code), "{place}");
+        assert_eq!((collected.items::<u64>(), collected.after_the_end()), (vec![0], 0), "{place}");
+        assert!(!String::from_utf8_lossy(&collected.bytes()).contains("hunter2"), "{place}");
+        assert_eq!(watch.codes(), [code], "{place}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_drops_the_source_and_frees_its_place() {
+    // K-59.
+    let dropped = Dropped::default();
+    let guards = dropped.clone();
+    let (harness, watch) = feed(Streaming::default(), move || {
+        let guard = guards.guard();
+        stream::pending().map(move |item: Item| {
+            let _ = &guard;
+            item
+        })
+    });
+    let stream = open(&harness).await;
+    settle().await;
+    assert!(!dropped.is());
+    drop(stream);
+    settle().await;
+    assert!(dropped.is());
+    assert_eq!(watch.codes(), ["CANCELLED"]);
+}
+
+#[tokio::test]
+async fn a_faces_token_ends_a_stream_with_cancelled() {
+    let (harness, _) = feed(Streaming::default(), || numbers(1).chain(stream::pending()));
+    let token = CancellationToken::new();
+    let request = Request::new(b"{}").with_cancellation(token.clone());
+    let mut stream = harness.open("feed.watch", request).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Event::Item(_))));
+    token.cancel();
+    let Some(Event::Failed(envelope)) = stream.next().await else { panic!("it ends badly") };
+    assert_failure!(envelope, CANCELLED);
+}
+
+#[tokio::test]
+async fn a_failure_before_the_stream_is_open_is_an_envelope() {
+    let declaration = subscription("feed.watch").fails(failure("FEED_BROKEN", redress::Kind::Unavailable));
+    let operation = Operation::dynamic(declaration)
+        .with_stream_handler(|_, _| async { Err(DynamicFailure::new("FEED_BROKEN", json!({})))? });
+    let watch = Watch::default();
+    let harness = built(Registry::builder().add(operation).observer(watch.clone()));
+    let refused = harness.open("feed.watch", Request::new(b"{}")).await.unwrap_err();
+    assert_failure!(refused, FEED_BROKEN);
+    assert_eq!(watch.codes(), ["FEED_BROKEN"]);
+}
+
+#[tokio::test]
+async fn a_subscription_is_not_called_and_a_query_not_subscribed_to() {
+    // K-34.
+    let (harness, _) = feed(Streaming::default(), || numbers(1));
+    let answer = harness.call("feed.watch", json!({})).await;
+    assert_failure!(answer, INVALID_OPERATION_TYPE);
+    assert_eq!(answer.details(), json!({"operation": "feed.watch", "shape": "subscription"}));
+    let query = built(Registry::builder().add(ends(query("files.read"), || Ok(json!(1)))));
+    let problem = assert_failure!(query.subscribe("files.read", json!({})).await, INVALID_OPERATION_TYPE);
+    assert_eq!(problem.http, 405);
+    assert_ok!(query.call("files.read", json!({})).await);
+}
