@@ -188,19 +188,60 @@ impl Envelope {
         &self.meta
     }
 
+    /// The buffer that ends with the output, and where in it the output begins: for a face
+    /// that sends the output alone, and does not want to copy it. A bad ending comes back.
+    pub fn into_output(self) -> Result<(Vec<u8>, usize), Envelope> {
+        if self.is_ok() { Ok((self.body, OK.len())) } else { Err(self) }
+    }
+
     /// The whole envelope as JSON.
     pub fn into_bytes(self) -> Vec<u8> {
         let Envelope { mut body, meta, .. } = self;
-        body.extend_from_slice(br#","_meta":"#);
-        write_meta(&mut body, &meta);
-        body.push(b'}');
+        close(&mut body, &meta);
         body
+    }
+
+    /// The whole envelope as JSON, with further members. `more` appends them before `_meta`,
+    /// each with a comma in front of it, and is asked only about a bad ending.
+    ///
+    /// ```
+    /// # use redress_contract::{EngineCode, Envelope, Meta, Problem, RequestId};
+    /// # let page = EngineCode::Timeout.page();
+    /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    /// # let problem: Problem = serde_json::from_str(example).unwrap();
+    /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
+    /// let bytes = Envelope::failure(problem, meta).into_bytes_with(|problem, body| {
+    ///     body.extend_from_slice(format!(r#","status":{}"#, problem.http).as_bytes());
+    /// });
+    /// let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
+    /// ```
+    pub fn into_bytes_with(self, more: impl FnOnce(&Problem, &mut Vec<u8>)) -> Vec<u8> {
+        let Envelope { mut body, problem, meta } = self;
+        if let Some(problem) = &problem {
+            more(problem, &mut body);
+        }
+        close(&mut body, &meta);
+        body
+    }
+
+    /// Appends the whole envelope, as JSON, to `bytes`.
+    pub fn write_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.body);
+        close(bytes, &self.meta);
     }
 
     /// The whole envelope as JSON, copied.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.clone().into_bytes()
     }
+}
+
+/// Appends `_meta`, the last member.
+fn close(body: &mut Vec<u8>, meta: &Meta) {
+    body.extend_from_slice(br#","_meta":"#);
+    write_meta(body, meta);
+    body.push(b'}');
 }
 
 /// Appends the members of `problem` to an object that is already open.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, RequestId};
+use redress_contract::{Caller, Contract, Failure, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -101,6 +101,17 @@ impl Ctx {
             .state(TypeId::of::<T>())
             .and_then(|state| Arc::clone(state).downcast().ok())
             .ok_or(ArgumentMissing::State(std::any::type_name::<T>()))
+    }
+
+    /// Everything that is declared beside this operation, as plain values. An operation that
+    /// shows it must show no more than [`open_to`](Contract::open_to) the caller.
+    pub fn contract(&self) -> &Contract {
+        self.registry.contract()
+    }
+
+    /// The declaration of a code: the engine's own, or the first operation's that has it.
+    pub fn declared(&self, code: &str) -> Option<Failure> {
+        self.registry.failure(code)
     }
 
     /// Whether the operation takes the idempotency key that came with the call.

@@ -56,7 +56,7 @@ pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, Ide
 pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;
-pub use path::{Event, Subscription};
+pub use path::{Event, Refusal, Subscription};
 pub use plain::plain;
 pub use registry::{BuildError, Builder, Registry};
 pub use request::Request;

@@ -28,6 +28,7 @@ use tracing::Instrument as _;
 
 pub(crate) use begin::Call;
 pub(crate) use refuse::Bad;
+pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
 use crate::{Registry, Request, Secret, handler::Bound, registry::Entry};

@@ -2,15 +2,102 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Problem, Shape};
+use redress_contract::{EngineCode, Envelope, Problem, Shape, Started};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::time::Instant;
 
-use super::Call;
+use super::{Asked, Call};
 use crate::{
-    AnyFailure,
+    AnyFailure, Registry, Request,
     prepared::{Occurrence, Prepared},
 };
+
+/// What a face itself answers when a message does not become a call: it is no request, it
+/// comes to no operation, or the service is going down.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    code: EngineCode,
+    details: Option<Box<RawValue>>,
+    hint: Option<Arc<str>>,
+    http: Option<u16>,
+    retry_after_ms: Option<u64>,
+}
+
+impl Refusal {
+    /// Refuses with this code.
+    pub fn new(code: EngineCode) -> Refusal {
+        Refusal { code, details: None, hint: None, http: None, retry_after_ms: None }
+    }
+
+    /// Says more, for a program. It must hold nothing of what the caller sent.
+    #[must_use]
+    pub fn with_details(mut self, details: &impl Serialize) -> Refusal {
+        self.details = to_raw_value(details).ok();
+        self
+    }
+
+    /// Says what to do, where the code's own hint is about something else.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<Arc<str>>) -> Refusal {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Sets a status that says it more exactly than the code's own.
+    #[must_use]
+    pub fn with_http(mut self, status: u16) -> Refusal {
+        self.http = Some(status);
+        self
+    }
+
+    /// Says how long to wait.
+    #[must_use]
+    pub fn with_retry_after_ms(mut self, ms: u64) -> Refusal {
+        self.retry_after_ms = Some(ms);
+        self
+    }
+
+    /// The refusal as the caller sees it.
+    pub fn into_problem(self) -> Problem {
+        let mut problem = Prepared::engine(self.code).problem(Occurrence {
+            shape: Shape::Query,
+            started: Started::No,
+            message: Cow::Borrowed(self.code.message()),
+            details: self.details,
+            retry_after_ms: self.retry_after_ms,
+            failure: None,
+        });
+        if let Some(hint) = self.hint {
+            problem.hint = hint;
+        }
+        if let Some(http) = self.http {
+            problem.http = http;
+        }
+        problem
+    }
+}
+
+impl Registry {
+    /// Answers a message that does not become a call. Log and observers are told of it like
+    /// of any call that was refused.
+    ///
+    /// ```
+    /// use redress_core::{Refusal, Registry, Request};
+    /// use redress_core::contract::EngineCode;
+    ///
+    /// let registry = Registry::builder().build().unwrap();
+    /// let refusal = Refusal::new(EngineCode::ParseError);
+    /// let envelope = registry.refuse(refusal, Request::default().with_request_id("a-1"));
+    /// assert_eq!(envelope.code(), Some("PARSE_ERROR"));
+    /// assert_eq!(envelope.meta().request_id.to_string(), "a-1");
+    /// ```
+    pub fn refuse(&self, refusal: Refusal, request: Request<'_>) -> Envelope {
+        let since = Instant::now();
+        let (asked, id) = Asked::from_outside("", request, since);
+        Call::begin(self.clone(), &asked, id, since).end_outside(Err(Bad::new(refusal.into_problem())))
+    }
+}
 
 /// A bad ending on its way to the envelope.
 pub(crate) struct Bad {

@@ -101,6 +101,16 @@ impl Registry {
         &self.0.consent
     }
 
+    /// What tells from a token who calls, where the registry was given one.
+    pub fn identity(&self) -> Option<&Arc<dyn IdentityProvider>> {
+        self.0.identity.as_ref()
+    }
+
+    /// The numbers that bound every call.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
     /// How foreign errors are told apart.
     pub fn classifier(&self) -> &Classifier {
         self.0.classifier.get_or_init(Classifier::standard)

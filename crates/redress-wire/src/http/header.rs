@@ -1,0 +1,54 @@
+//! The headers that a call over HTTP reads and writes, as they are spelled on the wire.
+
+/// Makes a call safe to repeat, on an operation that takes a key.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The name of the call: taken if it is well formed, and always answered.
+pub const REQUEST_ID: &str = "x-request-id";
+/// In how many milliseconds the caller wants its answer. The operation's own deadline, if
+/// shorter, still holds. It has no `X-` in front, as RFC 6648 advises.
+pub const DEADLINE_MS: &str = "redress-deadline-ms";
+/// The trace that the call belongs to (W3C Trace Context).
+pub const TRACEPARENT: &str = "traceparent";
+/// The last event that the reader of a stream saw.
+pub const LAST_EVENT_ID: &str = "last-event-id";
+
+/// What a `traceparent` header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceParent<'a> {
+    /// The whole trace: 32 lower-case hex digits.
+    pub trace_id: &'a str,
+    /// The caller's own span: 16 lower-case hex digits.
+    pub parent_id: &'a str,
+    /// Whether the caller records the trace.
+    pub sampled: bool,
+}
+
+impl<'a> TraceParent<'a> {
+    /// Reads the header; nothing if it is not well formed, in which case the standard asks
+    /// to go on as if it were absent.
+    ///
+    /// ```
+    /// use redress_wire::http::header::TraceParent;
+    ///
+    /// let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    /// let trace = TraceParent::read(header).unwrap();
+    /// assert_eq!(trace.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    /// assert!(trace.sampled && TraceParent::read("00-0-0-0").is_none());
+    /// ```
+    pub fn read(header: &'a str) -> Option<TraceParent<'a>> {
+        let mut parts = header.split('-');
+        let (version, trace_id, parent_id, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let hex = |text: &str, length| {
+            text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let known = |text: &str, length| hex(text, length) && text.bytes().any(|byte| byte != b'0');
+        // A later version may have more parts; this one has none.
+        let ends = version != "00" || parts.next().is_none();
+        if !hex(version, 2) || version == "ff" || !known(trace_id, 32) || !known(parent_id, 16) || !hex(flags, 2) || !ends
+        {
+            return None;
+        }
+        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
+        Some(TraceParent { trace_id, parent_id, sampled })
+    }
+}

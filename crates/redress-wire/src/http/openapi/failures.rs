@@ -1,0 +1,229 @@
+//! One schema for each failure, shared by the operations that declare it alike.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use redress_contract::{
+    Effect, EngineCode, Envelope, Failure, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape, Started,
+    Template, Verb,
+};
+use serde_json::{Map, Value, json, value::to_raw_value};
+
+use super::{reference, sample::sample, shared};
+use crate::http::problem;
+
+/// The schemas of all failures in a document, by the name of their component.
+pub(super) struct FailureSchemas {
+    declared: BTreeMap<String, Failure>,
+}
+
+impl FailureSchemas {
+    pub(super) fn of(operations: &[&Operation]) -> FailureSchemas {
+        let mut declared: BTreeMap<String, Failure> = BTreeMap::new();
+        for operation in operations {
+            for failure in operation.failures() {
+                // The first to declare a code names it; one that declares it otherwise gets
+                // a name of its own.
+                let shared = declared.entry(shared_name(failure)).or_insert_with(|| failure.clone());
+                if shared != failure {
+                    declared.insert(own_name(operation, failure), failure.clone());
+                }
+            }
+        }
+        for code in EngineCode::ALL {
+            declared.insert(engine_name(code), code.declaration());
+        }
+        FailureSchemas { declared }
+    }
+
+    /// The component that holds the schema of an operation's failure.
+    pub(super) fn name(&self, operation: &Operation, failure: &Failure) -> String {
+        let own = own_name(operation, failure);
+        if self.declared.contains_key(&own) { own } else { shared_name(failure) }
+    }
+
+    pub(super) fn insert_into(&self, schemas: &mut Map<String, Value>) {
+        for (name, failure) in &self.declared {
+            schemas.insert(name.clone(), schema(name, failure));
+            schemas.insert(details_name(name), reference::moved(failure.details().as_value(), &details_name(name)));
+        }
+    }
+}
+
+pub(super) fn details_name(failure: &str) -> String {
+    format!("{failure}.details")
+}
+
+fn shared_name(failure: &Failure) -> String {
+    format!("failure.{}", failure.code())
+}
+
+fn own_name(operation: &Operation, failure: &Failure) -> String {
+    format!("failure.{}.{}", operation.name(), failure.code())
+}
+
+pub(super) fn engine_name(code: EngineCode) -> String {
+    format!("engine.{code}")
+}
+
+fn schema(name: &str, failure: &Failure) -> Value {
+    let engine = EngineCode::parse(failure.code().as_str());
+    let mut members = Map::new();
+    members.insert("code".into(), json!({"const": failure.code()}));
+    members.insert("details".into(), reference::to(&details_name(name)));
+    if engine.is_none() {
+        members.insert("kind".into(), json!({"const": failure.kind()}));
+        members.insert("http".into(), json!({"const": failure.http()}));
+        members.insert("extends".into(), json!({"const": failure.extends()}));
+    }
+    let mut required = vec!["code"];
+    if failure.details().required().next().is_some() {
+        required.push("details");
+    }
+    json!({
+        "type": "object",
+        "title": failure.code(),
+        "description": failure.when(),
+        "allOf": [reference::to(shared::PROBLEM)],
+        "properties": members,
+        "required": required,
+    })
+}
+
+/// The engine codes that an operation can really end with, when it is called over HTTP.
+pub(crate) fn engine_codes(operation: &Operation) -> Vec<EngineCode> {
+    EngineCode::ALL.into_iter().filter(|code| can_answer(operation, *code)).collect()
+}
+
+fn can_answer(operation: &Operation, code: EngineCode) -> bool {
+    use redress_contract::{Content, Origin};
+    let access = operation.access();
+    match code {
+        EngineCode::ParseError
+        | EngineCode::InvalidInput
+        | EngineCode::InvalidRequest
+        | EngineCode::AuthRequired
+        | EngineCode::PayloadTooLarge
+        | EngineCode::RateLimited
+        | EngineCode::Overloaded
+        | EngineCode::Timeout
+        | EngineCode::Cancelled
+        | EngineCode::Internal
+        | EngineCode::InvalidOutput => true,
+        EngineCode::Forbidden => !access.all_scopes().is_empty() || !access.any_scopes().is_empty(),
+        EngineCode::ConsentRequired => access.needs_consent(),
+        EngineCode::EvalBlockedKeyword | EngineCode::EvalBlockedConstruct | EngineCode::EvalUnparsable => {
+            matches!(operation.content(), Content::Eval { .. })
+        }
+        EngineCode::IdempotencyConflict => operation.takes_idempotency_key(),
+        EngineCode::UpstreamUnreachable | EngineCode::UpstreamUndeclared => match operation.origin() {
+            Origin::Openapi | Origin::Mcp | Origin::Call => true,
+            Origin::Local | Origin::Extension => false,
+        },
+        // These come from another path or another way of asking; an overflow comes as the
+        // last event of a stream, which has had its status long before.
+        EngineCode::NotFound
+        | EngineCode::InvalidOperationType
+        | EngineCode::HandlerNotBound
+        | EngineCode::StreamOverflow => false,
+    }
+}
+
+/// The answers of an operation that ended badly, by status.
+pub(super) fn responses(operation: &Operation, schemas: &FailureSchemas) -> BTreeMap<String, Value> {
+    let mut by_status: BTreeMap<u16, Vec<(String, Failure)>> = BTreeMap::new();
+    for failure in operation.failures() {
+        let name = schemas.name(operation, failure);
+        by_status.entry(failure.http()).or_default().push((name, failure.clone()));
+    }
+    for code in engine_codes(operation) {
+        let declaration = code.declaration();
+        if code == EngineCode::InvalidRequest {
+            // A body that does not claim to be JSON has a status of its own.
+            by_status.entry(415).or_default().push((engine_name(code), declaration.clone().with_http(415)));
+        }
+        by_status.entry(code.http()).or_default().push((engine_name(code), declaration));
+    }
+    by_status
+        .into_iter()
+        .map(|(status, mut failures)| {
+            failures.sort_by(|(_, one), (_, other)| one.code().cmp(other.code()));
+            (status.to_string(), response(operation.shape(), status, &failures))
+        })
+        .collect()
+}
+
+fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value {
+    let mapping: Map<String, Value> = failures
+        .iter()
+        .map(|(name, failure)| (failure.code().to_string(), Value::from(format!("#/components/schemas/{name}"))))
+        .collect();
+    let one_of: Vec<Value> = failures.iter().map(|(name, _)| reference::to(name)).collect();
+    let described: Vec<String> =
+        failures.iter().map(|(_, failure)| format!("- `{}`: {}", failure.code(), failure.when())).collect();
+    let examples: Map<String, Value> = failures
+        .iter()
+        .filter_map(|(_, failure)| {
+            Some((failure.code().to_string(), json!({"summary": failure.when(), "value": example(shape, failure)?})))
+        })
+        .collect();
+    let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
+    let more = match status {
+        401 => Some(("WWW-Authenticate", "WwwAuthenticate")),
+        429 | 503 => Some(("Retry-After", "RetryAfter")),
+        _ => None,
+    };
+    if let (Some((header, component)), Value::Object(headers)) = (more, &mut headers) {
+        headers.insert(header.into(), json!({"$ref": format!("#/components/headers/{component}")}));
+    }
+    json!({
+        "description": described.join("\n"),
+        "headers": headers,
+        "content": {
+            "application/problem+json": {
+                "schema": {"oneOf": one_of, "discriminator": {"propertyName": "code", "mapping": mapping}},
+                "examples": examples,
+            },
+        },
+    })
+}
+
+/// The problem document of a failure as it might come, where its details can be made up.
+pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
+    let details = sample(failure.details().as_value())?;
+    let fields = details.as_object()?;
+    let error = Template::new(failure.message()).ok()?.render(fields);
+    let started = if failure.effect() == Effect::None { Started::No } else { Started::Yes };
+    let retry = Retry::advise(failure.retryable(), failure.effect(), shape, started, failure.recovery());
+    let ending = Problem {
+        error: error.into(),
+        code: failure.code().clone(),
+        kind: failure.kind(),
+        extends: failure.extends().into(),
+        hint: failure.recovery().map_or("", |recovery| recovery.hint()).into(),
+        retryable: failure.retryable() && retry.says_yes(),
+        retry,
+        retry_after_ms: failure.retry_after().and_then(|field| fields.get(field)).and_then(Value::as_u64),
+        effect: failure.effect(),
+        http: failure.http(),
+        recovery: failure.recovery().map(|recovery| step(recovery.verb())),
+        next_actions: Vec::new(),
+        similar: Vec::new(),
+        details: if fields.is_empty() { None } else { to_raw_value(&details).ok() },
+        docs_url: failure.code().docs_url().into(),
+    };
+    let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
+    let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
+    let document = problem(Envelope::failure(ending, meta)).ok()?;
+    serde_json::from_slice(&document.body).ok()
+}
+
+fn step(verb: &Verb) -> RecoveryStep {
+    match verb {
+        Verb::FixInput { pointer } => RecoveryStep::FixInput { pointer: Arc::from(pointer.as_str()) },
+        Verb::Call { operation, .. } => RecoveryStep::Call { operation: operation.clone() },
+        Verb::Wait => RecoveryStep::Wait,
+        Verb::AskUser => RecoveryStep::AskUser,
+        Verb::GetAccess { scope } => RecoveryStep::GetAccess { scope: Arc::from(scope.as_str()) },
+        Verb::Stop => RecoveryStep::Stop,
+    }
+}

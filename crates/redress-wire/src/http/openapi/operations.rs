@@ -1,0 +1,204 @@
+//! One operation as a path.
+
+use redress_contract::{ExampleEnding, Operation, Shape};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Info,
+    failures::{self, FailureSchemas},
+    reference, shared,
+};
+use crate::http::FlatInput;
+
+/// Members of a declaration that OpenAPI has words of its own for.
+const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
+
+fn input_name(operation: &Operation) -> String {
+    format!("{}.input", operation.name())
+}
+
+fn output_name(operation: &Operation) -> String {
+    format!("{}.output", operation.name())
+}
+
+/// The tags of an operation: its namespace first.
+pub(super) fn tags(operation: &Operation) -> Vec<&str> {
+    let mut tags = vec![operation.name().namespace()];
+    tags.extend(operation.tags().iter().map(String::as_str).filter(|tag| *tag != operation.name().namespace()));
+    tags
+}
+
+/// Adds the schemas of what an operation takes and gives.
+pub(super) fn schemas(operation: &Operation, schemas: &mut Map<String, Value>) {
+    for (name, schema) in [(input_name(operation), operation.input()), (output_name(operation), operation.output())] {
+        let moved = reference::moved(schema.as_value(), &name);
+        schemas.insert(name, moved);
+    }
+}
+
+pub(super) fn path_item(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value {
+    json!({
+        "get": match FlatInput::of(operation) {
+            Some(flat) => get_call(operation, &flat, failures, info),
+            None => get_declaration(operation),
+        },
+        "post": post(operation, failures, info),
+    })
+}
+
+fn post(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value {
+    let mut described = described(operation, operation.name().as_str(), info);
+    let mut responses = failures::responses(operation, failures);
+    responses.insert("200".into(), success(operation));
+    described.insert("responses".into(), json!(responses));
+    let input = json!({"schema": reference::to(&input_name(operation)), "examples": input_examples(operation)});
+    described.insert(
+        "requestBody".into(),
+        json!({
+            "required": operation.input().required().next().is_some(),
+            "content": {"application/json": input},
+        }),
+    );
+    described.extend(extensions(operation, failures));
+    Value::Object(described)
+}
+
+/// A call by `GET`: the members of a flat input as query parameters. Without any it gives
+/// the declaration, like the `GET` of every operation.
+fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, info: &Info) -> Value {
+    let mut described = described(operation, &format!("{}.get", operation.name()), info);
+    let input = input_name(operation);
+    let in_query = flat.parameters().map(|(name, parameter)| {
+        let pointer = name.replace('~', "~0").replace('/', "~1").replace('%', "%25");
+        let mut query = json!({
+            "name": name,
+            "in": "query",
+            "required": parameter.required,
+            "schema": {"$ref": format!("#/components/schemas/{input}/properties/{pointer}")},
+        });
+        let text = operation.input().property(name).and_then(|member| member.get("description")).cloned();
+        if let (Some(text), Value::Object(query)) = (text, &mut query) {
+            query.insert("description".into(), text);
+        }
+        query
+    });
+    let mut parameters: Vec<Value> = in_query.collect();
+    parameters.extend(header_parameters(operation));
+    described.insert("parameters".into(), Value::Array(parameters));
+    let mut responses = failures::responses(operation, failures);
+    let mut answer = success(operation);
+    if let Some(json) = answer.pointer_mut("/content/application~1json") {
+        *json = json!({"schema": {"anyOf": [reference::to(&output_name(operation)), reference::to(shared::OPERATION)]}});
+    }
+    responses.insert("200".into(), answer);
+    responses.remove("415");
+    described.insert("responses".into(), json!(responses));
+    Value::Object(described)
+}
+
+/// The declaration of an operation that a plain `GET` cannot call.
+fn get_declaration(operation: &Operation) -> Value {
+    json!({
+        "operationId": format!("{}.describe", operation.name()),
+        "summary": format!("The declaration of {}", operation.name()),
+        "tags": tags(operation),
+        "responses": {
+            "200": {
+                "description": "The declaration.",
+                "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+                "content": {"application/json": {"schema": reference::to(shared::OPERATION)}},
+            },
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    })
+}
+
+fn described(operation: &Operation, id: &str, info: &Info) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("operationId".into(), Value::from(id));
+    map.insert("tags".into(), json!(tags(operation)));
+    if !operation.summary().is_empty() {
+        map.insert("summary".into(), Value::from(operation.summary()));
+    }
+    if !operation.description().is_empty() {
+        map.insert("description".into(), Value::from(operation.description()));
+    }
+    if operation.deprecated().is_some() {
+        map.insert("deprecated".into(), Value::Bool(true));
+    }
+    if info.bearer {
+        let access = operation.access();
+        let security = if access.is_open() { json!([{}]) } else { json!([{"bearer": access.all_scopes()}]) };
+        map.insert("security".into(), security);
+    }
+    map.insert("parameters".into(), Value::Array(header_parameters(operation)));
+    map
+}
+
+fn header_parameters(operation: &Operation) -> Vec<Value> {
+    let mut names = vec!["DeadlineMs", "RequestId"];
+    if operation.takes_idempotency_key() {
+        names.push("IdempotencyKey");
+    }
+    if operation.streaming().is_some_and(|streaming| streaming.resumable) {
+        names.push("LastEventId");
+    }
+    names.into_iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")})).collect()
+}
+
+fn success(operation: &Operation) -> Value {
+    let headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
+    let output = reference::to(&output_name(operation));
+    match operation.shape() {
+        Shape::Query | Shape::Mutation => json!({
+            "description": "The output.",
+            "headers": headers,
+            "content": {"application/json": {"schema": output, "examples": output_examples(operation)}},
+        }),
+        Shape::Subscription => json!({
+            "description": "A stream of events: one `message` for each item, with an id; then `end`, or `error` with the envelope.",
+            "headers": headers,
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "x-redress-item": output}},
+        }),
+    }
+}
+
+fn input_examples(operation: &Operation) -> Value {
+    let named = operation.examples().iter().enumerate().map(|(place, example)| {
+        let ends = match &example.ending {
+            ExampleEnding::Output(_) => "ends well".to_owned(),
+            ExampleEnding::Failure(code) => format!("ends with {code}"),
+        };
+        (format!("example_{}", place + 1), json!({"summary": ends, "value": example.input}))
+    });
+    Value::Object(named.collect())
+}
+
+fn output_examples(operation: &Operation) -> Value {
+    let named = operation.examples().iter().enumerate().filter_map(|(place, example)| match &example.ending {
+        ExampleEnding::Output(output) => Some((format!("example_{}", place + 1), json!({"value": output}))),
+        ExampleEnding::Failure(_) => None,
+    });
+    Value::Object(named.collect())
+}
+
+/// What OpenAPI has no word for: every other member of the declaration, and the failures
+/// with their details by reference.
+fn extensions(operation: &Operation, schemas: &FailureSchemas) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("x-redress-name".into(), json!(operation.name()));
+    if let Ok(Value::Object(declaration)) = serde_json::to_value(operation) {
+        let unsaid = declaration.into_iter().filter(|(member, _)| !SAID.contains(&member.as_str()));
+        map.extend(unsaid.map(|(member, value)| (format!("x-redress-{}", member.replace('_', "-")), value)));
+    }
+    map.insert("x-redress-tags".into(), json!(operation.tags()));
+    let failures = operation.failures().iter().filter_map(|failure| {
+        let mut declaration = serde_json::to_value(failure).ok()?;
+        let details = failures::details_name(&schemas.name(operation, failure));
+        declaration.as_object_mut()?.insert("details".into(), reference::to(&details));
+        Some(declaration)
+    });
+    map.insert("x-redress-failures".into(), failures.collect());
+    map.insert("x-redress-engine-codes".into(), failures::engine_codes(operation).iter().map(|code| code.as_str()).collect());
+    map
+}

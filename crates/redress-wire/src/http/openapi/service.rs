@@ -1,0 +1,116 @@
+//! The paths that every service has beside its operations.
+
+use serde_json::{Map, Value, json};
+
+use super::{reference, shared};
+
+/// The tag of these paths.
+pub(super) const TAG: &str = "redress";
+
+pub(super) fn paths() -> Map<String, Value> {
+    let asked = json!({
+        "type": "object",
+        "properties": {"operation": {"type": "string"}, "input": true},
+        "required": ["operation"],
+        "additionalProperties": false,
+    });
+    let envelope = json!({"oneOf": [reference::to(shared::SUCCESS), reference::to(shared::PROBLEM)]});
+    let mut paths = Map::new();
+    let mut add = |path: &str, method: &str, operation: Value| {
+        let mut item = Map::new();
+        item.insert(method.to_owned(), operation);
+        paths.insert(path.to_owned(), Value::Object(item));
+    };
+    add("/call", "post", {
+        let answers = json!({"200": json_answer("The call ended well.", &reference::to(shared::SUCCESS))});
+        asking("redress.call", "Call any operation, answered with an envelope", &asked, answers)
+    });
+    add("/batch", "post", {
+        let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": 50});
+        let answers = json!({"200": json_answer("One envelope for each call, in order.", &json!({"type": "array", "items": envelope}))});
+        asking("redress.batch", "Make several calls at once", &many, answers)
+    });
+    add("/subscribe", "post", {
+        let stream = json!({
+            "description": "A stream of events: one `message` for each item, with an id; then `end`, or `error` with the envelope.",
+            "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        });
+        asking("redress.subscribe", "Subscribe to any operation that streams", &asked, json!({"200": stream}))
+    });
+    add("/rpc", "post", {
+        let answers = json!({
+            "200": json_answer("The answers; a failure is an answer too.", &json!({"type": ["object", "array"]})),
+            "204": {
+                "description": "There were notifications only.",
+                "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+            },
+            "413": json_answer("The message is too large.", &json!({"type": "object"})),
+        });
+        let message = json!({"description": "A JSON-RPC 2.0 message: one request, or a batch.", "type": ["object", "array"]});
+        asking("redress.rpc", "JSON-RPC 2.0", &message, answers)
+    });
+    let any = json!({"type": "object"});
+    add("/ops", "get", giving("redress.operations", "The operations that the caller may call", "application/json", &json!({
+        "type": "object",
+        "properties": {"operations": {"type": "array", "items": {"type": "object"}}},
+        "required": ["operations"],
+    })));
+    add("/openapi.json", "get", giving("redress.openapi", "This document", "application/json", &any));
+    add("/openrpc.json", "get", giving("redress.openrpc", "The OpenRPC document", "application/json", &any));
+    add("/contract.json", "get", giving("redress.contract", "The contract", "application/json", &any));
+    add("/errors", "get", page("redress.errors", "Every code that a call may end with", Vec::new()));
+    let code = json!({"name": "code", "in": "path", "required": true, "schema": {"type": "string"}});
+    add("/errors/{code}", "get", page("redress.error", "What a code means and what to do", vec![code]));
+    let health = json!({"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]});
+    add("/healthz", "get", giving("redress.healthz", "Whether the service runs", "application/json", &health));
+    add("/readyz", "get", giving("redress.readyz", "Whether the service takes calls", "application/json", &health));
+    paths
+}
+
+fn json_answer(description: &str, schema: &Value) -> Value {
+    json!({
+        "description": description,
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+        "content": {"application/json": {"schema": schema}},
+    })
+}
+
+/// A path that takes a message.
+fn asking(id: &str, summary: &str, schema: &Value, mut answers: Value) -> Value {
+    if let Value::Object(answers) = &mut answers {
+        answers.insert("default".into(), json!({"$ref": "#/components/responses/Envelope"}));
+    }
+    json!({
+        "operationId": id,
+        "summary": summary,
+        "tags": [TAG],
+        "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}},
+        "responses": answers,
+    })
+}
+
+/// A path that gives a document.
+fn giving(id: &str, summary: &str, media: &str, schema: &Value) -> Value {
+    json!({
+        "operationId": id,
+        "summary": summary,
+        "tags": [TAG],
+        "responses": {
+            "200": {"description": "The document.", "content": {media: {"schema": schema}}},
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    })
+}
+
+/// A page for people and programs.
+fn page(id: &str, summary: &str, parameters: Vec<Value>) -> Value {
+    let mut page = giving(id, summary, "application/json", &json!({"type": "object"}));
+    if let Some(content) = page.pointer_mut("/responses/200/content").and_then(Value::as_object_mut) {
+        content.insert("text/html".into(), json!({"schema": {"type": "string"}}));
+    }
+    if let (false, Value::Object(page)) = (parameters.is_empty(), &mut page) {
+        page.insert("parameters".into(), Value::Array(parameters));
+    }
+    page
+}

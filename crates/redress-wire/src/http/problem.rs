@@ -1,0 +1,47 @@
+//! A bad ending as an RFC 9457 problem document.
+
+use redress_contract::Envelope;
+
+use super::status::{reason, retry_after_seconds, status};
+
+/// The media type of a problem document.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// A bad ending, ready to be sent over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemDocument {
+    /// The status.
+    pub status: u16,
+    /// The body: the envelope's members, and `type`, `title`, `status` and `detail`.
+    pub body: Vec<u8>,
+    /// The seconds of `Retry-After`.
+    pub retry_after: Option<u64>,
+    /// What `WWW-Authenticate` says.
+    pub www_authenticate: Option<&'static str>,
+}
+
+/// The problem document of a bad ending; an envelope that ended well comes back.
+///
+/// The envelope is not written a second time: what a problem document has beyond it is
+/// appended to its own buffer.
+pub fn problem(envelope: Envelope) -> Result<ProblemDocument, Envelope> {
+    let Some(problem) = envelope.problem() else { return Err(envelope) };
+    let status = status(problem);
+    let retry_after = retry_after_seconds(problem);
+    let www_authenticate = (status == 401).then_some(r#"Bearer realm="redress""#);
+    let body = envelope.into_bytes_with(|problem, body| {
+        let mut member = |name: &str, value: &str| {
+            body.extend_from_slice(name.as_bytes());
+            // Writing a string to a `Vec` cannot fail.
+            let _ = serde_json::to_writer(&mut *body, value);
+        };
+        member(r#","type":"#, &problem.docs_url);
+        member(r#","title":"#, reason(problem.kind));
+        member(r#","detail":"#, &problem.error);
+        // Three digits, since that is what a status has.
+        let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
+        body.extend_from_slice(br#","status":"#);
+        body.extend_from_slice(&digits);
+    });
+    Ok(ProblemDocument { status, body, retry_after, www_authenticate })
+}

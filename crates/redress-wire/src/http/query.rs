@@ -1,0 +1,166 @@
+//! An input that fits into a query string: members that are words, numbers or truths, or
+//! lists of such.
+
+use std::collections::BTreeMap;
+
+use redress_contract::{Operation, Schema, Shape};
+use serde_json::{Number, Value};
+
+/// An input that fits into a query string.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlatInput {
+    parameters: BTreeMap<String, Parameter>,
+}
+
+/// One member of a flat input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Whether the operation needs it.
+    pub required: bool,
+    /// Whether it may stand several times, as a list.
+    pub repeated: bool,
+    types: Types,
+}
+
+/// Which JSON a text may stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Types {
+    string: bool,
+    number: bool,
+    boolean: bool,
+    null: bool,
+}
+
+impl FlatInput {
+    /// The input of an operation that a plain `GET` may call: a query whose input is flat.
+    pub fn of(operation: &Operation) -> Option<FlatInput> {
+        if operation.shape() == Shape::Query { FlatInput::of_schema(operation.input()) } else { None }
+    }
+
+    fn of_schema(schema: &Schema) -> Option<FlatInput> {
+        let root = schema.as_value();
+        let object = root.as_object()?;
+        let composed = ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"];
+        if object.get("type") != Some(&Value::from("object")) || composed.iter().any(|word| object.contains_key(*word)) {
+            return None;
+        }
+        let mut parameters = BTreeMap::new();
+        for name in schema.properties() {
+            let member = resolved(root, schema.property(name)?)?;
+            let repeated = member.get("type") == Some(&Value::from("array"));
+            let types = types(root, if repeated { member.get("items")? } else { member }, 0)?;
+            parameters.insert(name.to_owned(), Parameter { required: schema.requires(name), repeated, types });
+        }
+        Some(FlatInput { parameters })
+    }
+
+    /// The members, by name.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &Parameter)> {
+        self.parameters.iter().map(|(name, parameter)| (name.as_str(), parameter))
+    }
+
+    /// The input that a query string stands for, as JSON. What does not fit stays as it was
+    /// written, so that the operation's schema says what is wrong with it.
+    ///
+    /// ```
+    /// use redress_contract::Operation;
+    /// use redress_wire::http::FlatInput;
+    /// use serde_json::json;
+    ///
+    /// let list = Operation::query("files.list").with_input(json!({
+    ///     "type": "object",
+    ///     "properties": {"path": {"type": "string"}, "depth": {"type": "integer"}},
+    /// }));
+    /// let flat = FlatInput::of(&list).unwrap();
+    /// assert_eq!(flat.read("path=a%20b&depth=2"), r#"{"depth":2,"path":"a b"}"#);
+    /// ```
+    pub fn read(&self, query: &str) -> String {
+        let mut members: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+            let value = match self.parameters.get(&*name) {
+                Some(parameter) => parameter.types.read(&text),
+                None => Value::from(&*text),
+            };
+            members.entry(name.into_owned()).or_default().push(value);
+        }
+        let input: serde_json::Map<String, Value> = members
+            .into_iter()
+            .map(|(name, mut values)| {
+                let list = values.len() > 1 || self.parameters.get(&name).is_some_and(|parameter| parameter.repeated);
+                let value = if list { Value::Array(values) } else { values.pop().unwrap_or_default() };
+                (name, value)
+            })
+            .collect();
+        Value::Object(input).to_string()
+    }
+}
+
+impl Types {
+    fn read(self, text: &str) -> Value {
+        let number = || text.parse::<Number>().ok();
+        match text {
+            "true" | "false" if self.boolean => Value::Bool(text == "true"),
+            "null" if self.null && !self.string => Value::Null,
+            _ => match number() {
+                Some(number) if self.number => Value::Number(number),
+                Some(_) | None => Value::from(text),
+            },
+        }
+    }
+
+    fn join(self, other: Types) -> Types {
+        Types {
+            string: self.string || other.string,
+            number: self.number || other.number,
+            boolean: self.boolean || other.boolean,
+            null: self.null || other.null,
+        }
+    }
+}
+
+/// What a member refers to, where it is a reference and nothing else matters.
+fn resolved<'a>(root: &'a Value, member: &'a Value) -> Option<&'a Value> {
+    match member.get("$ref").and_then(Value::as_str) {
+        Some(reference) => root.pointer(reference.strip_prefix('#')?),
+        None => Some(member),
+    }
+}
+
+/// The scalar types of a schema; nothing if it admits anything else.
+fn types(root: &Value, schema: &Value, depth: usize) -> Option<Types> {
+    if depth > 4 {
+        return None;
+    }
+    let schema = resolved(root, schema)?;
+    let mut found = Types::default();
+    for word in ["anyOf", "oneOf"] {
+        for branch in schema.get(word).and_then(Value::as_array).into_iter().flatten() {
+            found = found.join(types(root, branch, depth + 1)?);
+        }
+    }
+    let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
+    for value in values {
+        found = found.join(match value {
+            Value::String(_) => Types { string: true, ..Types::default() },
+            Value::Number(_) => Types { number: true, ..Types::default() },
+            Value::Bool(_) => Types { boolean: true, ..Types::default() },
+            Value::Null => Types { null: true, ..Types::default() },
+            Value::Array(_) | Value::Object(_) => return None,
+        });
+    }
+    let named = match schema.get("type") {
+        Some(Value::Array(many)) => many.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    for name in named {
+        found = found.join(match name.as_str()? {
+            "string" => Types { string: true, ..Types::default() },
+            "integer" | "number" => Types { number: true, ..Types::default() },
+            "boolean" => Types { boolean: true, ..Types::default() },
+            "null" => Types { null: true, ..Types::default() },
+            _ => return None,
+        });
+    }
+    (found != Types::default()).then_some(found)
+}

@@ -1,0 +1,11 @@
+//! How an operation *looks outside*: the documents that describe it and the messages that
+//! ask for it and answer. [`http`] with OpenAPI, [`jsonrpc`], [`openrpc`], and the
+//! [`pages`] about codes.
+//!
+//! **Invariant:** this crate knows no socket, clock, file or runtime, and runs nothing. The
+//! same contract or outcome always gives the same bytes.
+
+pub mod http;
+pub mod jsonrpc;
+pub mod openrpc;
+pub mod pages;
