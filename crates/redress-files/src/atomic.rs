@@ -1,0 +1,111 @@
+//! Writing a file whole or not at all: a temporary file beside it, on the disk, then one rename.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Write as _},
+};
+
+use cap_std::fs::{Dir, File, OpenOptions, Permissions};
+
+use crate::temporary;
+
+/// How often another process may take our temporary file away before that is an error.
+const TRIES: usize = 8;
+
+/// What may be at the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Nothing; `AlreadyExists` otherwise, and the disk decides, not a look before.
+    Nothing,
+    /// Anything that a file can replace.
+    Anything,
+}
+
+/// Writes `contents` to `name` in `folder`. Whenever it is interrupted, the name holds the
+/// old content or the new. `go` is asked when everything is on the disk but the name.
+pub(crate) fn write(
+    folder: &Dir,
+    name: &OsStr,
+    contents: &[u8],
+    over: Over,
+    permissions: Option<Permissions>,
+    go: impl Fn() -> io::Result<()>,
+) -> io::Result<()> {
+    for _ in 0..TRIES {
+        let (temporary, mut file) = create(folder)?;
+        let written = fill(&mut file, contents, permissions.clone())
+            .and_then(|()| go())
+            .and_then(|()| rename(folder, &temporary, folder, name, over));
+        match written {
+            Ok(()) => return sync(folder),
+            // A sweeper of another process got hold of it before we had locked it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists(&temporary) => {}
+            Err(error) => {
+                let _ = folder.remove_file(&temporary);
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::other("the temporary file was removed again and again"))
+}
+
+fn create(folder: &Dir) -> io::Result<(String, File)> {
+    loop {
+        let name = temporary::name();
+        match folder.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn fill(file: &mut File, contents: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+    // Where the file system has no locks, nobody can take the file for a stale one either.
+    let _locked = file.try_clone()?.into_std().try_lock();
+    file.write_all(contents)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.sync_all()
+}
+
+/// Renames one name to another, both without any path.
+pub(crate) fn rename(from: &Dir, old: impl AsRef<OsStr>, to: &Dir, new: &OsStr, over: Over) -> io::Result<()> {
+    let old = old.as_ref();
+    match over {
+        Over::Anything => from.rename(old, to, new),
+        Over::Nothing => rename_new(from, old, to, new),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_new(from: &Dir, old: &OsStr, to: &Dir, new: &OsStr) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        // A file system that cannot do it says so in one of these ways.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            look_then_rename(from, old, to, new)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_new(from: &Dir, old: &OsStr, to: &Dir, new: &OsStr) -> io::Result<()> {
+    look_then_rename(from, old, to, new)
+}
+
+fn look_then_rename(from: &Dir, old: &OsStr, to: &Dir, new: &OsStr) -> io::Result<()> {
+    match to.symlink_metadata(new) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => from.rename(old, to, new),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts the names of `folder` on the disk, so that a power cut does not undo a rename.
+pub(crate) fn sync(folder: &Dir) -> io::Result<()> {
+    if cfg!(unix) { folder.open(".")?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,180 @@
+//! `files.edit`.
+
+use std::io::Read as _;
+
+use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+
+use crate::{
+    Files,
+    atomic::Over,
+    failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure},
+    sandbox::blocking,
+    stat::hash_of,
+    store::place,
+    wire_path::WirePath,
+    write::store,
+};
+
+/// How large a file may be to be edited.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// How many places are told.
+const TOLD: usize = 100;
+
+/// What to replace.
+#[data]
+pub(crate) struct Edit {
+    pub(crate) path: String,
+    /// The text to replace, exactly as the file has it, line ends and indentation included.
+    #[schemars(length(min = 1))]
+    pub(crate) old: String,
+    /// What to put in its place.
+    pub(crate) new: String,
+    /// How often the old text has to be there; every one is replaced.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1))]
+    pub(crate) count: u64,
+    /// The SHA-256 that the file must have before.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[0-9a-f]{64}$"))]
+    pub(crate) sha256: Option<String>,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// What has been replaced.
+#[data]
+pub(crate) struct Edited {
+    path: String,
+    /// How often the old text was there and was replaced.
+    replaced: u64,
+    /// The lines where it began, before the change; at most a hundred.
+    lines: Vec<u64>,
+    /// How many bytes the file holds.
+    size: u64,
+    /// The SHA-256 of what it holds.
+    sha256: String,
+}
+
+/// How editing may fail. Nothing has been changed then.
+#[derive(Debug, Failure)]
+#[failure(include(PathFailure, LookupFailure, FileFailure, StorageFailure, ChangedFailure))]
+pub(crate) enum EditFailure {
+    /// The old text is nowhere in the file.
+    #[failure(kind = conflict, message = "{path} does not hold the old text", effect = none,
+              recover(call = "files.read", bind(path = path), why = "see what it holds",
+                      hint = "Read the file and copy the old text exactly, with its spaces."))]
+    TextNotFound { path: String },
+    /// The old text is in the file, but not as often as was expected.
+    #[failure(kind = conflict, message = "{path} holds the old text {found} times, not {expected}", effect = none,
+              recover(fix_input = "/old", hint = "Add lines around it until it is unique, or expect this count."))]
+    EditAmbiguous {
+        path: String,
+        expected: u64,
+        found: u64,
+        /// The lines where it begins; at most a hundred.
+        lines: Vec<u64>,
+    },
+    /// The content is not UTF-8 text.
+    #[failure(kind = validation, message = "{path} holds no text", effect = none,
+              recover(stop, hint = "Only text can be edited; write the whole file instead."))]
+    FileNotText { path: String },
+    /// The file is too large to be edited.
+    #[failure(kind = validation, message = "{path} has {size} bytes, more than the {limit} that can be edited", http = 413,
+              effect = none, recover(ask_user, hint = "Ask for a file this large to be changed otherwise."))]
+    FileTooLarge { path: String, size: u64, limit: u64 },
+}
+
+/// Replace text in a file, exactly and all at once or not at all.
+///
+/// The old text has to be there once, or as often as `count` says; otherwise nothing is changed, and the failure says
+/// how often it is there and in which lines.
+#[operation(
+    mutation,
+    name = "files.edit",
+    access(scopes = "files:read files:write"),
+    max_input = "16mb",
+    tags("files"),
+    example(
+        input = r#"{"path":"notes.md","old":"teh","new":"the"}"#,
+        output = r#"{"path":"notes.md","replaced":1,"lines":[1],"size":4,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#
+    ),
+    example(input = r#"{"path":"notes.md","old":"e","new":"E"}"#, failure = "EDIT_AMBIGUOUS")
+)]
+pub(crate) async fn edit(ctx: &Ctx, files: State<Files>, input: Edit) -> Outcome<Edited, EditFailure> {
+    let path = WirePath::parse(&input.path)?;
+    blocking(ctx, &files, move |sandbox, stop| {
+        let _turn = sandbox.changing();
+        let name = || path.as_str().to_owned();
+        let (file, metadata) = sandbox.open_file::<EditFailure>(&path)?;
+        let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
+        if metadata.len() > LARGEST {
+            return Err(large(metadata.len()))?;
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+        let sha256 = hash_of(&bytes);
+        if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
+            return Err(ChangedFailure::FileChanged { path: name(), sha256 })?;
+        }
+        let text = String::from_utf8(bytes).map_err(|_| EditFailure::FileNotText { path: name() })?;
+        let (found, lines) = places(&text, &input.old);
+        if found == 0 {
+            return Err(not_found(name(), &text, &input.old));
+        }
+        if found != input.count {
+            return Err(EditFailure::EditAmbiguous { path: name(), expected: input.count, found, lines })?;
+        }
+        let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
+        let size = grown - found * u64::try_from(input.old.len())?;
+        if size > LARGEST {
+            return Err(large(size))?;
+        }
+        let text = text.replace(&input.old, &input.new);
+        // The folder was there a moment ago, so what is wrong with it now is no failure of editing.
+        let place = place::<EditFailure>(sandbox, &path, false)?;
+        store::<EditFailure>(&place, &path, text.as_bytes(), Over::Anything, stop)?;
+        Ok(Edited { path: name(), replaced: found, lines, size, sha256: hash_of(text.as_bytes()) })
+    })
+    .await
+}
+
+/// How often `old` is in `text`, and the lines where the first of them begin.
+fn places(text: &str, old: &str) -> (u64, Vec<u64>) {
+    let (mut found, mut lines) = (0, Vec::new());
+    let (mut line, mut counted) = (1, 0);
+    for (place, _) in text.match_indices(old) {
+        found += 1;
+        if lines.len() < TOLD {
+            line += text.get(counted..place).map_or(0, newlines);
+            counted = place;
+            lines.push(line);
+        }
+    }
+    (found, lines)
+}
+
+fn newlines(text: &str) -> u64 {
+    text.bytes().map(|byte| u64::from(byte == b'\n')).sum()
+}
+
+/// That the text is nowhere, with the lines that are near its first one.
+fn not_found(path: String, text: &str, old: &str) -> Fail<EditFailure> {
+    let wanted = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && line.len() <= 300);
+    EditFailure::TextNotFound { path }.with_similar(wanted, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_without_overlap_and_told_by_line() {
+        assert_eq!(places("a\nb a\n\na", "a"), (3, vec![1, 2, 4]));
+        assert_eq!(places("aaa", "aa"), (1, vec![1]));
+        assert_eq!(places("x", "y"), (0, vec![]));
+        assert_eq!(places(&"z\n".repeat(500), "z").1.len(), TOLD);
+    }
+}

@@ -1,0 +1,195 @@
+//! `files.read`.
+
+use std::io::{Read as _, Seek as _, SeekFrom};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+
+use crate::{
+    Files,
+    failures::{FileFailure, LookupFailure, PathFailure},
+    sandbox::blocking,
+    stat::hash_of,
+    window::{self, LinesError},
+    wire_path::WirePath,
+};
+
+/// How much of the begin of a file is searched for a zero byte.
+const HEAD: u64 = 8_192;
+
+/// In what form the content is given.
+#[data]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Encoding {
+    /// As UTF-8 text; other content is refused.
+    #[default]
+    Text,
+    /// As the bytes themselves, in base64.
+    Base64,
+}
+
+/// What to read: the whole file, or a range of bytes, or some lines.
+#[data]
+pub(crate) struct Read {
+    pub(crate) path: String,
+    /// The first byte, counted from zero.
+    #[serde(default)]
+    pub(crate) offset: Option<u64>,
+    /// How many bytes.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub(crate) length: Option<u64>,
+    /// The first line, counted from one.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub(crate) from_line: Option<u64>,
+    /// How many lines.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub(crate) lines: Option<u64>,
+    /// How many bytes at most; what does not fit is said to be cut off.
+    #[serde(default = "cap")]
+    #[schemars(range(min = 16, max = 4_194_304))]
+    pub(crate) max_bytes: u64,
+    #[serde(default)]
+    pub(crate) encoding: Encoding,
+}
+
+fn cap() -> u64 {
+    256 * 1024
+}
+
+/// The content of a file, or a part of it.
+#[data]
+pub(crate) struct Content {
+    path: String,
+    /// The text, or the bytes in base64.
+    content: String,
+    encoding: Encoding,
+    /// How many bytes the whole file has.
+    size: u64,
+    /// The first byte that is here. A character that the range had cut in half is left out.
+    offset: u64,
+    /// The first line that is here, if lines were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_line: Option<u64>,
+    /// Whether `max_bytes` cut off a part of what was asked for.
+    truncated: bool,
+    /// The byte to go on at, if the file goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+    /// The line to go on at, if lines were asked for and the file goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_line: Option<u64>,
+    /// The SHA-256 of the file, if all of it is here; `files.write` and `files.edit` take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// How reading may fail.
+#[derive(Debug, Failure)]
+#[failure(include(PathFailure, LookupFailure, FileFailure))]
+pub(crate) enum ReadFailure {
+    /// The content is not UTF-8 text.
+    #[failure(kind = validation, message = "{path} holds no text ({size} bytes)", effect = none,
+              recover(fix_input = "/encoding", hint = "Ask for base64 if the bytes themselves are wanted."))]
+    FileIsBinary { path: String, size: u64 },
+    /// Both a range of bytes and lines were asked for, or lines in base64.
+    #[failure(kind = validation, effect = none,
+              recover(fix_input = "/offset", hint = "Give `offset` and `length`, or `from_line` and `lines`."))]
+    WindowConflicting,
+    /// The range begins after the end of the file.
+    #[failure(kind = validation, message = "{path} ends at byte {size}", effect = none,
+              recover(fix_input = "/offset", hint = "Give an offset below the size of the file."))]
+    OffsetPastEnd { path: String, size: u64 },
+    /// The first line asked for is after the end of the file.
+    #[failure(kind = validation, message = "{path} has {lines} lines", effect = none,
+              recover(fix_input = "/from_line", hint = "Give a line that the file has."))]
+    LinePastEnd { path: String, lines: u64 },
+}
+
+/// Read a file, or a part of it.
+///
+/// Gives UTF-8 text, or bytes in base64 if asked. A range of bytes (`offset`, `length`) or of lines (`from_line`,
+/// `lines`) reads a part; `truncated` says that `max_bytes` cut something off, `next_offset` and `next_line` where to
+/// go on.
+#[operation(
+    query,
+    name = "files.read",
+    access(scopes = "files:read"),
+    tags("files"),
+    example(
+        input = r#"{"path":"notes.md","from_line":1,"lines":50}"#,
+        output = r#"{"path":"notes.md","content":"test","encoding":"text","size":4,"offset":0,"from_line":1,"truncated":false,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#
+    ),
+    example(input = r#"{"path":"note.md"}"#, failure = "FILE_NOT_FOUND")
+)]
+pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome<Content, ReadFailure> {
+    let path = WirePath::parse(&input.path)?;
+    let by_lines = input.from_line.is_some() || input.lines.is_some();
+    if by_lines && (input.offset.is_some() || input.length.is_some() || input.encoding == Encoding::Base64) {
+        return Err(ReadFailure::WindowConflicting)?;
+    }
+    blocking(ctx, &files, move |sandbox, stop| {
+        let (mut file, metadata) = sandbox.open_file::<ReadFailure>(&path)?;
+        let size = metadata.len();
+        let name = || path.as_str().to_owned();
+        let offset = input.offset.unwrap_or_default();
+        if offset > size {
+            return Err(ReadFailure::OffsetPastEnd { path: name(), size })?;
+        }
+        if input.encoding == Encoding::Text {
+            let mut head = Vec::new();
+            file.by_ref().take(HEAD).read_to_end(&mut head)?;
+            if head.contains(&0) {
+                return Err(ReadFailure::FileIsBinary { path: name(), size })?;
+            }
+            file.seek(SeekFrom::Start(0))?;
+        }
+        let from_line = by_lines.then(|| input.from_line.unwrap_or(1));
+        let window = match from_line {
+            None => window::bytes(file, offset, input.length, input.max_bytes)?,
+            Some(first) => {
+                window::lines(file, first, input.lines, input.max_bytes, stop).map_err(|error| match error {
+                    LinesError::PastEnd { lines } => ReadFailure::LinePastEnd { path: name(), lines }.into(),
+                    LinesError::Cancelled => Fail::contain("the caller has gone"),
+                    LinesError::Io(error) => Fail::<ReadFailure>::from(error),
+                })?
+            }
+        };
+        let whole = window.offset == 0 && length(&window.bytes) == size;
+        let sha256 = whole.then(|| hash_of(&window.bytes));
+        let (content, window, taken) = match input.encoding {
+            Encoding::Base64 => {
+                (BASE64_STANDARD.encode(&window.bytes), window.offset, (length(&window.bytes), None, window.capped))
+            }
+            Encoding::Text => {
+                let binary = || ReadFailure::FileIsBinary { path: name(), size };
+                let (text, window) = window::text(window, size).ok_or_else(binary)?;
+                let bytes = length(text.as_bytes());
+                (text, window.offset, (bytes, window.lines, window.capped))
+            }
+        };
+        let (bytes, lines, truncated) = taken;
+        let end = window + bytes;
+        let goes_on = end < size;
+        Ok(Content {
+            path: name(),
+            content,
+            encoding: input.encoding,
+            size,
+            offset: window,
+            from_line,
+            truncated,
+            next_offset: goes_on.then_some(end),
+            next_line: from_line.zip(lines).filter(|_| goes_on).map(|(first, count)| first + count),
+            sha256,
+        })
+    })
+    .await
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}

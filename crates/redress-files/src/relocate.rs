@@ -1,0 +1,171 @@
+//! `files.move`. The word is taken in Rust, so the file and function are named for what it does.
+
+use std::io;
+
+use cap_std::fs::Dir;
+use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+
+use crate::{
+    Files,
+    atomic::{self, Over},
+    entry::EntryKind,
+    failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
+    sandbox::{Sandbox, blocking, denied, leads_out},
+    wire_path::WirePath,
+};
+
+/// What to move, and where to.
+#[data]
+pub(crate) struct Move {
+    pub(crate) path: String,
+    /// The new path, with the new name; not the folder to move it into.
+    pub(crate) to: String,
+    /// Whether a file at the new path may be replaced.
+    #[serde(default)]
+    pub(crate) replace: bool,
+    /// Whether to make the folders that are missing on the way.
+    #[serde(default)]
+    pub(crate) make_folders: bool,
+}
+
+/// What has been moved.
+#[data]
+pub(crate) struct Moved {
+    path: String,
+    to: String,
+    kind: EntryKind,
+}
+
+/// Why something cannot be moved there.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Refusal {
+    /// The new path leads out of the folder.
+    Outside,
+    /// The new path is not written as a path.
+    Invalid,
+    /// The new path lies in the folder that is moved.
+    InsideItself,
+    /// The new path is on another disk; what is there has to be written anew.
+    OtherDisk,
+    /// A folder is at the new path, or a folder should replace a file.
+    Folder,
+}
+
+/// How moving may fail. Nothing has been moved then.
+#[derive(Debug, Failure)]
+#[failure(include(PathFailure, LookupFailure, StorageFailure))]
+pub(crate) enum MoveFailure {
+    /// The new path cannot be moved to.
+    #[failure(kind = validation, message = "it cannot be moved there ({reason})", effect = none,
+              recover(fix_input = "/to", hint = "Give another new path inside the folder, relative, with `/`."))]
+    TargetRefused { reason: Refusal },
+    /// Something is at the new path already.
+    #[failure(kind = conflict, message = "{to} exists already", effect = none,
+              recover(call = "files.stat", bind(path = to), why = "see what is there",
+                      hint = "Look at what is there; then replace it or take another path."))]
+    TargetExists { to: String },
+    /// The folder of the new path does not exist.
+    #[failure(kind = not_found, message = "no folder at {folder}", effect = none,
+              recover(fix_input = "/make_folders", hint = "Have the folders made, or move to one that exists."))]
+    TargetFolderMissing { folder: String },
+}
+
+/// Move or rename a file, a folder or a link.
+///
+/// A link is moved itself, not what it leads to. What is at the new path stays, unless `replace` is said and both are
+/// files.
+#[operation(
+    mutation,
+    name = "files.move",
+    access(scopes = "files:read files:write"),
+    tags("files"),
+    example(
+        input = r#"{"path":"notes.md","to":"old/notes.md","make_folders":true}"#,
+        output = r#"{"path":"notes.md","to":"old/notes.md","kind":"file"}"#
+    ),
+    example(input = r#"{"path":"notes.md","to":"plan.md"}"#, failure = "TARGET_EXISTS")
+)]
+pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Outcome<Moved, MoveFailure> {
+    let path = WirePath::parse(&input.path)?;
+    if path.is_top() {
+        return Err(PathFailure::invalid(Invalid::Top))?;
+    }
+    let to = WirePath::parse(&input.to).map_err(|failure| {
+        refuse(match failure {
+            PathFailure::PathOutside { .. } => Refusal::Outside,
+            PathFailure::PathInvalid { .. } | PathFailure::FilePermissionDenied { .. } => Refusal::Invalid,
+        })
+    })?;
+    if to.is_top() {
+        return Err(refuse(Refusal::Folder));
+    }
+    blocking(ctx, &files, move |sandbox, _| {
+        let _turn = sandbox.changing();
+        let from = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, &path))?;
+        let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, &path))?;
+        let kind = EntryKind::of(found.file_type());
+        if kind == EntryKind::Folder && path.holds(&to) {
+            return Err(refuse(Refusal::InsideItself));
+        }
+        let folder = folder(sandbox, &to, input.make_folders)?;
+        let over = over(&folder, &to, kind, input.replace)?;
+        atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
+            .map_err(|error| not_moved(error, &path, &to))?;
+        atomic::sync(&folder)?;
+        atomic::sync(&from)?;
+        Ok(Moved { path: path.as_str().to_owned(), to: to.as_str().to_owned(), kind })
+    })
+    .await
+}
+
+fn refuse(reason: Refusal) -> Fail<MoveFailure> {
+    MoveFailure::TargetRefused { reason }.into()
+}
+
+/// The folder of the new path.
+fn folder(sandbox: &Sandbox, to: &WirePath, make: bool) -> Outcome<Dir, MoveFailure> {
+    let parent = to.folder();
+    let made = if make { sandbox.dir().create_dir_all(parent.as_path()) } else { Ok(()) };
+    made.and_then(|()| sandbox.dir().open_dir(parent.as_path())).map_err(|error| {
+        let kind = error.kind();
+        if leads_out(&error) {
+            refuse(Refusal::Outside)
+        } else if kind == io::ErrorKind::NotFound {
+            MoveFailure::TargetFolderMissing { folder: parent.as_str().to_owned() }.into()
+        } else if matches!(kind, io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+            refuse(Refusal::Invalid)
+        } else {
+            denied(error, &parent)
+        }
+    })
+}
+
+/// What may be at the new name: a file that a file replaces, or nothing.
+fn over(folder: &Dir, to: &WirePath, kind: EntryKind, replace: bool) -> Outcome<Over, MoveFailure> {
+    let Ok(there) = folder.symlink_metadata(to.name()) else { return Ok(Over::Nothing) };
+    if !replace {
+        return Err(MoveFailure::TargetExists { to: to.as_str().to_owned() })?;
+    }
+    let there = EntryKind::of(there.file_type());
+    if kind == EntryKind::Folder || there == EntryKind::Folder {
+        return Err(refuse(Refusal::Folder));
+    }
+    Ok(Over::Anything)
+}
+
+fn not_moved(error: io::Error, path: &WirePath, to: &WirePath) -> Fail<MoveFailure> {
+    let kind = error.kind();
+    if kind == io::ErrorKind::AlreadyExists {
+        MoveFailure::TargetExists { to: to.as_str().to_owned() }.into()
+    } else if kind == io::ErrorKind::CrossesDevices {
+        refuse(Refusal::OtherDisk)
+    } else if matches!(kind, io::ErrorKind::IsADirectory | io::ErrorKind::DirectoryNotEmpty) {
+        refuse(Refusal::Folder)
+    } else if kind == io::ErrorKind::InvalidInput {
+        refuse(Refusal::InsideItself)
+    } else {
+        denied(error, path)
+    }
+}

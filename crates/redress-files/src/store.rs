@@ -1,0 +1,69 @@
+//! Where a file that is written will be: its folder by handle, and its name there.
+
+use std::{ffi::OsString, io, path::PathBuf};
+
+use cap_std::fs::{Dir, Metadata};
+use redress::{Fail, Failure, Outcome};
+
+use crate::{
+    failures::{FileFailure, FolderFailure, Invalid, PathFailure},
+    sandbox::{Sandbox, denied},
+    wire_path::WirePath,
+};
+
+/// Where a file will be. Its name is one name, so nothing is resolved after this.
+pub(crate) struct Place {
+    pub(crate) folder: Dir,
+    pub(crate) name: OsString,
+    /// The file that is there.
+    pub(crate) existing: Option<Metadata>,
+}
+
+/// Finds the place of `path`. Links in the folder are followed, so that a linked file is
+/// written where it lies; one that leads out is refused.
+pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders: bool) -> Outcome<Place, E> {
+    if path.is_top() {
+        return Err(PathFailure::invalid(Invalid::Top))?;
+    }
+    let (parent, name) = match sandbox.dir().canonicalize(path.as_path()) {
+        Ok(real) => match (real.parent(), real.file_name()) {
+            (Some(parent), Some(name)) => (parent.to_owned(), name.to_owned()),
+            // A link to the folder itself.
+            _ => return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (path.folder().as_path().to_owned(), OsString::from(path.name()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(FolderFailure::NotAFolder { path: path.folder().as_str().to_owned() })?;
+        }
+        Err(error) => return Err(denied(error, path)),
+    };
+    let parent = if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent };
+    if make_folders {
+        sandbox.dir().create_dir_all(&parent).map_err(|error| not_made(error, path))?;
+    }
+    let folder = match sandbox.dir().open_dir(&parent) {
+        Ok(folder) => folder,
+        // The folder's own failures name the path as the caller wrote it.
+        Err(_) => sandbox.open_folder(&path.folder())?,
+    };
+    sandbox.sweep(&parent, &folder);
+    let existing = match folder.symlink_metadata(&name) {
+        Ok(metadata) if metadata.is_file() => Some(metadata),
+        // A link to nothing in the folder; it is as good as no file.
+        Ok(metadata) if metadata.is_symlink() => None,
+        Ok(_) => return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(denied(error, path)),
+    };
+    Ok(Place { folder, name, existing })
+}
+
+fn not_made<E: Failure>(error: io::Error, path: &WirePath) -> Fail<E> {
+    if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+        FolderFailure::NotAFolder { path: path.folder().as_str().to_owned() }.into()
+    } else {
+        denied(error, path)
+    }
+}

@@ -1,0 +1,156 @@
+//! `files.write`.
+
+use std::io;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Files,
+    atomic::{self, Over},
+    failures::{ChangedFailure, FileFailure, FolderFailure, LookupFailure, PathFailure, StorageFailure},
+    read::Encoding,
+    sandbox::{Sandbox, blocking, denied},
+    stat::{hash, hash_of},
+    store::{Place, place},
+    wire_path::WirePath,
+};
+
+/// What may be there already.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// Nothing: an existing file is not touched.
+    Create,
+    /// Anything: an existing file is replaced.
+    Replace,
+    /// A file with the content whose SHA-256 is given, and no other.
+    ExpectedHash,
+}
+
+/// What to write.
+#[data]
+pub(crate) struct Write {
+    pub(crate) path: String,
+    /// The whole new content.
+    pub(crate) content: String,
+    /// Whether the content is text or base64.
+    #[serde(default)]
+    pub(crate) encoding: Encoding,
+    pub(crate) mode: Mode,
+    /// The SHA-256 of what the file holds, for the mode `expected_hash`, as `files.read` and `files.stat` give it.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[0-9a-f]{64}$"))]
+    pub(crate) sha256: Option<String>,
+    /// Whether to make the folders that are missing on the way.
+    #[serde(default)]
+    pub(crate) make_folders: bool,
+}
+
+/// What has been written.
+#[data]
+pub(crate) struct Written {
+    path: String,
+    /// Whether there was no file before.
+    created: bool,
+    /// How many bytes it holds.
+    size: u64,
+    /// The SHA-256 of what it holds.
+    sha256: String,
+}
+
+/// How writing may fail. Nothing has been changed then.
+#[derive(Debug, Failure)]
+#[failure(include(PathFailure, LookupFailure, FolderFailure, FileFailure, StorageFailure, ChangedFailure))]
+pub(crate) enum WriteFailure {
+    /// A file is there already, and it was to be created.
+    #[failure(kind = conflict, message = "{path} exists already", effect = none,
+              recover(call = "files.stat", bind(path = path), why = "see what is there",
+                      hint = "Look at what is there; then replace it or take another path."))]
+    FileExists { path: String },
+    /// The hash that the file should have was not given, or was given with another mode.
+    #[failure(kind = validation, effect = none,
+              recover(fix_input = "/sha256", hint = "Give `sha256` with the mode `expected_hash`, and only then."))]
+    HashMisplaced,
+    /// The content is not base64, as was said.
+    #[failure(kind = validation, effect = none,
+              recover(fix_input = "/content", hint = "Encode the bytes as standard base64 with padding."))]
+    ContentNotBase64,
+}
+
+/// Write a whole file, at once or not at all.
+///
+/// Whoever reads the file meanwhile, and whatever interrupts the writing, finds the old content or the new. `create`
+/// leaves an existing file alone, `replace` does not ask, `expected_hash` replaces only what the caller has seen. To
+/// change a part, use `files.edit`.
+#[operation(
+    mutation,
+    name = "files.write",
+    access(scopes = "files:read files:write"),
+    max_input = "16mb",
+    tags("files"),
+    example(input = r#"{"path":"notes.md","content":"One line.\n","mode":"create"}"#, failure = "FILE_EXISTS"),
+    example(
+        input = r#"{"path":"notes.md","content":"test","mode":"replace"}"#,
+        output = r#"{"path":"notes.md","created":false,"size":4,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#
+    )
+)]
+pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outcome<Written, WriteFailure> {
+    let path = WirePath::parse(&input.path)?;
+    if input.sha256.is_some() != (input.mode == Mode::ExpectedHash) {
+        return Err(WriteFailure::HashMisplaced)?;
+    }
+    let contents = match input.encoding {
+        Encoding::Text => input.content.into_bytes(),
+        Encoding::Base64 => BASE64_STANDARD.decode(&input.content).map_err(|_| WriteFailure::ContentNotBase64)?,
+    };
+    blocking(ctx, &files, move |sandbox, stop| {
+        let _turn = sandbox.changing();
+        let place = place::<WriteFailure>(sandbox, &path, input.make_folders)?;
+        if let Some(expected) = &input.sha256 {
+            expect(sandbox, &path, expected, stop)?;
+        }
+        let over = if input.mode == Mode::Create { Over::Nothing } else { Over::Anything };
+        store(&place, &path, &contents, over, stop)?;
+        Ok(Written {
+            path: path.as_str().to_owned(),
+            created: place.existing.is_none(),
+            size: u64::try_from(contents.len())?,
+            sha256: hash_of(&contents),
+        })
+    })
+    .await
+}
+
+/// Makes sure that the file holds what the caller expects.
+fn expect(sandbox: &Sandbox, path: &WirePath, expected: &str, stop: &CancellationToken) -> Outcome<(), WriteFailure> {
+    let found = hash::<WriteFailure>(sandbox.open_file::<WriteFailure>(path)?.0, stop)?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(ChangedFailure::FileChanged { path: path.as_str().to_owned(), sha256: found })?
+}
+
+/// Puts `contents` in its place.
+pub(crate) fn store<E: Failure>(
+    place: &Place,
+    path: &WirePath,
+    contents: &[u8],
+    over: Over,
+    stop: &CancellationToken,
+) -> Outcome<(), E> {
+    let permissions = place.existing.as_ref().map(cap_std::fs::Metadata::permissions);
+    // A caller that has gone, or whose time is over, will not learn that it was written.
+    let go = || if stop.is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) };
+    atomic::write(&place.folder, &place.name, contents, over, permissions, go).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return Fail::from(WriteFailure::FileExists { path: path.as_str().to_owned() });
+        }
+        if error.kind() == io::ErrorKind::IsADirectory {
+            return FileFailure::NotAFile { path: path.as_str().to_owned() }.into();
+        }
+        denied(error, path)
+    })
+}

@@ -1,0 +1,154 @@
+//! `files.write` and `files.edit`.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use redress::testing::{assert_failure, assert_ok};
+use serde_json::json;
+
+use crate::folder::Folder;
+
+#[tokio::test]
+async fn a_file_is_created_once_and_replaced_when_asked() {
+    let folder = Folder::new();
+    let create = json!({"path": "a.txt", "content": "one", "mode": "create"});
+    let written = folder.output("write", create.clone()).await;
+    assert_eq!((&written["created"], &written["size"]), (&json!(true), &json!(3)));
+    let exists = folder.call("write", create).await;
+    let problem = assert_failure!(exists, FILE_EXISTS);
+    assert_eq!(problem.next_actions[0].operation.as_str(), "files.stat");
+    let written = folder.output("write", json!({"path": "a.txt", "content": "two", "mode": "replace"})).await;
+    assert_eq!((&written["created"], folder.text("a.txt").as_str()), (&json!(false), "two"));
+    let looked = folder.output("stat", json!({"path": "a.txt", "hash": true})).await;
+    assert_eq!(written["sha256"], looked["sha256"]);
+}
+
+#[tokio::test]
+async fn only_what_the_caller_has_seen_is_replaced() {
+    let folder = Folder::with(&[("a.txt", "one")]);
+    let seen = folder.output("read", json!({"path": "a.txt"})).await["sha256"].clone();
+    let write = |text: &str, hash: &serde_json::Value| json!({"path": "a.txt", "content": text, "mode": "expected_hash", "sha256": hash});
+    assert_ok!(folder.call("write", write("two", &seen)).await);
+    let changed = folder.call("write", write("three", &seen)).await;
+    let problem = assert_failure!(changed, FILE_CHANGED);
+    assert_eq!(problem.next_actions[0].operation.as_str(), "files.read");
+    assert_eq!(changed.details()["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(folder.text("a.txt"), "two");
+    let missing = json!({"path": "b.txt", "content": "", "mode": "expected_hash", "sha256": seen});
+    assert_failure!(folder.call("write", missing).await, FILE_NOT_FOUND);
+    for input in [
+        json!({"path": "a.txt", "content": "", "mode": "expected_hash"}),
+        json!({"path": "a.txt", "content": "", "mode": "replace", "sha256": seen}),
+    ] {
+        assert_failure!(folder.call("write", input).await, HASH_MISPLACED);
+    }
+    let short = json!({"path": "a.txt", "content": "", "mode": "expected_hash", "sha256": "abc"});
+    assert_failure!(folder.call("write", short).await, INVALID_INPUT);
+}
+
+#[tokio::test]
+async fn folders_are_made_only_when_asked() {
+    let folder = Folder::with(&[("file", "x")]);
+    let write = |path: &str, make: bool| json!({"path": path, "content": "x", "mode": "create", "make_folders": make});
+    assert_failure!(folder.call("write", write("a/b/c.txt", false)).await, FOLDER_NOT_FOUND);
+    assert_ok!(folder.call("write", write("a/b/c.txt", true)).await);
+    assert_eq!(folder.text("a/b/c.txt"), "x");
+    for make in [false, true] {
+        assert_failure!(folder.call("write", write("file/c.txt", make)).await, NOT_A_FOLDER);
+    }
+    assert_failure!(folder.call("write", write("a/b", false)).await, NOT_A_FILE);
+    assert_failure!(folder.call("write", write(".", false)).await, PATH_INVALID);
+}
+
+#[tokio::test]
+async fn bytes_are_written_from_base64() {
+    let folder = Folder::new();
+    let write = |content: &str| json!({"path": "a", "content": content, "encoding": "base64", "mode": "replace"});
+    assert_ok!(folder.call("write", write("AP8=")).await);
+    assert_eq!(fs::read(folder.host("a")).unwrap(), b"\0\xFF");
+    assert_failure!(folder.call("write", write("?")).await, CONTENT_NOT_BASE64);
+}
+
+#[tokio::test]
+async fn permissions_and_links_stay() {
+    let folder = Folder::with(&[("d/script", "one")]);
+    fs::set_permissions(folder.host("d/script"), fs::Permissions::from_mode(0o750)).unwrap();
+    std::os::unix::fs::symlink("d/script", folder.host("link")).unwrap();
+    assert_ok!(folder.call("write", json!({"path": "link", "content": "two", "mode": "replace"})).await);
+    assert_ok!(folder.call("edit", json!({"path": "link", "old": "two", "new": "three"})).await);
+    assert!(fs::symlink_metadata(folder.host("link")).unwrap().is_symlink());
+    assert_eq!(folder.text("d/script"), "three");
+    assert_eq!(fs::metadata(folder.host("d/script")).unwrap().permissions().mode() & 0o777, 0o750);
+}
+
+#[tokio::test]
+async fn an_edit_says_how_often_it_matched() {
+    let folder = Folder::with(&[("a.txt", "x\ny x\nz\nx\n")]);
+    let edited = folder.output("edit", json!({"path": "a.txt", "old": "z", "new": "Z"})).await;
+    assert_eq!((&edited["replaced"], &edited["lines"]), (&json!(1), &json!([3])));
+    let edited = folder.output("edit", json!({"path": "a.txt", "old": "x", "new": "xx", "count": 3})).await;
+    assert_eq!((&edited["replaced"], &edited["lines"], &edited["size"]), (&json!(3), &json!([1, 2, 4]), &json!(13)));
+    assert_eq!(folder.text("a.txt"), "xx\ny xx\nZ\nxx\n");
+    let looked = folder.output("stat", json!({"path": "a.txt", "hash": true})).await;
+    assert_eq!((&looked["sha256"], &looked["size"]), (&edited["sha256"], &edited["size"]));
+}
+
+#[tokio::test]
+async fn an_ambiguous_edit_changes_nothing_and_says_where() {
+    let folder = Folder::with(&[("a.txt", "x\ny x\n")]);
+    let answer = folder.call("edit", json!({"path": "a.txt", "old": "x", "new": ""})).await;
+    assert_failure!(answer, EDIT_AMBIGUOUS);
+    assert_eq!(answer.details(), json!({"path": "a.txt", "expected": 1, "found": 2, "lines": [1, 2]}));
+    assert_failure!(
+        folder.call("edit", json!({"path": "a.txt", "old": "y", "new": "", "count": 2})).await,
+        EDIT_AMBIGUOUS
+    );
+    assert_eq!(folder.text("a.txt"), "x\ny x\n");
+}
+
+#[tokio::test]
+async fn text_that_is_not_there_is_answered_with_the_lines_that_are_near() {
+    let folder = Folder::with(&[("a.rs", "fn main() {\n    println!(\"hello\");\n}\n")]);
+    let answer = folder.call("edit", json!({"path": "a.rs", "old": "println!(\"helo\");", "new": ""})).await;
+    let problem = assert_failure!(answer, TEXT_NOT_FOUND);
+    assert_eq!(problem.similar[0].value, "    println!(\"hello\");");
+    assert_eq!(problem.next_actions[0].input.get(), r#"{"path":"a.rs"}"#);
+}
+
+#[tokio::test]
+async fn what_cannot_be_edited_is_refused() {
+    let folder = Folder::with(&[("a.txt", "one")]);
+    folder.put("latin", b"\xFF");
+    let edit = |path: &str, more: serde_json::Value| {
+        let mut input = json!({"path": path, "old": "o", "new": ""});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    assert_failure!(folder.call("edit", edit("latin", json!({}))).await, FILE_NOT_TEXT);
+    assert_failure!(folder.call("edit", edit("none", json!({}))).await, FILE_NOT_FOUND);
+    assert_failure!(folder.call("edit", edit("a.txt", json!({"sha256": "0".repeat(64)}))).await, FILE_CHANGED);
+    assert_failure!(folder.call("edit", edit("a.txt", json!({"old": ""}))).await, INVALID_INPUT);
+    fs::File::create(folder.host("large")).unwrap().set_len(17 << 20).unwrap();
+    assert_failure!(folder.call("edit", edit("large", json!({}))).await, FILE_TOO_LARGE);
+    folder.put("grows", "o".repeat(1 << 16));
+    let grow = edit("grows", json!({"new": "n".repeat(1 << 10), "count": 1 << 16}));
+    assert_failure!(folder.call("edit", grow).await, FILE_TOO_LARGE);
+    assert_eq!(folder.text("a.txt"), "one");
+}
+
+#[tokio::test]
+async fn writers_at_the_same_time_leave_one_whole_file() {
+    let folder = Folder::with(&[("n", "0")]);
+    let calls = (0..40).map(|_| async {
+        loop {
+            let seen = folder.output("read", json!({"path": "n"})).await;
+            let next = seen["content"].as_str().unwrap().parse::<u32>().unwrap() + 1;
+            let input =
+                json!({"path": "n", "content": next.to_string(), "mode": "expected_hash", "sha256": seen["sha256"]});
+            if folder.call("write", input).await.code().is_none() {
+                break;
+            }
+        }
+    });
+    futures_util::future::join_all(calls).await;
+    assert_eq!(folder.text("n"), "40");
+}

@@ -1,0 +1,116 @@
+//! A process that is killed while it writes: the file is the old one or the new one.
+//!
+//! The test binary starts itself again, and that one writes without end until it is killed.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use redress::testing::assert_ok;
+use serde_json::json;
+
+use crate::folder::{Folder, paths, serve};
+
+const ROOT: &str = "REDRESS_FILES_CRASH_ROOT";
+const BY: &str = "REDRESS_FILES_CRASH_BY";
+/// How often it is killed in each way.
+const KILLS: usize = 100;
+/// Large enough that writing it takes a while.
+const SIZE: usize = 300_000;
+
+/// What the file holds in its nth version. Each line says which, so that a mixture shows.
+fn version(n: usize) -> String {
+    let line = format!("version {n:09}\n");
+    line.repeat(SIZE / line.len() + n % 7 * 1_000)
+}
+
+/// The version that `text` is, if it is a whole one.
+fn whole(text: &str) -> Option<usize> {
+    let n = text.get(8..17)?.parse().ok()?;
+    (text == version(n)).then_some(n)
+}
+
+#[test]
+fn a_process_killed_while_it_writes_leaves_the_old_file_or_the_new() {
+    killed("write");
+}
+
+#[test]
+fn a_process_killed_while_it_edits_leaves_the_old_file_or_the_new() {
+    killed("edit");
+}
+
+fn killed(by: &str) {
+    let folder = Folder::new();
+    let (mut last, mut moved, mut litter) = (0, 0, 0);
+    folder.put("file", version(0));
+    for kill in 0..KILLS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crashing::writes_without_end", "--nocapture"])
+            .env(ROOT, folder.host(""))
+            .env(BY, by)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("begins")), "the writer never began");
+        // Spread over several times what one write takes, so that every part of it is hit.
+        std::thread::sleep(Duration::from_micros(u64::try_from(kill).unwrap() * 371 % 20_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let text = folder.text("file");
+        let now = whole(&text).unwrap_or_else(|| panic!("kill {kill}: neither old nor new, {} bytes", text.len()));
+        assert!(now >= last, "kill {kill}: an older version came back");
+        moved += usize::from(now > last);
+        litter += usize::from(temporary(&folder.host("")) > 0);
+        last = now;
+    }
+    assert!(moved > KILLS / 4, "{by}: only {moved} of {KILLS} kills hit a writer that got anywhere");
+    assert!(litter > 0, "{by}: no kill hit the middle of a write");
+    after(&folder);
+}
+
+fn temporary(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().filter(|entry| entry.as_ref().unwrap().file_name() != "file").count()
+}
+
+/// What crashed writers left is seen by nobody and in nobody's way.
+#[tokio::main(flavor = "current_thread")]
+async fn after(folder: &Folder) {
+    fs::write(folder.host(".redress-0123456789abcdef.tmp"), "left").unwrap();
+    let listing = folder.output("list", json!({})).await;
+    assert_eq!((paths(&listing["entries"]), &listing["unnamed"]), (vec!["file"], &json!(0)));
+    let found = folder.output("search", json!({"pattern": "left", "everything": true})).await;
+    assert!(paths(&found["matches"]).is_empty());
+    // A process that begins anew takes it away.
+    let fresh = serve(folder.host(""));
+    assert_ok!(fresh.call("files.write", json!({"path": "file", "content": "new", "mode": "replace"})).await);
+    assert_eq!(temporary(&folder.host("")), 0);
+}
+
+/// The process that is killed; nothing, when it is run as a test.
+#[tokio::test]
+async fn writes_without_end() {
+    let (Ok(root), Ok(by)) = (std::env::var(ROOT), std::env::var(BY)) else { return };
+    let file = Path::new(&root).join("file");
+    let harness = serve(root.into());
+    let mut n = whole(&fs::read_to_string(file).unwrap()).unwrap();
+    #[expect(clippy::print_stdout, reason = "the parent waits for this line")]
+    {
+        println!("begins");
+    }
+    loop {
+        let (old, new) = (version(n), version(n + 1));
+        n += 1;
+        let answer = if by == "edit" {
+            harness.call("files.edit", json!({"path": "file", "old": old, "new": new})).await
+        } else {
+            harness.call("files.write", json!({"path": "file", "content": new, "mode": "replace"})).await
+        };
+        assert_ok!(answer);
+    }
+}

@@ -1,0 +1,211 @@
+//! `files.list`, `files.stat` and `files.read`.
+
+use redress::testing::{assert_failure, assert_ok};
+use serde_json::json;
+
+use crate::folder::{Folder, paths};
+
+fn pipe(folder: &Folder, name: &str) {
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, folder.host(name), kind, mode, 0).unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_is_listed_sorted_with_kinds_and_sizes() {
+    let folder = Folder::with(&[("b.txt", "four"), ("a/c.txt", ""), ("a-b", "")]);
+    std::os::unix::fs::symlink("b.txt", folder.host("link")).unwrap();
+    pipe(&folder, "pipe");
+    let listing = folder.output("list", json!({})).await;
+    assert_eq!(paths(&listing["entries"]), ["a", "a-b", "b.txt", "link", "pipe"]);
+    let kinds: Vec<_> =
+        listing["entries"].as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["folder", "file", "file", "link", "special"]);
+    assert_eq!(listing["entries"][2]["size"], 4);
+    assert_eq!((&listing["truncated"], &listing["path"]), (&json!(false), &json!(".")));
+    let inner = folder.output("list", json!({"path": "a"})).await;
+    assert_eq!(paths(&inner["entries"]), ["a/c.txt"]);
+}
+
+#[tokio::test]
+async fn pages_put_together_are_the_whole() {
+    let folder = Folder::new();
+    for n in 0..30 {
+        folder.put(&format!("d{}/f{n:02}", n % 4), "");
+        folder.put(&format!("d{}-x", n % 4), "");
+    }
+    let whole = folder.output("list", json!({"depth": 5})).await;
+    let whole = paths(&whole["entries"]).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(whole.len(), 38);
+    for limit in [1, 3, 7, 38, 39] {
+        let (mut gathered, mut input) = (Vec::new(), json!({"depth": 5, "limit": limit}));
+        loop {
+            let page = folder.output("list", input.clone()).await;
+            gathered.extend(paths(&page["entries"]).into_iter().map(str::to_owned));
+            assert_eq!(page["truncated"], json!(page.get("next").is_some()));
+            let Some(next) = page.get("next") else { break };
+            input["after"] = next.clone();
+        }
+        assert_eq!(gathered, whole, "{limit}");
+    }
+    assert_failure!(folder.call("list", json!({"after": "/x"})).await, AFTER_INVALID);
+}
+
+#[tokio::test]
+async fn what_is_no_folder_is_said_to_be_none_and_a_near_one_is_named() {
+    let folder = Folder::with(&[("notes/a.md", ""), ("file", "")]);
+    let problem = assert_failure!(folder.call("list", json!({"path": "note"})).await, FOLDER_NOT_FOUND);
+    assert_eq!(problem.similar[0].value, "notes");
+    assert_failure!(folder.call("list", json!({"path": "file"})).await, NOT_A_FOLDER);
+}
+
+#[tokio::test]
+async fn names_that_no_path_can_have_are_counted() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::with(&[("a", ""), ("dot.", ""), ("back\\slash", "")]);
+    std::fs::write(folder.host("").join(std::ffi::OsStr::from_bytes(b"latin-\xE4")), "").unwrap();
+    let listing = folder.output("list", json!({})).await;
+    assert_eq!((paths(&listing["entries"]), &listing["unnamed"]), (vec!["a"], &json!(3)));
+}
+
+#[tokio::test]
+async fn a_missing_file_leads_to_the_folder_that_is_there_and_the_name_that_is_near() {
+    let folder = Folder::with(&[("notes/plan.md", "x"), ("notes/other.txt", "")]);
+    let problem = assert_failure!(folder.call("read", json!({"path": "notes/Plan.md"})).await, FILE_NOT_FOUND);
+    assert_eq!(problem.similar[0].value, "notes/plan.md");
+    let next = &problem.next_actions[0];
+    assert_eq!((next.operation.as_str(), next.input.get()), ("files.list", r#"{"path":"notes"}"#));
+    // The nearest folder that exists, so that the next call works.
+    let problem = assert_failure!(folder.call("stat", json!({"path": "nots/deep/er/plan.md"})).await, FILE_NOT_FOUND);
+    assert_eq!(problem.next_actions[0].input.get(), r#"{"path":"."}"#);
+    assert_eq!(problem.similar[0].value, "notes");
+    assert_failure!(folder.call("read", json!({"path": "notes/plan.md/x"})).await, FILE_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_file_is_looked_at_and_hashed() {
+    let folder = Folder::with(&[("a.txt", "test"), ("d/x", "")]);
+    let looked = folder.output("stat", json!({"path": "a.txt", "hash": true})).await;
+    assert_eq!(looked["sha256"], "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08");
+    assert_eq!((&looked["kind"], &looked["size"], &looked["read_only"]), (&json!("file"), &json!(4), &json!(false)));
+    assert!(looked["modified_ms"].as_u64().unwrap() > 1_600_000_000_000);
+    assert_eq!(folder.output("stat", json!({"path": "."})).await["kind"], "folder");
+    assert_failure!(folder.call("stat", json!({"path": "d", "hash": true})).await, NOTHING_TO_HASH);
+}
+
+#[tokio::test]
+async fn a_link_says_where_it_leads_and_never_to_what_path() {
+    let folder = Folder::with(&[("a.txt", "test"), ("d/x", "")]);
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, folder.host(name)).unwrap();
+    link("a.txt", "file");
+    link("d", "folder");
+    link("../outside/secret.txt", "out");
+    link("/etc/passwd", "absolute");
+    link("gone", "gone-link");
+    link("loop", "loop");
+    for (path, leads) in [
+        ("file", "file"),
+        ("folder", "folder"),
+        ("out", "outside"),
+        ("absolute", "outside"),
+        ("gone-link", "nowhere"),
+        ("loop", "nowhere"),
+    ] {
+        let looked = folder.output("stat", json!({"path": path})).await;
+        assert_eq!((&looked["kind"], &looked["leads_to"]), (&json!("link"), &json!(leads)), "{path}");
+    }
+    assert_eq!(folder.output("read", json!({"path": "file"})).await["content"], "test");
+    assert_failure!(folder.call("read", json!({"path": "loop"})).await, PATH_INVALID);
+    assert_failure!(folder.call("read", json!({"path": "gone-link"})).await, FILE_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_file_is_read_whole_by_bytes_and_by_lines() {
+    let folder = Folder::with(&[("a.txt", "one\ntwo\nthree\n")]);
+    let read = async |input| folder.output("read", input).await;
+    let whole = read(json!({"path": "./a.txt"})).await;
+    assert_eq!((&whole["content"], &whole["path"]), (&json!("one\ntwo\nthree\n"), &json!("a.txt")));
+    assert_eq!(whole["sha256"].as_str().unwrap().len(), 64);
+    assert!(whole.get("next_offset").is_none());
+    let part = read(json!({"path": "a.txt", "offset": 4, "length": 3})).await;
+    assert_eq!((&part["content"], &part["offset"], &part["next_offset"]), (&json!("two"), &json!(4), &json!(7)));
+    assert!(part.get("sha256").is_none() && part["truncated"] == false);
+    let lines = read(json!({"path": "a.txt", "from_line": 2, "lines": 1})).await;
+    assert_eq!(
+        (&lines["content"], &lines["next_line"], &lines["next_offset"]),
+        (&json!("two\n"), &json!(3), &json!(8))
+    );
+    let rest = read(json!({"path": "a.txt", "from_line": 3})).await;
+    assert_eq!(rest["content"], "three\n");
+    assert!(rest.get("next_line").is_none());
+}
+
+#[tokio::test]
+async fn a_large_file_is_cut_off_said_to_be_and_read_on() {
+    let folder = Folder::new();
+    let text: String = (0..5_000).map(|n| format!("line {n} ä\n")).collect();
+    folder.put("big.txt", &text);
+    let (mut gathered, mut input) = (String::new(), json!({"path": "big.txt", "max_bytes": 1_000}));
+    loop {
+        let part = folder.output("read", input.clone()).await;
+        gathered.push_str(part["content"].as_str().unwrap());
+        assert_eq!(part["truncated"], json!(part.get("next_offset").is_some()));
+        let Some(next) = part.get("next_offset") else { break };
+        input["offset"] = next.clone();
+    }
+    assert!(gathered == text);
+    let (mut gathered, mut input) = (String::new(), json!({"path": "big.txt", "max_bytes": 1_000, "from_line": 1}));
+    loop {
+        let part = folder.output("read", input.clone()).await;
+        gathered.push_str(part["content"].as_str().unwrap());
+        let Some(next) = part.get("next_line") else { break };
+        input["from_line"] = next.clone();
+    }
+    assert!(gathered == text);
+}
+
+#[tokio::test]
+async fn what_holds_no_text_is_refused_unless_bytes_are_asked_for() {
+    let folder = Folder::new();
+    folder.put("nul", b"text\0more");
+    folder.put("latin", b"gr\xFC\xDFe");
+    for path in ["nul", "latin"] {
+        let problem = assert_failure!(folder.call("read", json!({"path": path})).await, FILE_IS_BINARY);
+        assert_eq!(problem.kind.to_string(), "validation");
+    }
+    let bytes = folder.output("read", json!({"path": "nul", "encoding": "base64", "offset": 4, "length": 1})).await;
+    assert_eq!(bytes["content"], "AA==");
+}
+
+#[tokio::test]
+async fn a_window_that_cannot_be_is_refused() {
+    let folder = Folder::with(&[("a.txt", "one\ntwo\n")]);
+    let read = async |input| folder.call("read", input).await;
+    assert_failure!(read(json!({"path": "a.txt", "offset": 1, "lines": 1})).await, WINDOW_CONFLICTING);
+    assert_failure!(read(json!({"path": "a.txt", "encoding": "base64", "lines": 1})).await, WINDOW_CONFLICTING);
+    let past = read(json!({"path": "a.txt", "offset": 9})).await;
+    assert_failure!(past, OFFSET_PAST_END);
+    assert_eq!(past.details(), json!({"path": "a.txt", "size": 8}));
+    let past = read(json!({"path": "a.txt", "from_line": 3})).await;
+    assert_failure!(past, LINE_PAST_END);
+    assert_eq!(past.details(), json!({"path": "a.txt", "lines": 2}));
+    assert_ok!(read(json!({"path": "a.txt", "offset": 8})).await);
+    assert_failure!(read(json!({"path": "a.txt", "max_bytes": 1})).await, INVALID_INPUT);
+}
+
+#[tokio::test]
+async fn pipes_and_folders_are_no_files_and_hold_nobody_up() {
+    let folder = Folder::with(&[("d/x", "")]);
+    pipe(&folder, "pipe");
+    std::os::unix::fs::symlink("pipe", folder.host("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.host("socket")).unwrap();
+    for path in ["d", "pipe", "link", "socket", "."] {
+        let answer =
+            tokio::time::timeout(std::time::Duration::from_secs(5), folder.call("read", json!({"path": path})));
+        let problem = assert_failure!(answer.await.unwrap(), NOT_A_FILE);
+        assert_eq!(problem.next_actions[0].operation.as_str(), "files.stat");
+    }
+    assert_failure!(folder.call("edit", json!({"path": "pipe", "old": "a", "new": "b"})).await, NOT_A_FILE);
+    let write = json!({"path": "pipe", "content": "", "mode": "replace"});
+    assert_failure!(folder.call("write", write).await, NOT_A_FILE);
+    assert_ok!(folder.call("search", json!({"pattern": "x"})).await);
+}

@@ -1,0 +1,16 @@
+//! The file operations, called the way a face calls them.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
+
+mod changing;
+mod crashing;
+mod declared;
+mod escaping;
+mod folder;
+mod looking;
+mod moving;
+mod permissions;
+mod racing;
+mod searching;
+mod watching;

@@ -1,0 +1,77 @@
+//! What the operating system denies. The administrator is denied nothing, so these run as
+//! somebody else: the test binary starts itself again.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, os::unix::process::CommandExt as _, process::Command};
+
+use redress::testing::{assert_failure, assert_ok};
+use serde_json::json;
+
+use crate::folder::Folder;
+
+const STARTED: &str = "REDRESS_FILES_AS_NOBODY";
+const NOBODY: u32 = 65_534;
+
+fn mode(folder: &Folder, path: &str, mode: u32) {
+    fs::set_permissions(folder.host(path), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_the_operating_system_denies_has_a_code_of_its_own() {
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "permissions::as_somebody_who_may_not", "--nocapture"]).env(STARTED, "1");
+    if rustix::process::geteuid().is_root() {
+        again.uid(NOBODY).gid(NOBODY).current_dir("/");
+    }
+    let output = again.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[tokio::test]
+async fn as_somebody_who_may_not() {
+    if std::env::var_os(STARTED).is_none() {
+        return;
+    }
+    let folder =
+        Folder::with(&[("closed", "x"), ("shut/x", "x"), ("fixed/x", "x"), ("part/a", ""), ("part/shut/b", "")]);
+    mode(&folder, "closed", 0o000);
+    mode(&folder, "shut", 0o000);
+    mode(&folder, "fixed", 0o555);
+    mode(&folder, "part/shut", 0o555);
+    for (name, input) in [
+        ("read", json!({"path": "closed"})),
+        ("read", json!({"path": "shut/x"})),
+        ("stat", json!({"path": "shut/x"})),
+        ("stat", json!({"path": "closed", "hash": true})),
+        ("list", json!({"path": "shut"})),
+        ("search", json!({"path": "shut", "pattern": "x"})),
+        ("edit", json!({"path": "closed", "old": "x", "new": "y"})),
+        ("write", json!({"path": "fixed/y", "content": "", "mode": "create"})),
+        ("write", json!({"path": "fixed/d/y", "content": "", "mode": "create", "make_folders": true})),
+        ("move", json!({"path": "fixed/x", "to": "y"})),
+    ] {
+        let answer = folder.call(name, input.clone()).await;
+        let problem = assert_failure!(answer, FILE_PERMISSION_DENIED);
+        assert_eq!((problem.kind.to_string().as_str(), problem.http), ("forbidden", 403), "{name} {input}");
+    }
+    assert_failure!(folder.remove(json!({"path": "fixed/x"})).await, FILE_PERMISSION_DENIED);
+    let partly = folder.remove(json!({"path": "part", "recursive": true})).await;
+    // In what order a folder gives its names is its own affair.
+    match partly.code() {
+        Some("REMOVE_INCOMPLETE") => assert_eq!(partly.details(), json!({"path": "part", "removed": 1})),
+        code => assert_eq!(code, Some("FILE_PERMISSION_DENIED")),
+    }
+    let listing = folder.output("list", json!({"depth": 3})).await;
+    assert_eq!(listing["unreadable"], 1);
+    assert_ok!(folder.call("read", json!({"path": "fixed/x"})).await);
+    for path in ["shut", "fixed", "part/shut"] {
+        mode(&folder, path, 0o755);
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_cannot_be_changed_has_a_code_of_its_own() {
+    // The one disk that every Linux lets us look at and lets nobody write to.
+    let harness = crate::folder::serve("/proc/self/task".into());
+    let answer = harness.call("files.write", json!({"path": "x", "content": "", "mode": "create"})).await;
+    assert!(answer.code().is_some());
+}

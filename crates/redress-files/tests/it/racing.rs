@@ -1,0 +1,104 @@
+//! A folder that becomes a link and a folder again, as fast as it can, while calls run.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use redress::testing::assert_ok;
+use serde_json::{Value, json};
+
+use crate::folder::{Folder, SECRET};
+
+/// For how long each race is run.
+const RUN: Duration = Duration::from_millis(1_500);
+
+/// Swaps `d` between a folder and a link to the outside while `call` is made again and again.
+async fn race(call: impl Fn(u64) -> (&'static str, Value)) -> (u64, u64, u64) {
+    let folder = Folder::with(&[("d/secret.txt", "inside")]);
+    symlink("../outside", folder.host("link")).unwrap();
+    assert_ok!(folder.harness.call("consent.grant", json!({"operation": "files.remove"})).await);
+    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (mut ok, mut refused) = (0, 0);
+    let d = folder.host("d");
+    let (real, link) = (folder.host("real"), folder.host("link"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                // Each of these may fail where a call has taken the folder away.
+                let _ = fs::rename(&d, &real);
+                let _ = fs::rename(&link, &d);
+                let _ = fs::rename(&d, &link);
+                let _ = fs::rename(&real, &d);
+                swaps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let begin = Instant::now();
+        let mut n = 0;
+        while begin.elapsed() < RUN {
+            let (name, input) = call(n);
+            let answer =
+                tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(folder.call(name, input)));
+            assert!(!String::from_utf8_lossy(&answer.bytes()).contains(SECRET), "{name} read what lies outside");
+            match answer.code() {
+                None => ok += 1,
+                Some("INTERNAL") => panic!("{name}: {}", String::from_utf8_lossy(&answer.bytes())),
+                Some(_) => refused += 1,
+            }
+            n += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    folder.assert_outside_unchanged();
+    (ok, refused, swaps.load(Ordering::Relaxed))
+}
+
+/// A race in which nothing was swapped, or every call ended alike, has proved nothing.
+fn assert_raced((ok, refused, swaps): (u64, u64, u64)) {
+    assert!(ok > 0 && refused > 0 && swaps > 50, "{ok} well, {refused} refused, {swaps} swaps");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reading_through_a_folder_that_becomes_a_link_stays_inside() {
+    assert_raced(race(|_| ("read", json!({"path": "d/secret.txt"}))).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writing_through_a_folder_that_becomes_a_link_stays_inside() {
+    assert_raced(
+        race(|n| ("write", json!({"path": "d/secret.txt", "content": n.to_string(), "mode": "replace"}))).await,
+    );
+    assert_raced(
+        race(|n| ("write", json!({"path": format!("d/{n}"), "content": "x", "mode": "create", "make_folders": true})))
+            .await,
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn editing_through_a_folder_that_becomes_a_link_stays_inside() {
+    assert_raced(race(|_| ("edit", json!({"path": "d/secret.txt", "old": "inside", "new": "inside"}))).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listing_and_searching_a_folder_that_becomes_a_link_stays_inside() {
+    race(|_| ("list", json!({"depth": 4}))).await;
+    race(|_| ("search", json!({"pattern": ".", "everything": true}))).await;
+    assert_raced(race(|_| ("search", json!({"pattern": ".", "path": "d"}))).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn moving_and_removing_through_a_folder_that_becomes_a_link_stays_inside() {
+    race(|n| {
+        let (from, to) = if n % 2 == 0 { ("d/secret.txt", "taken") } else { ("taken", "d/secret.txt") };
+        ("move", json!({"path": from, "to": to, "replace": true}))
+    })
+    .await;
+    race(|n| match n % 3 {
+        0 => ("write", json!({"path": "d/more/x", "content": "x", "mode": "create", "make_folders": true})),
+        1 => ("remove", json!({"path": "d/more", "recursive": true})),
+        _ => ("remove", json!({"path": "d/secret.txt"})),
+    })
+    .await;
+}

@@ -1,0 +1,111 @@
+//! `files.watch`, with real events of the operating system.
+
+use std::{fs, time::Duration};
+
+use futures_util::StreamExt as _;
+use redress::{Event, Subscription, testing::assert_failure};
+use serde_json::{Value, json};
+
+use crate::folder::Folder;
+
+/// The next change; an event that takes longer than this is one that does not come.
+async fn next(stream: &mut Subscription) -> (String, String, String) {
+    let event = tokio::time::timeout(Duration::from_secs(10), stream.next()).await.expect("an event comes").unwrap();
+    let Event::Item(item) = event else { panic!("the stream ended") };
+    let item: Value = serde_json::from_slice(item.json()).unwrap();
+    let text = |name: &str| item[name].as_str().unwrap().to_owned();
+    (text("change"), text("path"), text("kind"))
+}
+
+fn told(change: &str, path: &str, kind: &str) -> (String, String, String) {
+    (change.into(), path.into(), kind.into())
+}
+
+#[tokio::test]
+async fn what_is_created_modified_and_removed_is_told() {
+    let folder = Folder::with(&[("old.txt", "x")]);
+    let mut stream = folder.open("watch", &json!({})).await;
+    folder.put("new.txt", "x");
+    assert_eq!(next(&mut stream).await, told("created", "new.txt", "file"));
+    folder.put("old.txt", "y");
+    assert_eq!(next(&mut stream).await, told("modified", "old.txt", "file"));
+    fs::remove_file(folder.host("old.txt")).unwrap();
+    assert_eq!(next(&mut stream).await, told("removed", "old.txt", "file"));
+    fs::rename(folder.host("new.txt"), folder.host("moved.txt")).unwrap();
+    assert_eq!(next(&mut stream).await, told("created", "moved.txt", "file"));
+    assert_eq!(next(&mut stream).await, told("removed", "new.txt", "file"));
+}
+
+#[tokio::test]
+async fn our_own_writing_is_one_change_and_its_temporary_file_none() {
+    let folder = Folder::new();
+    let mut stream = folder.open("watch", &json!({})).await;
+    folder.output("write", json!({"path": "a.txt", "content": "x", "mode": "create"})).await;
+    assert_eq!(next(&mut stream).await, told("created", "a.txt", "file"));
+    folder.output("edit", json!({"path": "a.txt", "old": "x", "new": "y"})).await;
+    assert_eq!(next(&mut stream).await, told("modified", "a.txt", "file"));
+}
+
+#[tokio::test]
+async fn new_folders_are_watched_with_what_is_in_them() {
+    let folder = Folder::with(&[("d/e/x", "")]);
+    let mut stream = folder.open("watch", &json!({"path": "d"})).await;
+    folder.put("d/n/m/file", "x");
+    for wanted in
+        [told("created", "d/n", "folder"), told("created", "d/n/m", "folder"), told("created", "d/n/m/file", "file")]
+    {
+        assert_eq!(next(&mut stream).await, wanted);
+    }
+    folder.put("beside", "not watched");
+    fs::remove_dir_all(folder.host("d/e")).unwrap();
+    assert_eq!(next(&mut stream).await, told("removed", "d/e", "folder"));
+    assert_eq!(next(&mut stream).await, told("removed", "d/e/x", "file"));
+}
+
+#[tokio::test]
+async fn without_what_is_below_only_the_folder_is_told_of() {
+    let folder = Folder::with(&[("d/x", "")]);
+    let mut stream = folder.open("watch", &json!({"recursive": false})).await;
+    folder.put("d/y", "");
+    folder.put("a", "");
+    assert_eq!(next(&mut stream).await, told("created", "a", "file"));
+}
+
+#[tokio::test]
+async fn links_are_told_of_and_what_they_lead_to_is_not() {
+    let folder = Folder::new();
+    std::os::unix::fs::symlink("../outside", folder.host("before")).unwrap();
+    let mut stream = folder.open("watch", &json!({})).await;
+    std::os::unix::fs::symlink("../outside", folder.host("after")).unwrap();
+    assert_eq!(next(&mut stream).await, told("created", "after", "link"));
+    fs::write(folder.outside().join("more"), "x").unwrap();
+    fs::remove_file(folder.outside().join("more")).unwrap();
+    folder.put("last", "");
+    assert_eq!(next(&mut stream).await, told("created", "last", "file"));
+}
+
+#[tokio::test]
+async fn the_end_of_the_folder_is_the_end_of_the_stream() {
+    let folder = Folder::with(&[("d/x", "")]);
+    let mut stream = folder.open("watch", &json!({"path": "d"})).await;
+    fs::remove_dir_all(folder.host("d")).unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(10), async {
+        loop {
+            match stream.next().await {
+                Some(Event::Failed(envelope)) => break envelope,
+                Some(_) => {}
+                None => panic!("it ends with a failure"),
+            }
+        }
+    });
+    assert_failure!(ended.await.unwrap(), FOLDER_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn what_cannot_be_watched_is_refused() {
+    let folder = Folder::with(&[("file", "")]);
+    for (path, code) in [("none", "FOLDER_NOT_FOUND"), ("file", "NOT_A_FOLDER"), ("..", "PATH_OUTSIDE")] {
+        let refused = folder.harness.subscribe("files.watch", json!({"path": path})).await;
+        assert_eq!(refused.failed().and_then(redress::Envelope::code), Some(code));
+    }
+}
