@@ -8,7 +8,7 @@ mod status;
 
 pub(crate) use openapi::engine_codes;
 pub use openapi::{Info, openapi};
-pub use problem::{PROBLEM_JSON, ProblemDocument, problem};
+pub use problem::{CHALLENGE, PROBLEM_JSON, ProblemDocument, problem};
 pub use query::{FlatInput, Parameter};
 pub use status::{reason, retry_after_seconds, status};
 

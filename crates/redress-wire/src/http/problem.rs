@@ -7,6 +7,9 @@ use super::status::{reason, retry_after_seconds, status};
 /// The media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
+/// How a caller is asked to say who it is: what `WWW-Authenticate` says on a 401.
+pub const CHALLENGE: &str = r#"Bearer realm="redress""#;
+
 /// A bad ending, ready to be sent over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProblemDocument {
@@ -28,7 +31,7 @@ pub fn problem(envelope: Envelope) -> Result<ProblemDocument, Envelope> {
     let Some(problem) = envelope.problem() else { return Err(envelope) };
     let status = status(problem);
     let retry_after = retry_after_seconds(problem);
-    let www_authenticate = (status == 401).then_some(r#"Bearer realm="redress""#);
+    let www_authenticate = (status == 401).then_some(CHALLENGE);
     let body = envelope.into_bytes_with(|problem, body| {
         let mut member = |name: &str, value: &str| {
             body.extend_from_slice(name.as_bytes());

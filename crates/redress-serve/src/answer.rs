@@ -1,0 +1,93 @@
+//! Outcomes as HTTP answers.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use redress_contract::{Envelope, RequestId};
+use redress_wire::http::{self, PROBLEM_JSON, ProblemDocument};
+
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
+static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
+
+/// The output alone, or a problem document.
+pub(crate) fn plain(envelope: Envelope) -> Response {
+    let id = request_id(&envelope.meta().request_id);
+    match envelope.into_output() {
+        Ok((buffer, start)) => {
+            let output = Bytes::from(buffer).slice(start..);
+            with_id(body(StatusCode::OK, JSON, output), id)
+        }
+        Err(envelope) => problem(envelope, None),
+    }
+}
+
+/// A problem document; for a path that has other methods, with their names.
+pub(crate) fn problem(envelope: Envelope, allow: Option<&'static str>) -> Response {
+    let id = request_id(&envelope.meta().request_id);
+    let ProblemDocument { status, body, retry_after, www_authenticate } = match http::problem(envelope) {
+        Ok(document) => document,
+        Err(envelope) => return self::envelope(envelope),
+    };
+    let mut response = self::body(status_of(status), PROBLEM, Bytes::from(body));
+    let headers = response.headers_mut();
+    if let Some(seconds) = retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(challenge) = www_authenticate {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    if status == 405 {
+        headers.insert(header::ALLOW, HeaderValue::from_static(allow.unwrap_or("POST")));
+    }
+    with_id(response, id)
+}
+
+/// The whole envelope, under the status of its ending.
+pub(crate) fn envelope(envelope: Envelope) -> Response {
+    let id = request_id(&envelope.meta().request_id);
+    let Some(problem) = envelope.problem() else {
+        return with_id(body(StatusCode::OK, JSON, Bytes::from(envelope.into_bytes())), id);
+    };
+    let status = http::status(problem);
+    let retry_after = http::retry_after_seconds(problem);
+    let mut response = body(status_of(status), JSON, Bytes::from(envelope.into_bytes()));
+    let headers = response.headers_mut();
+    if let Some(seconds) = retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if status == 401 {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(http::CHALLENGE));
+    }
+    if status == 405 {
+        headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    with_id(response, id)
+}
+
+/// An answer of these bytes.
+pub(crate) fn body(status: StatusCode, media: HeaderValue, bytes: Bytes) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, media);
+    response
+}
+
+pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
+    HeaderValue::from_maybe_shared(Bytes::from(id.to_string())).ok()
+}
+
+pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Response {
+    if let Some(id) = id {
+        response.headers_mut().insert(REQUEST_ID.clone(), id);
+    }
+    response
+}
+
+fn status_of(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}

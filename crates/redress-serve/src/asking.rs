@@ -1,0 +1,172 @@
+//! What the headers of a message ask of its call.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use redress_contract::{Caller, EngineCode, RequestId};
+use redress_core::{Refusal, Request, Secret};
+use redress_wire::http::header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent};
+use serde_json::json;
+
+use crate::{caller::Connection, service::Shared};
+
+/// The longest idempotency key that is taken.
+const LONGEST_KEY: usize = 255;
+/// The longest deadline that a caller may ask for: a day.
+const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+
+/// What the headers of a message ask of its call.
+#[derive(Debug, Default)]
+pub(crate) struct Asking {
+    pub(crate) caller: Option<Arc<Caller>>,
+    pub(crate) token: Option<Secret>,
+    pub(crate) request_id: Option<Box<str>>,
+    deadline: Option<Duration>,
+    key: Option<Arc<str>>,
+    pub(crate) last_event_id: Option<Arc<str>>,
+    pub(crate) trace: Option<tracing::Span>,
+    pub(crate) json: bool,
+    pub(crate) html: bool,
+    wrong: Option<&'static str>,
+}
+
+impl Asking {
+    /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
+    pub(crate) fn of(shared: &Shared, connection: Connection<'_>) -> Asking {
+        let mut asking = Asking { json: true, ..Asking::default() };
+        asking.read(connection.headers, shared.registry.identity().is_some());
+        if asking.token.is_none() {
+            asking.caller = shared.caller.caller_of(connection);
+        }
+        asking
+    }
+
+    fn read(&mut self, headers: &HeaderMap, tokens: bool) {
+        for (name, value) in headers {
+            match *name {
+                header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
+                header::ACCEPT => self.html |= value.to_str().is_ok_and(|accept| accept.contains("text/html")),
+                header::AUTHORIZATION if tokens => self.token = value.to_str().ok().and_then(bearer),
+                _ => match name.as_str() {
+                    REQUEST_ID => {
+                        let given = value.to_str().ok().filter(|id| RequestId::given(id).is_some());
+                        self.request_id = given.map(Box::from);
+                    }
+                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_key(key)) {
+                        Some(key) => self.key = Some(key.into()),
+                        None => self.wrong = Some("Idempotency-Key"),
+                    },
+                    DEADLINE_MS => match value.to_str().ok().and_then(deadline) {
+                        Some(deadline) => self.deadline = Some(deadline),
+                        None => self.wrong = Some("Redress-Deadline-Ms"),
+                    },
+                    LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
+                    TRACEPARENT => self.trace = value.to_str().ok().and_then(TraceParent::read).map(span),
+                    _ => {}
+                },
+            }
+        }
+    }
+
+    /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
+    /// be would be a promise broken in silence.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        match self.wrong {
+            None => Ok(()),
+            Some(header) => Err(Refusal::new(EngineCode::InvalidRequest)
+                .with_details(&json!({"header": header}))
+                .with_hint(format!("Correct the header `{header}`, or leave it out."))),
+        }
+    }
+
+    /// Refuses a body that does not claim to be JSON.
+    pub(crate) fn check_json(&self) -> Result<(), Refusal> {
+        if self.json {
+            return Ok(());
+        }
+        Err(Refusal::new(EngineCode::InvalidRequest)
+            .with_http(415)
+            .with_details(&json!({"header": "Content-Type", "expected": "application/json"}))
+            .with_hint("Send JSON, and say so: `Content-Type: application/json`."))
+    }
+
+    /// The call with this input.
+    pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
+        let mut request = Request::new(input).with_cancellation(shared.shutdown.over().clone());
+        if let Some(id) = &self.request_id {
+            request = request.with_request_id(id);
+        }
+        if let Some(caller) = &self.caller {
+            request = request.with_caller(Arc::clone(caller));
+        }
+        if let Some(token) = &self.token {
+            request = request.with_token(token.clone());
+        }
+        if let Some(deadline) = self.deadline {
+            request = request.with_deadline(deadline);
+        }
+        if let Some(key) = &self.key {
+            request = request.with_idempotency_key(Arc::clone(key));
+        }
+        request
+    }
+
+    /// The call of one member of a batch. Id and key are made the member's own: two calls of
+    /// one name could not be told apart, and one key for all would make them conflict.
+    pub(crate) fn member<'a>(&self, shared: &Shared, place: usize, input: &'a [u8]) -> Request<'a> {
+        let mut request = self.request(shared, input);
+        if let Some(id) = &self.request_id {
+            request = request.with_request_id(&format!("{id}:{place}"));
+        }
+        if let Some(key) = &self.key {
+            request = request.with_idempotency_key(format!("{key}:{place}"));
+        }
+        request
+    }
+
+    /// The caller's own id, for an answer that stands for several calls.
+    pub(crate) fn own_id(&self) -> Option<HeaderValue> {
+        self.request_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok())
+    }
+
+    /// What a message that does not become a call is known by.
+    pub(crate) fn bare(&self) -> Request<'static> {
+        match &self.request_id {
+            Some(id) => Request::default().with_request_id(id),
+            None => Request::default(),
+        }
+    }
+}
+
+fn bearer(authorization: &str) -> Option<Secret> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| Secret::new(token.trim()))
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn deadline(text: &str) -> Option<Duration> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let ms: u64 = if digits { text.parse().ok()? } else { return None };
+    (1..=LONGEST_DEADLINE_MS).contains(&ms).then(|| Duration::from_millis(ms))
+}
+
+/// `application/json` and its kin: `text/json`, and everything that ends in `+json`.
+fn is_json(media: &[u8]) -> bool {
+    if media == b"application/json" {
+        return true;
+    }
+    let essence = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
+    matches!(&*essence, b"application/json" | b"text/json") || essence.ends_with(b"+json")
+}
+
+fn span(trace: TraceParent<'_>) -> tracing::Span {
+    tracing::info_span!(
+        "redress.http",
+        trace_id = trace.trace_id,
+        parent_span_id = trace.parent_id,
+        sampled = trace.sampled
+    )
+}

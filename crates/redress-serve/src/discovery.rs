@@ -1,0 +1,144 @@
+//! What is served, told by operations: `services.list`, `services.schema` and
+//! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
+
+use redress_contract::{self as contract, Access, Contract, Effect, Failure, Kind, Recovery};
+use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
+use redress_wire::{http, pages};
+use serde_json::{Value, json};
+
+/// The operations that tell what is served. Open to everyone, since they tell each caller
+/// only of what it may call.
+///
+/// ```
+/// use redress_core::Registry;
+///
+/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// assert!(builder.build().unwrap().operation("services.list").is_some());
+/// ```
+pub fn discovery() -> [Operation; 3] {
+    let owned = |declaration: contract::Operation| {
+        Operation::dynamic(declaration.with_access(Access::anyone()).with_tag("discovery")).with_owner("redress")
+    };
+    [owned(list()).with_handler(run_list), owned(schema()).with_handler(run_schema), owned(explain()).with_handler(run_explain)]
+}
+
+/// One line for each operation.
+pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::Operation>) -> Value {
+    let line = |operation: &contract::Operation| {
+        json!({
+            "name": operation.name(),
+            "shape": operation.shape(),
+            "summary": operation.summary(),
+            "path": http::path(operation.name()),
+            "deprecated": operation.deprecated().is_some(),
+        })
+    };
+    operations.map(line).collect()
+}
+
+fn list() -> contract::Operation {
+    contract::Operation::query("services.list")
+        .with_summary("List the operations that you may call.")
+        .with_output(json!({
+            "type": "object",
+            "properties": {"operations": {"type": "array", "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "shape": {"type": "string", "enum": ["query", "mutation", "subscription"]},
+                    "summary": {"type": "string"},
+                    "path": {"type": "string"},
+                    "deprecated": {"type": "boolean"},
+                },
+                "required": ["name", "shape", "summary", "path", "deprecated"],
+            }}},
+            "required": ["operations"],
+        }))
+}
+
+async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
+    Ok(json!({"operations": listed(ctx.contract().open_to(ctx.caller()))}))
+}
+
+fn schema() -> contract::Operation {
+    let unknown = Failure::new("SERVICE_UNKNOWN", Kind::NotFound)
+        .with_when("There is no operation of this name that the caller may call.")
+        .with_message("there is no operation `{name}` that you may call")
+        .with_effect(Effect::None)
+        .with_details(text_field("name"))
+        .with_recovery(Recovery::call("services.list", "List the operations and pick a name that exists."));
+    contract::Operation::query("services.schema")
+        .with_summary("Show the whole declaration of one operation.")
+        .with_description("What it takes, what it gives, every way it can fail and what to do then.")
+        .with_input(input_field("name", "The name of the operation."))
+        .with_output(json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "shape": {"type": "string"}, "failures": {"type": "array"}},
+            "required": ["name", "shape", "failures"],
+        }))
+        .fails(unknown)
+}
+
+async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
+    let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
+    let open = |named: &&contract::Operation| {
+        named.is_external() && named.access().admit(ctx.caller()).is_ok()
+    };
+    match ctx.contract().operation(wanted).filter(open) {
+        Some(operation) => Ok(serde_json::to_value(operation)?),
+        None => {
+            let names = ctx.contract().open_to(ctx.caller()).map(|operation| operation.name().as_str());
+            Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))
+        }
+    }
+}
+
+fn explain() -> contract::Operation {
+    let unknown = Failure::new("CODE_UNKNOWN", Kind::NotFound)
+        .with_when("No operation that the caller may call ends with this code.")
+        .with_message("there is no code `{code}`")
+        .with_effect(Effect::None)
+        .with_details(text_field("code"))
+        .with_recovery(Recovery::fix_input("/code", "Give a code exactly as a failure carried it."));
+    contract::Operation::query("errors.explain")
+        .with_summary("Explain a code: what it means and what to do.")
+        .with_input(input_field("code", "The code, as a failure carries it."))
+        .with_output(json!({
+            "type": "object",
+            "properties": {"code": {"type": "string"}, "kind": {"type": "string"}, "when": {"type": "string"}},
+            "required": ["code", "kind", "when"],
+        }))
+        .fails(unknown)
+}
+
+async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
+    let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default();
+    let open = Contract::new(ctx.contract().open_to(ctx.caller()).cloned());
+    match pages::code_json(&open, None, wanted) {
+        Some(page) => Ok(page),
+        None => {
+            let engine = contract::EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned());
+            let failures = open.operations().iter().flat_map(contract::Operation::failures);
+            let codes = engine.chain(failures.map(|failure| failure.code().to_string()));
+            Err(DynamicFailure::new("CODE_UNKNOWN", json!({"code": wanted})).with_similar(wanted, codes))
+        }
+    }
+}
+
+fn input_field(name: &str, text: &str) -> Value {
+    json!({
+        "type": "object",
+        "properties": {name: {"type": "string", "maxLength": 256, "description": text}},
+        "required": [name],
+        "additionalProperties": false,
+    })
+}
+
+fn text_field(name: &str) -> Value {
+    json!({
+        "type": "object",
+        "properties": {name: {"type": "string"}},
+        "required": [name],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,210 @@
+//! All faces of a registry, on one listener or inside another router.
+
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, serve::ListenerExt as _};
+use redress_core::Registry;
+use redress_wire::http::Info;
+use tokio::net::TcpListener;
+
+use crate::{
+    caller::{Anonymous, CallerOf, Loopback},
+    documents::Documents,
+    service::{FacesService, PATHS, PerConnection, Shared},
+    shutdown::Shutdown,
+};
+
+/// How long cancelled calls have to say so, once the time for running ones is over.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// What a message may hold beside the input of its call.
+const AROUND_INPUT: usize = 64 * 1024;
+
+/// All faces of a registry: made once, then served or put inside another router.
+///
+/// ```
+/// use redress_core::Registry;
+/// use redress_serve::Faces;
+///
+/// let registry = Registry::builder().build().unwrap();
+/// let app: axum::Router = axum::Router::new().nest("/api", Faces::new(registry).router());
+/// ```
+pub struct Faces {
+    registry: Registry,
+    caller: Option<Arc<dyn CallerOf>>,
+    info: Info,
+    max_body: Option<usize>,
+    max_batch: usize,
+    keep_alive: Duration,
+    grace: Duration,
+}
+
+/// Why a service did not start, or did not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Everyone who can reach the address could call everything.
+    #[error("{address} can be reached from other machines, and nothing says who may call")]
+    NoAccess {
+        /// Where it would have listened.
+        address: SocketAddr,
+    },
+    /// The listener failed.
+    #[error("the listener failed")]
+    Listener(#[from] io::Error),
+}
+
+impl Faces {
+    /// The faces of `registry`.
+    pub fn new(registry: Registry) -> Faces {
+        Faces {
+            registry,
+            caller: None,
+            info: Info::default(),
+            max_body: None,
+            max_batch: 50,
+            keep_alive: Duration::from_secs(15),
+            grace: Duration::from_secs(10),
+        }
+    }
+
+    /// Sets who is on the other side of a connection, where no token says so. By default,
+    /// with an identity provider in the registry that is nobody; without one it is `local`
+    /// for connections from this machine.
+    #[must_use]
+    pub fn caller(mut self, rule: impl CallerOf) -> Faces {
+        self.caller = Some(Arc::new(rule));
+        self
+    }
+
+    /// Sets what the documents call the service.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Faces {
+        self.info.title = title.into();
+        self
+    }
+
+    /// Sets the version that the documents give.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Faces {
+        self.info.version = version.into();
+        self
+    }
+
+    /// Sets what the documents say the service is for, in Markdown.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Faces {
+        self.info.description = Some(text.into());
+        self
+    }
+
+    /// Sets where the documents say that the service is, for one that is nested or behind
+    /// a proxy: `/api`, or a whole URL.
+    #[must_use]
+    pub fn server(mut self, url: impl Into<String>) -> Faces {
+        self.info.server = url.into();
+        self
+    }
+
+    /// Sets how many bytes a message may have. By default, what the largest input needs.
+    #[must_use]
+    pub fn max_body(mut self, bytes: usize) -> Faces {
+        self.max_body = Some(bytes);
+        self
+    }
+
+    /// Sets how many calls a batch may have.
+    #[must_use]
+    pub fn max_batch(mut self, calls: usize) -> Faces {
+        self.max_batch = calls;
+        self
+    }
+
+    /// Sets after how much silence a stream shows that it is still there.
+    #[must_use]
+    pub fn keep_alive(mut self, interval: Duration) -> Faces {
+        self.keep_alive = interval;
+        self
+    }
+
+    /// Sets how long running calls have to end once the service is told to stop.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Faces {
+        self.grace = grace;
+        self
+    }
+
+    /// The faces as a router, to be nested or merged into another and wrapped in layers.
+    ///
+    /// The peer's address is taken from axum's `ConnectInfo<SocketAddr>`; where that is
+    /// missing, nobody is local.
+    pub fn router(self) -> Router {
+        let service = FacesService { shared: self.shared(Shutdown::default()), peer: None };
+        let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
+        router.fallback_service(service)
+    }
+
+    /// Serves the faces until `shutdown` resolves, and then until every call has ended: no
+    /// new ones are taken, running ones have [`grace`](Faces::grace) to end, and each open
+    /// stream gets its last event.
+    ///
+    /// An address that other machines can reach is refused unless something says who may
+    /// call: an identity provider in the registry, or a rule given to
+    /// [`caller`](Faces::caller).
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr()?;
+        let guarded = self.caller.is_some() || self.registry.identity().is_some();
+        if !guarded && !address.ip().to_canonical().is_loopback() {
+            return Err(ServeError::NoAccess { address });
+        }
+        let grace = self.grace;
+        let state = Shutdown::default();
+        let shared = self.shared(state.clone());
+        // An answer is written at once, and must not wait for another to fill a packet.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        let draining = state.clone();
+        let server = axum::serve(listener, PerConnection(shared)).with_graceful_shutdown(async move {
+            shutdown.await;
+            draining.drain();
+        });
+        tokio::select! {
+            ended = async { server.await } => ended?,
+            () = state.stop(grace, LAST_WORDS) => {}
+        }
+        Ok(())
+    }
+
+    fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
+        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, .. } = self;
+        info.bearer = registry.identity().is_some();
+        let caller = caller.unwrap_or_else(|| match registry.identity() {
+            Some(_) => Arc::new(Anonymous),
+            None => Arc::new(Loopback::new()),
+        });
+        let max_body = max_body.unwrap_or_else(|| {
+            let declared = registry.contract().operations().iter().filter_map(|operation| operation.max_input());
+            declared.fold(registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
+        });
+        Arc::new(Shared {
+            registry,
+            caller,
+            info,
+            max_body,
+            max_batch,
+            keep_alive,
+            documents: Documents::default(),
+            shutdown,
+        })
+    }
+}
+
+impl std::fmt::Debug for Faces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faces").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,30 @@
+//! *Connections*: the faces of a registry. One router serves every operation over HTTP and
+//! JSON-RPC, its streams as server-sent events, and the documents that describe it all.
+//!
+//! **Invariant:** this crate decides nothing about an outcome. Every call goes through
+//! `Registry::call` or `Registry::subscribe`, and how the outcome looks is `redress-wire`'s.
+//!
+//! ```no_run
+//! use redress_core::Registry;
+//! use redress_serve::Faces;
+//!
+//! # async fn run(registry: Registry) -> Result<(), Box<dyn std::error::Error>> {
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:7717").await?;
+//! Faces::new(registry).serve(listener, std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod asking;
+mod caller;
+mod discovery;
+mod documents;
+mod faces;
+mod routes;
+mod service;
+mod shutdown;
+
+pub use caller::{Anonymous, CallerOf, Connection, Loopback};
+pub use discovery::discovery;
+pub use faces::{Faces, ServeError};

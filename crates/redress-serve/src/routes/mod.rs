@@ -1,0 +1,14 @@
+//! The routes, one file for each way of asking.
+
+mod errors;
+mod generic;
+mod operation;
+mod reading;
+mod rpc;
+mod stream;
+
+pub(crate) use errors::errors;
+pub(crate) use generic::{batch, call, subscribe};
+pub(crate) use operation::{operation, operation_read};
+pub(crate) use reading::{document, health, operations};
+pub(crate) use rpc::rpc;

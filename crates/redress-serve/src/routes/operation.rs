@@ -1,0 +1,63 @@
+//! `/ops/{namespace}/{name}`: an operation as a route of its own.
+
+use axum::{body::Body, http::StatusCode, response::Response};
+use bytes::Bytes;
+use redress_contract::{EngineCode, Name, Shape};
+use redress_core::Refusal;
+use redress_wire::http::FlatInput;
+
+use super::stream;
+use crate::{answer, service::Exchange};
+
+/// `POST`: a call, or a subscription, with the body as its input.
+pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
+    let input = match exchange.read(body).await {
+        Ok(input) => input,
+        Err(refusal) => return exchange.refuse(refusal),
+    };
+    run(&exchange, &input).await
+}
+
+async fn run(exchange: &Exchange, input: &[u8]) -> Response {
+    let shared = &exchange.shared;
+    let name = name_in(exchange.parts.uri.path());
+    let name = Name::from_wire(name);
+    let streams = shared.registry.operation(&name).is_some_and(|operation| operation.shape() == Shape::Subscription);
+    if streams {
+        return match stream::open(exchange, &name, input).await {
+            Ok(response) => response,
+            Err(envelope) => answer::problem(*envelope, None),
+        };
+    }
+    answer::plain(shared.registry.call(&name, exchange.asking.request(shared, input)).await)
+}
+
+/// `GET`: with a query string a call of an operation whose input is flat, else the
+/// operation's declaration.
+pub(crate) async fn operation_read(exchange: Exchange) -> Response {
+    let name = Name::from_wire(name_in(exchange.parts.uri.path()));
+    let Some(operation) = exchange.shared.registry.operation(&name).filter(|operation| operation.is_external()) else {
+        // The path of a call knows how to say which names are near.
+        let shared = &exchange.shared;
+        return answer::plain(shared.registry.call(&name, exchange.asking.request(shared, b"")).await);
+    };
+    if let (Some(query), Some(flat)) = (exchange.parts.uri.query(), FlatInput::of(operation)) {
+        if let Err(refusal) = exchange.admit() {
+            return exchange.refuse(refusal);
+        }
+        return run(&exchange, flat.read(query).as_bytes()).await;
+    }
+    let caller = match exchange.caller().await {
+        Ok(caller) => caller,
+        Err(refusal) => return exchange.refuse(refusal),
+    };
+    if operation.access().admit(caller.as_deref()).is_err() {
+        return exchange.refuse(Refusal::new(EngineCode::NotFound));
+    }
+    let declaration = serde_json::to_vec(operation).unwrap_or_default();
+    answer::body(StatusCode::OK, answer::JSON, Bytes::from(declaration))
+}
+
+fn name_in(path: &str) -> &str {
+    path.strip_prefix("/ops/").unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! What can be read about the service: its operations, its documents, its health.
+
+use std::sync::Arc;
+
+use axum::{http::StatusCode, response::Response};
+use bytes::Bytes;
+use redress_contract::{Caller, EngineCode};
+use redress_core::Refusal;
+use serde_json::json;
+
+use crate::{answer, discovery, service::Exchange};
+
+impl Exchange {
+    /// Who asks, outside a call. A token that tells nobody is refused, as in a call.
+    pub(crate) async fn caller(&self) -> Result<Option<Arc<Caller>>, Refusal> {
+        let (Some(token), Some(provider)) = (&self.asking.token, self.shared.registry.identity()) else {
+            return Ok(self.asking.caller.clone());
+        };
+        match provider.identify(token).await {
+            Ok(caller) => Ok(Some(Arc::new(caller))),
+            Err(_) => Err(Refusal::new(EngineCode::AuthRequired)),
+        }
+    }
+}
+
+/// The operations that the caller may call.
+pub(crate) async fn operations(exchange: Exchange) -> Response {
+    match exchange.caller().await {
+        Ok(caller) => {
+            let open = discovery::listed(exchange.shared.registry.open_to(caller.as_deref()));
+            json_body(&json!({"operations": open}))
+        }
+        Err(refusal) => exchange.refuse(refusal),
+    }
+}
+
+/// A document about the operations that the caller may call.
+pub(crate) async fn document(exchange: Exchange) -> Response {
+    let caller = match exchange.caller().await {
+        Ok(caller) => caller,
+        Err(refusal) => return exchange.refuse(refusal),
+    };
+    let shared = &exchange.shared;
+    let document = match exchange.parts.uri.path() {
+        "/openapi.json" => shared.openapi(caller.as_deref()),
+        "/openrpc.json" => shared.openrpc(caller.as_deref()),
+        _ => shared.contract(caller.as_deref()),
+    };
+    answer::body(StatusCode::OK, answer::JSON, document)
+}
+
+/// That the service runs.
+pub(crate) fn health() -> Response {
+    answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ok"}"#))
+}
+
+pub(crate) fn json_body(value: &serde_json::Value) -> Response {
+    answer::body(StatusCode::OK, answer::JSON, Bytes::from(value.to_string()))
+}

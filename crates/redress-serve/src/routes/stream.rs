@@ -1,0 +1,89 @@
+//! A subscription as server-sent events.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::response::{
+    IntoResponse as _, Response,
+    sse::{Event as SseEvent, KeepAlive, Sse},
+};
+use futures_util::{Stream, StreamExt as _, stream};
+use redress_contract::{Envelope, Meta};
+use redress_core::{Event, Subscription};
+use tokio::time::Instant;
+
+use crate::{
+    answer,
+    service::{Exchange, Shared, going_down},
+};
+
+/// Subscribes, and answers with the stream; what refuses the call before the stream is open
+/// comes back.
+pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Result<Response, Box<Envelope>> {
+    let shared = &exchange.shared;
+    let mut request = exchange.asking.request(shared, input);
+    let mut seen = 0;
+    let streaming = shared.registry.operation(name).and_then(|operation| operation.streaming());
+    if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.asking.last_event_id) {
+        // Events are numbered from one, so the number that was seen is how many there were.
+        seen = id.parse().unwrap_or(0);
+        request = request.with_last_event_id(Arc::clone(id));
+    }
+    let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
+    let id = answer::request_id(subscription.request_id());
+    let carried = Carried { subscription, shared: Arc::clone(shared), seen, since: Instant::now(), ended: false };
+    let keep_alive = KeepAlive::new().interval(shared.keep_alive);
+    Ok(answer::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
+}
+
+/// A stream on its way to its reader.
+struct Carried {
+    subscription: Subscription,
+    shared: Arc<Shared>,
+    seen: u64,
+    since: Instant,
+    ended: bool,
+}
+
+impl Carried {
+    fn events(self) -> impl Stream<Item = Result<SseEvent, Infallible>> {
+        stream::unfold(self, |mut carried| async move {
+            let event = carried.next().await?;
+            Some((Ok(event), carried))
+        })
+    }
+
+    async fn next(&mut self) -> Option<SseEvent> {
+        if self.ended {
+            return None;
+        }
+        let event = tokio::select! {
+            biased;
+            event = self.subscription.next() => event?,
+            () = self.shared.shutdown.draining() => Event::Failed(self.cut_off()),
+        };
+        Some(match event {
+            Event::Item(output) => {
+                self.seen += 1;
+                SseEvent::default().id(self.seen.to_string()).data(String::from_utf8_lossy(output.json()))
+            }
+            Event::Completed(meta) => {
+                self.ended = true;
+                let end = serde_json::json!({"ok": true, "_meta": meta});
+                SseEvent::default().event("end").data(end.to_string())
+            }
+            Event::Failed(envelope) => {
+                self.ended = true;
+                SseEvent::default().event("error").data(String::from_utf8_lossy(&envelope.into_bytes()))
+            }
+        })
+    }
+
+    /// The end of a stream that outlives its service. The call itself ends as cancelled, when
+    /// the subscription is dropped; its reader is told that it may come again.
+    fn cut_off(&self) -> Envelope {
+        let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let request_id = self.subscription.request_id().clone();
+        let meta = Meta { request_id, elapsed_ms, estimated_tokens: 0, session_id: None };
+        Envelope::failure(going_down().into_problem(), meta)
+    }
+}

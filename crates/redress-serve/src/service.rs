@@ -1,0 +1,255 @@
+//! One message on a connection, led to its route.
+
+use std::{
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    extract::ConnectInfo,
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    response::Response,
+    serve::{IncomingStream, Listener},
+};
+use bytes::Bytes;
+use redress_contract::{EngineCode, Envelope};
+use redress_core::{Refusal, Registry};
+use redress_wire::http::Info;
+use serde_json::json;
+use tower::Service;
+use tracing::Instrument as _;
+
+use crate::{
+    answer,
+    asking::Asking,
+    caller::{CallerOf, Connection},
+    documents::Documents,
+    routes,
+    shutdown::Shutdown,
+};
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) caller: Arc<dyn CallerOf>,
+    pub(crate) info: Info,
+    pub(crate) max_body: usize,
+    pub(crate) max_batch: usize,
+    pub(crate) keep_alive: Duration,
+    pub(crate) documents: Documents,
+    pub(crate) shutdown: Shutdown,
+}
+
+/// The faces as a service: on a connection that it knows, or inside another router.
+#[derive(Clone)]
+pub(crate) struct FacesService {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+/// One message, with all that its answer may depend on.
+pub(crate) struct Exchange {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) asking: Asking,
+    pub(crate) parts: Parts,
+}
+
+impl Service<axum::extract::Request> for FacesService {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: axum::extract::Request) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        let (parts, body) = request.into_parts();
+        let within = || parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+        let peer = self.peer.or_else(within);
+        let mut asking = Asking::of(&shared, Connection { peer, headers: &parts.headers });
+        let trace = asking.trace.take();
+        let exchange = Exchange { shared, asking, parts };
+        match trace {
+            None => Box::pin(async move { Ok(exchange.answer(body).await) }),
+            Some(span) => Box::pin(async move { Ok(exchange.answer(body).await) }.instrument(span)),
+        }
+    }
+}
+
+/// Makes the service of each new connection.
+#[derive(Clone)]
+pub(crate) struct PerConnection(pub(crate) Arc<Shared>);
+
+impl<L: Listener<Addr = SocketAddr>> Service<IncomingStream<'_, L>> for PerConnection {
+    type Response = FacesService;
+    type Error = Infallible;
+    type Future = Ready<Result<FacesService, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, stream: IncomingStream<'_, L>) -> Self::Future {
+        ready(Ok(FacesService { shared: Arc::clone(&self.0), peer: Some(*stream.remote_addr()) }))
+    }
+}
+
+/// Where a path leads.
+enum Route {
+    Operation,
+    Operations,
+    Call,
+    Batch,
+    Subscribe,
+    Rpc,
+    Document,
+    Errors,
+    Health,
+    Ready,
+    Nowhere,
+}
+
+/// The fixed paths, for a router that has others beside them.
+pub(crate) const PATHS: [&str; 14] = [
+    "/ops",
+    "/ops/{*name}",
+    "/call",
+    "/batch",
+    "/subscribe",
+    "/rpc",
+    "/openapi.json",
+    "/openrpc.json",
+    "/contract.json",
+    "/errors",
+    "/errors/{code}",
+    "/healthz",
+    "/readyz",
+    "/",
+];
+
+impl Route {
+    fn of(path: &str) -> Route {
+        if path.starts_with("/ops/") {
+            return Route::Operation;
+        }
+        match path {
+            "/rpc" => Route::Rpc,
+            "/call" => Route::Call,
+            "/batch" => Route::Batch,
+            "/subscribe" => Route::Subscribe,
+            "/ops" => Route::Operations,
+            "/openapi.json" | "/openrpc.json" | "/contract.json" => Route::Document,
+            "/healthz" => Route::Health,
+            "/readyz" => Route::Ready,
+            "/errors" => Route::Errors,
+            _ if path.starts_with("/errors/") => Route::Errors,
+            _ => Route::Nowhere,
+        }
+    }
+
+    /// The methods of the route, as the header `Allow` names them.
+    fn allow(&self) -> &'static str {
+        match self {
+            Route::Operation => "GET, HEAD, OPTIONS, POST",
+            Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
+            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready => "GET, HEAD, OPTIONS",
+            Route::Nowhere => "",
+        }
+    }
+}
+
+impl Exchange {
+    async fn answer(self, body: Body) -> Response {
+        let route = Route::of(self.parts.uri.path());
+        let method = &self.parts.method;
+        let (reads, writes) = (*method == Method::GET || *method == Method::HEAD, *method == Method::POST);
+        match route {
+            Route::Nowhere => self.nowhere(),
+            Route::Health => routes::health(),
+            Route::Ready if reads => self.ready(),
+            Route::Operation if writes => routes::operation(self, body).await,
+            Route::Operation if reads => routes::operation_read(self).await,
+            Route::Rpc if writes => routes::rpc(self, body).await,
+            Route::Call if writes => routes::call(self, body).await,
+            Route::Batch if writes => routes::batch(self, body).await,
+            Route::Subscribe if writes => routes::subscribe(self, body).await,
+            Route::Operations if reads => routes::operations(self).await,
+            Route::Document if reads => routes::document(self).await,
+            Route::Errors if reads => routes::errors(self).await,
+            route if *method == Method::OPTIONS => options(&route),
+            route => self.not_allowed(&route),
+        }
+    }
+
+    fn ready(self) -> Response {
+        if self.shared.shutdown.is_draining() {
+            return self.refuse(going_down());
+        }
+        answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ready"}"#))
+    }
+
+    fn nowhere(self) -> Response {
+        let refusal = Refusal::new(EngineCode::NotFound)
+            .with_hint("Look into /openapi.json for the paths that are served here.")
+            .with_details(&json!({"documents": ["/openapi.json", "/ops", "/errors"]}));
+        self.refuse(refusal)
+    }
+
+    fn not_allowed(self, route: &Route) -> Response {
+        let refusal = Refusal::new(EngineCode::InvalidOperationType)
+            .with_hint("Use one of the methods that the header `Allow` names.")
+            .with_details(&json!({"allow": route.allow().split(", ").collect::<Vec<_>>()}));
+        answer::problem(self.refused(refusal), Some(route.allow()))
+    }
+
+    /// Refuses the message with a problem document.
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Response {
+        answer::problem(self.refused(refusal), None)
+    }
+
+    /// Refuses the message.
+    pub(crate) fn refused(&self, refusal: Refusal) -> Envelope {
+        self.shared.registry.refuse(refusal, self.asking.bare())
+    }
+
+    /// What every message that wants a call has to pass: it is not too late, and its headers
+    /// can be honoured.
+    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+        if self.shared.shutdown.is_draining() {
+            return Err(going_down());
+        }
+        self.asking.check()
+    }
+
+    /// Reads the body, if it claims to be JSON and is not too large.
+    pub(crate) async fn read(&self, body: Body) -> Result<Bytes, Refusal> {
+        self.admit()?;
+        self.asking.check_json()?;
+        let limit = self.shared.max_body;
+        axum::body::to_bytes(body, limit).await.map_err(|_| {
+            Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit}))
+        })
+    }
+}
+
+/// Refuses what comes too late.
+pub(crate) fn going_down() -> Refusal {
+    Refusal::new(EngineCode::Overloaded)
+        .with_details(&json!({"shutting_down": true}))
+        .with_retry_after_ms(1000)
+}
+
+fn options(route: &Route) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(route.allow()));
+    response
+}
