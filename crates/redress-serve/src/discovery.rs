@@ -19,7 +19,11 @@ pub fn discovery() -> [Operation; 3] {
     let owned = |declaration: contract::Operation| {
         Operation::dynamic(declaration.with_access(Access::anyone()).with_tag("discovery")).with_owner("redress")
     };
-    [owned(list()).with_handler(run_list), owned(schema()).with_handler(run_schema), owned(explain()).with_handler(run_explain)]
+    [
+        owned(list()).with_handler(run_list),
+        owned(schema()).with_handler(run_schema),
+        owned(explain()).with_handler(run_explain),
+    ]
 }
 
 /// One line for each operation.
@@ -37,9 +41,8 @@ pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::Operatio
 }
 
 fn list() -> contract::Operation {
-    contract::Operation::query("services.list")
-        .with_summary("List the operations that you may call.")
-        .with_output(json!({
+    contract::Operation::query("services.list").with_summary("List the operations that you may call.").with_output(
+        json!({
             "type": "object",
             "properties": {"operations": {"type": "array", "items": {
                 "type": "object",
@@ -53,7 +56,8 @@ fn list() -> contract::Operation {
                 "required": ["name", "shape", "summary", "path", "deprecated"],
             }}},
             "required": ["operations"],
-        }))
+        }),
+    )
 }
 
 async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
@@ -81,9 +85,7 @@ fn schema() -> contract::Operation {
 
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
-    let open = |named: &&contract::Operation| {
-        named.is_external() && named.access().admit(ctx.caller()).is_ok()
-    };
+    let open = |named: &&contract::Operation| named.is_external() && named.access().admit(ctx.caller()).is_ok();
     match ctx.contract().operation(wanted).filter(open) {
         Some(operation) => Ok(serde_json::to_value(operation)?),
         None => {

@@ -12,6 +12,7 @@ use crate::{
     documents::Documents,
     service::{FacesService, PATHS, PerConnection, Shared},
     shutdown::Shutdown,
+    ws::{self, WebSockets},
 };
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
@@ -36,6 +37,7 @@ pub struct Faces {
     max_batch: usize,
     keep_alive: Duration,
     grace: Duration,
+    web_sockets: WebSockets,
 }
 
 /// Why a service did not start, or did not go on.
@@ -64,6 +66,7 @@ impl Faces {
             max_batch: 50,
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
+            web_sockets: WebSockets::default(),
         }
     }
 
@@ -133,6 +136,21 @@ impl Faces {
         self
     }
 
+    /// Sets the numbers that bound each WebSocket.
+    #[must_use]
+    pub fn ws_limits(mut self, limits: ws::Limits) -> Faces {
+        self.web_sockets.limits = limits;
+        self
+    }
+
+    /// Sets the table in which the WebSockets that are open can be found, so that an operation
+    /// can call the other side of its own.
+    #[must_use]
+    pub fn ws_peers(mut self, peers: ws::Peers) -> Faces {
+        self.web_sockets.peers = peers;
+        self
+    }
+
     /// The faces as a router, to be nested or merged into another and wrapped in layers.
     ///
     /// The peer's address is taken from axum's `ConnectInfo<SocketAddr>`; where that is
@@ -162,6 +180,7 @@ impl Faces {
         }
         let grace = self.grace;
         let state = Shutdown::default();
+        let web_sockets = self.web_sockets.clone();
         let shared = self.shared(state.clone());
         // An answer is written at once, and must not wait for another to fill a packet.
         let listener = listener.tap_io(|stream| {
@@ -173,14 +192,19 @@ impl Faces {
             draining.drain();
         });
         tokio::select! {
-            ended = async { server.await } => ended?,
+            ended = async {
+                let ended = server.await;
+                // A connection that was upgraded is no longer the server's to wait for.
+                web_sockets.closed().await;
+                ended
+            } => ended?,
             () = state.stop(grace, LAST_WORDS) => {}
         }
         Ok(())
     }
 
     fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
-        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, .. } = self;
+        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, .. } = self;
         info.bearer = registry.identity().is_some();
         let caller = caller.unwrap_or_else(|| match registry.identity() {
             Some(_) => Arc::new(Anonymous),
@@ -199,6 +223,7 @@ impl Faces {
             keep_alive,
             documents: Documents::default(),
             shutdown,
+            web_sockets,
         })
     }
 }

@@ -24,6 +24,7 @@ mod faces;
 mod routes;
 mod service;
 mod shutdown;
+pub mod ws;
 
 pub use caller::{Anonymous, CallerOf, Connection, Loopback};
 pub use discovery::discovery;

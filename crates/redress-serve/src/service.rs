@@ -32,6 +32,7 @@ use crate::{
     documents::Documents,
     routes,
     shutdown::Shutdown,
+    ws::WebSockets,
 };
 
 /// What all connections share.
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) keep_alive: Duration,
     pub(crate) documents: Documents,
     pub(crate) shutdown: Shutdown,
+    pub(crate) web_sockets: WebSockets,
 }
 
 /// The faces as a service: on a connection that it knows, or inside another router.
@@ -114,11 +116,12 @@ enum Route {
     Errors,
     Health,
     Ready,
+    WebSocket,
     Nowhere,
 }
 
 /// The fixed paths, for a router that has others beside them.
-pub(crate) const PATHS: [&str; 14] = [
+pub(crate) const PATHS: [&str; 15] = [
     "/ops",
     "/ops/{*name}",
     "/call",
@@ -132,6 +135,7 @@ pub(crate) const PATHS: [&str; 14] = [
     "/errors/{code}",
     "/healthz",
     "/readyz",
+    "/ws",
     "/",
 ];
 
@@ -149,6 +153,7 @@ impl Route {
             "/openapi.json" | "/openrpc.json" | "/contract.json" => Route::Document,
             "/healthz" => Route::Health,
             "/readyz" => Route::Ready,
+            "/ws" => Route::WebSocket,
             "/errors" => Route::Errors,
             _ if path.starts_with("/errors/") => Route::Errors,
             _ => Route::Nowhere,
@@ -161,6 +166,7 @@ impl Route {
             Route::Operation => "GET, HEAD, OPTIONS, POST",
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
             Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready => "GET, HEAD, OPTIONS",
+            Route::WebSocket => "GET, OPTIONS",
             Route::Nowhere => "",
         }
     }
@@ -184,6 +190,7 @@ impl Exchange {
             Route::Operations if reads => routes::operations(self).await,
             Route::Document if reads => routes::document(self).await,
             Route::Errors if reads => routes::errors(self).await,
+            Route::WebSocket if *method == Method::GET => routes::web_socket(self).await,
             route if *method == Method::OPTIONS => options(&route),
             route => self.not_allowed(&route),
         }
@@ -234,17 +241,15 @@ impl Exchange {
         self.admit()?;
         self.asking.check_json()?;
         let limit = self.shared.max_body;
-        axum::body::to_bytes(body, limit).await.map_err(|_| {
-            Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit}))
-        })
+        axum::body::to_bytes(body, limit)
+            .await
+            .map_err(|_| Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit})))
     }
 }
 
 /// Refuses what comes too late.
 pub(crate) fn going_down() -> Refusal {
-    Refusal::new(EngineCode::Overloaded)
-        .with_details(&json!({"shutting_down": true}))
-        .with_retry_after_ms(1000)
+    Refusal::new(EngineCode::Overloaded).with_details(&json!({"shutting_down": true})).with_retry_after_ms(1000)
 }
 
 fn options(route: &Route) -> Response {

@@ -22,6 +22,11 @@ impl Shutdown {
         self.draining.cancelled().await;
     }
 
+    /// What tells that no new calls are taken.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        &self.draining
+    }
+
     /// Takes no new calls from here on.
     pub(crate) fn drain(&self) {
         self.draining.cancel();

@@ -23,8 +23,7 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
     let code = exchange.parts.uri.path().strip_prefix("/errors/").unwrap_or_default();
     // A code that no operation declares at all belongs to an extension as a whole.
     let declared = |operation: &redress_contract::Operation| operation.failure(code).is_some();
-    let extra =
-        if registry.contract().operations().iter().any(declared) { None } else { registry.failure(code) };
+    let extra = if registry.contract().operations().iter().any(declared) { None } else { registry.failure(code) };
     let made = match (code, exchange.asking.html) {
         ("", true) => Some(html(pages::index_html(&open))),
         ("", false) => Some(json_body(&pages::index_json(&open))),

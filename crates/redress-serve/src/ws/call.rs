@@ -1,0 +1,179 @@
+//! Calls and streams that the other side asks for, each in a task of its own.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use redress_contract::{EngineCode, Envelope, Meta, Operation, Shape};
+use redress_core::{Event, Refusal, Request, Secret, Subscription};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::service::going_down;
+
+use super::{
+    frame::{Carriage, Frame},
+    lanes::{Lane, NotOpened, Sort},
+    message::Requested,
+    session::Session,
+};
+
+/// What a call was asked for with, on its own feet. The input is a part of the message that
+/// it came in, and not copied.
+struct Asked {
+    carriage: Carriage,
+    operation: Box<str>,
+    input: Bytes,
+    deadline: Option<Duration>,
+    token: Option<Secret>,
+    idempotency_key: Option<Arc<str>>,
+    last_event_id: Option<Arc<str>>,
+    request_id: Option<Box<str>>,
+}
+
+impl Asked {
+    fn of(carriage: Carriage, message: &Bytes, requested: &Requested<'_>) -> Asked {
+        let input = requested.input.as_bytes();
+        Asked {
+            carriage,
+            operation: (&*requested.operation).into(),
+            input: if input.is_empty() { Bytes::new() } else { message.slice_ref(input) },
+            deadline: requested.deadline,
+            token: requested.auth_token.as_deref().map(Secret::new),
+            idempotency_key: requested.idempotency_key.as_deref().map(Arc::from),
+            last_event_id: requested.last_event_id.as_deref().map(Arc::from),
+            request_id: requested.request_id.as_deref().map(Box::from),
+        }
+    }
+
+    fn request(&self, session: &Session) -> Request<'_> {
+        let mut request =
+            Request::new(&*self.input).with_cancellation(session.over.clone()).with_session(Arc::clone(&session.id));
+        if let Some(caller) = &session.caller {
+            request = request.with_caller(Arc::clone(caller));
+        }
+        if let Some(token) = self.token.as_ref().or(session.token.as_ref()) {
+            request = request.with_token(token.clone());
+        }
+        if let Some(deadline) = self.deadline {
+            request = request.with_deadline(deadline);
+        }
+        if let Some(key) = &self.idempotency_key {
+            request = request.with_idempotency_key(Arc::clone(key));
+        }
+        if let Some(id) = &self.request_id {
+            request = request.with_request_id(id);
+        }
+        request
+    }
+}
+
+impl Session {
+    /// Begins a call or a stream, or refuses it.
+    pub(super) async fn requested(self: &Arc<Session>, carriage: Carriage, message: &Bytes, requested: Requested<'_>) {
+        if self.draining.is_cancelled() {
+            return self.refuse(carriage, Some(&requested.id), going_down()).await;
+        }
+        let sort = match self.registry.operation(&requested.operation).map(Operation::shape) {
+            Some(Shape::Subscription) => Sort::Stream,
+            Some(Shape::Query | Shape::Mutation) | None => Sort::Call,
+        };
+        match self.lanes.open(&requested.id, sort, &self.gone) {
+            Ok(lane) => {
+                let asked = Asked::of(carriage, message, &requested);
+                tokio::spawn(Arc::clone(self).carry(lane, sort, asked));
+            }
+            Err(NotOpened::SameId) => {
+                let refusal = Refusal::new(EngineCode::InvalidRequest)
+                    .with_details(&json!({"pointer": "/id", "expected": "an id that no running call has"}))
+                    .with_hint("Choose another id, or wait for the end of the call that has it.");
+                self.refuse(carriage, Some(&requested.id), refusal).await;
+            }
+            Err(NotOpened::Full { limit }) => {
+                let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"limit": limit}));
+                self.refuse(carriage, Some(&requested.id), refusal).await;
+            }
+        }
+    }
+
+    /// Runs a call or a stream to its end, or until nobody wants it any more.
+    async fn carry(self: Arc<Session>, lane: Lane, sort: Sort, asked: Asked) {
+        let abort = lane.abort.clone();
+        let running = async {
+            match sort {
+                Sort::Call => self.call(lane, asked).await,
+                Sort::Stream => self.stream(lane, asked).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = abort.cancelled() => {}
+            () = running => {}
+        }
+    }
+
+    async fn call(&self, lane: Lane, asked: Asked) {
+        let carriage = asked.carriage;
+        let envelope = self.registry.call(&asked.operation, asked.request(self)).await;
+        let frame = match envelope.output() {
+            Some(output) => Frame::responded(carriage, &lane.id, None, output),
+            None => Frame::failed(carriage, Some(&lane.id), envelope),
+        };
+        lane.end(frame);
+    }
+
+    async fn stream(&self, lane: Lane, asked: Asked) {
+        let carriage = asked.carriage;
+        let since = Instant::now();
+        let mut request = asked.request(self);
+        let mut seen: u64 = 0;
+        let streaming = self.registry.operation(&asked.operation).and_then(Operation::streaming);
+        if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &asked.last_event_id) {
+            // Items are numbered from one, so the number that was seen is how many there were.
+            seen = id.parse().unwrap_or(0);
+            request = request.with_last_event_id(Arc::clone(id));
+        }
+        let mut subscription = match self.registry.subscribe(&asked.operation, request).await {
+            Ok(subscription) => subscription,
+            Err(envelope) => {
+                let frame = Frame::failed(carriage, Some(&lane.id), envelope);
+                return lane.end(frame);
+            }
+        };
+        drop(asked);
+        let last = loop {
+            // First the room, then the item: what cannot be written is not asked for either.
+            let room = lane.room().await;
+            let event = tokio::select! {
+                biased;
+                () = self.draining.cancelled() => Some(Event::Failed(self.cut_off(&subscription, since))),
+                event = subscription.next() => event,
+            };
+            match event {
+                Some(Event::Item(output)) => {
+                    seen = seen.saturating_add(1);
+                    lane.put(room, Frame::responded(carriage, &lane.id, Some(seen), output.json())).await;
+                }
+                Some(Event::Completed(_)) => break Frame::completed(carriage, &lane.id),
+                Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&lane.id), envelope),
+                // Only a runtime that shuts down leaves a stream without its end.
+                None => break Frame::aborted(carriage, &lane.id),
+            }
+        };
+        // The source goes first, so that nothing of it runs once the reader sees the end.
+        drop(subscription);
+        lane.end(last);
+    }
+
+    /// The end of a stream that outlives its service. The call itself ends as cancelled, when
+    /// the subscription is dropped; its reader is told that it may come again.
+    fn cut_off(&self, subscription: &Subscription, since: Instant) -> Envelope {
+        let meta = Meta {
+            request_id: subscription.request_id().clone(),
+            elapsed_ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX),
+            estimated_tokens: 0,
+            session_id: Some(Arc::clone(&self.id)),
+        };
+        Envelope::failure(going_down().into_problem(), meta)
+    }
+}

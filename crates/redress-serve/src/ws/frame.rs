@@ -1,0 +1,136 @@
+//! What is written to a connection.
+
+use axum::extract::ws;
+use bytes::Bytes;
+use redress_contract::Envelope;
+use serde_json::value::RawValue;
+
+/// How a message travels. The answer to a call travels as its request did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carriage {
+    Text,
+    Binary,
+}
+
+/// One message, ready to be written.
+#[derive(Clone, Debug)]
+pub(super) enum Frame {
+    Message(Carriage, Bytes),
+    Ping,
+}
+
+/// How many bytes of a message count as one small message.
+const UNIT: usize = 16 * 1024;
+
+impl Frame {
+    /// One output: the answer to a call, or an item of a stream with its number.
+    pub(super) fn responded(carriage: Carriage, id: &str, seq: Option<u64>, output: &[u8]) -> Frame {
+        let mut body = open("call.responded", id, output.len());
+        match seq {
+            Some(seq) => {
+                body.extend_from_slice(br#"{"seq":"#);
+                write(&mut body, &seq);
+                body.extend_from_slice(br#","output":"#);
+            }
+            None => body.extend_from_slice(br#"{"output":"#),
+        }
+        body.extend_from_slice(output);
+        body.push(b'}');
+        close(carriage, body)
+    }
+
+    /// A bad ending. The payload is the envelope, with `message` beside `error`.
+    pub(super) fn failed(carriage: Carriage, id: Option<&str>, envelope: Envelope) -> Frame {
+        let mut body = match id {
+            Some(id) => open("call.error", id, 1024),
+            None => br#"{"type":"call.error","id":null,"payload":"#.to_vec(),
+        };
+        let payload = envelope.into_bytes_with(|problem, payload| {
+            payload.extend_from_slice(br#","message":"#);
+            write(payload, &problem.error);
+        });
+        body.extend_from_slice(&payload);
+        close(carriage, body)
+    }
+
+    /// The good end of a stream.
+    pub(super) fn completed(carriage: Carriage, id: &str) -> Frame {
+        Frame::empty(carriage, "call.completed", id)
+    }
+
+    /// The end of a call that nobody wants any more.
+    pub(super) fn aborted(carriage: Carriage, id: &str) -> Frame {
+        Frame::empty(carriage, "call.aborted", id)
+    }
+
+    /// A call to the other side.
+    pub(super) fn requested(
+        carriage: Carriage,
+        id: &str,
+        operation: &str,
+        input: &RawValue,
+        deadline_ms: u64,
+    ) -> Frame {
+        let mut body = open("call.requested", id, input.get().len());
+        body.extend_from_slice(br#"{"operation":"#);
+        write(&mut body, operation);
+        body.extend_from_slice(br#","deadline_ms":"#);
+        write(&mut body, &deadline_ms);
+        body.extend_from_slice(br#","input":"#);
+        body.extend_from_slice(input.get().as_bytes());
+        body.push(b'}');
+        close(carriage, body)
+    }
+
+    fn empty(carriage: Carriage, sort: &str, id: &str) -> Frame {
+        let mut body = open(sort, id, 2);
+        body.extend_from_slice(b"{}");
+        close(carriage, body)
+    }
+
+    /// How many small messages it counts as, at most `window`.
+    pub(super) fn weight(&self, window: u32) -> u32 {
+        u32::try_from(self.bytes().div_ceil(UNIT)).unwrap_or(window).clamp(1, window.max(1))
+    }
+
+    /// How long it is.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Frame::Message(_, body) => body.len(),
+            Frame::Ping => 0,
+        }
+    }
+
+    /// The message as the socket takes it.
+    pub(super) fn into_message(self) -> ws::Message {
+        match self {
+            Frame::Ping => ws::Message::Ping(Bytes::new()),
+            Frame::Message(Carriage::Binary, body) => ws::Message::Binary(body),
+            Frame::Message(Carriage::Text, body) => match ws::Utf8Bytes::try_from(body.clone()) {
+                Ok(text) => ws::Message::Text(text),
+                // JSON is UTF-8, whoever wrote it; were it ever not, its bytes still tell most.
+                Err(_) => ws::Message::Binary(body),
+            },
+        }
+    }
+}
+
+fn open(sort: &str, id: &str, room: usize) -> Vec<u8> {
+    let mut body = Vec::with_capacity(room + id.len() + 80);
+    body.extend_from_slice(br#"{"type":""#);
+    body.extend_from_slice(sort.as_bytes());
+    body.extend_from_slice(br#"","id":"#);
+    write(&mut body, id);
+    body.extend_from_slice(br#","payload":"#);
+    body
+}
+
+fn close(carriage: Carriage, mut body: Vec<u8>) -> Frame {
+    body.push(b'}');
+    Frame::Message(carriage, body.into())
+}
+
+fn write<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {
+    // Writing numbers and strings to a `Vec` cannot fail.
+    let _ = serde_json::to_writer(body, value);
+}

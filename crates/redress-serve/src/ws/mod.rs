@@ -1,0 +1,27 @@
+//! Operations over a WebSocket: many calls and streams on one connection, and calls in both
+//! directions.
+//!
+//! A message is a JSON object `{type, id, payload}`. `call.requested` asks; `call.responded`
+//! gives an output, `call.completed`, `call.error` and `call.aborted` end. The id is chosen by
+//! who asks and is all that ties answers to it. A message may be text or binary, and is
+//! answered in kind.
+//!
+//! There is no message for credit. Each stream has a window of its own between its source and
+//! the connection, and all of them are written in turns, so none can hold up another; the
+//! connection as a whole is held back by TCP.
+
+mod call;
+mod face;
+mod frame;
+mod lanes;
+mod limits;
+mod message;
+mod peer;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use face::{WebSockets, Who};
+pub use lanes::Load;
+pub use limits::Limits;
+pub use peer::{Peer, PeerError, PeerFailure, Peers};

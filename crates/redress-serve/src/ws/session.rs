@@ -1,0 +1,226 @@
+//! One connection, from its upgrade to its close.
+
+use std::{
+    ops::ControlFlow,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::extract::ws::{CloseFrame, Message as Incoming, WebSocket};
+use bytes::Bytes;
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use redress_contract::{Caller, EngineCode};
+use redress_core::{Refusal, Registry, Request, Secret};
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Limits,
+    frame::{Carriage, Frame},
+    lanes::{Close, Lanes},
+    message::{self, Fault, Malformed, Message},
+    peer::{Peer, PeerError},
+};
+
+/// How long the two sides may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How many messages are written before whatever else waits gets its turn.
+const IN_ONE_GO: usize = 64;
+
+/// One connection.
+pub(super) struct Session {
+    pub(super) registry: Registry,
+    pub(super) limits: Limits,
+    pub(super) caller: Option<Arc<Caller>>,
+    pub(super) token: Option<Secret>,
+    pub(super) id: Arc<str>,
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) peer: Peer,
+    /// No new calls are taken, and streams end.
+    pub(super) draining: CancellationToken,
+    /// Calls that still run are cancelled.
+    pub(super) over: CancellationToken,
+    /// The connection is gone, and with it whoever wanted its calls.
+    pub(super) gone: CancellationToken,
+    pub(super) seen: Mutex<Instant>,
+}
+
+/// How a connection comes to its end.
+#[derive(Debug)]
+enum Ended {
+    /// The other side has closed it, or it broke.
+    Gone,
+    /// It has to be closed from here.
+    Close(Close),
+}
+
+impl Session {
+    /// Reads, writes and answers until the connection ends; then nothing of it runs any more.
+    pub(super) async fn run(self: Arc<Session>, socket: WebSocket) {
+        let _gone = self.gone.clone().drop_guard();
+        let (sink, mut stream) = socket.split();
+        {
+            let mut writer = pin!(self.write(sink));
+            let ended = {
+                let reader = pin!(self.read(&mut stream));
+                tokio::select! {
+                    ended = reader => ended,
+                    () = &mut writer => Ended::Gone,
+                    () = self.silence() => Ended::Close((1011, "nothing came for too long")),
+                    () = self.end_of_service() => Ended::Close((1001, "the server goes down")),
+                }
+            };
+            tracing::debug!(session_id = %self.id, ?ended, "a connection ends");
+            self.gone.cancel();
+            self.lanes.abort_all();
+            self.peer.close();
+            if let Ended::Close(close) = ended {
+                self.lanes.close(close);
+                if timeout(GOODBYE, writer).await.is_err() {
+                    return;
+                }
+            }
+        }
+        // The other side answers the close; to hang up before would lose what it has not read.
+        let _ = timeout(GOODBYE, async { while stream.next().await.is_some_and(|read| read.is_ok()) {} }).await;
+    }
+
+    async fn write<S: Sink<Incoming> + Unpin>(&self, mut sink: S) {
+        let patience = self.limits.idle;
+        let mut written = 0;
+        loop {
+            if let Some(frame) = self.lanes.next() {
+                if !matches!(timeout(patience, sink.feed(frame.into_message())).await, Ok(Ok(()))) {
+                    return;
+                }
+                written += 1;
+                if written % IN_ONE_GO == 0 {
+                    tokio::task::yield_now().await;
+                }
+                continue;
+            }
+            if !matches!(timeout(patience, sink.flush()).await, Ok(Ok(()))) {
+                return;
+            }
+            if let Some((code, reason)) = self.lanes.closing() {
+                let close = Incoming::Close(Some(CloseFrame { code, reason: reason.into() }));
+                let _ = timeout(patience, sink.send(close)).await;
+                return;
+            }
+            self.lanes.woken().await;
+        }
+    }
+
+    async fn read<S>(self: &Arc<Session>, stream: &mut S) -> Ended
+    where
+        S: Stream<Item = Result<Incoming, axum::Error>> + Unpin,
+    {
+        let mut malformed = 0;
+        while let Some(read) = stream.next().await {
+            let (carriage, bytes) = match read {
+                Ok(Incoming::Text(text)) => (Carriage::Text, Bytes::from(text)),
+                Ok(Incoming::Binary(bytes)) => (Carriage::Binary, bytes),
+                Ok(Incoming::Ping(_) | Incoming::Pong(_)) => {
+                    self.touch();
+                    continue;
+                }
+                Ok(Incoming::Close(_)) => {
+                    // Reading on lets the close be answered.
+                    self.gone.cancel();
+                    self.lanes.abort_all();
+                    continue;
+                }
+                // The library that read it is a part of axum's that axum does not show, so its
+                // words are all there is to tell the two apart.
+                Err(error) if error.to_string().contains("too long") => {
+                    return Ended::Close((1009, "the message is too large"));
+                }
+                Err(_) => return Ended::Close((1002, "not a message of this protocol")),
+            };
+            self.touch();
+            self.peer.writes(carriage);
+            if self.take(carriage, &bytes).await.is_break() {
+                malformed += 1;
+            }
+            if malformed >= self.limits.malformed.max(1) {
+                return Ended::Close((1008, "too many messages that are no requests"));
+            }
+        }
+        Ended::Gone
+    }
+
+    /// Acts on one message; breaks on one that says nothing.
+    async fn take(self: &Arc<Session>, carriage: Carriage, bytes: &Bytes) -> ControlFlow<()> {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            let fault = Fault { pointer: "", expected: "UTF-8" };
+            return self.malformed(carriage, Malformed { code: EngineCode::ParseError, id: None, fault }).await;
+        };
+        if text.len() > self.limits.message_bytes {
+            let details = json!({"limit_bytes": self.limits.message_bytes, "size_bytes": text.len()});
+            let refusal = Refusal::new(EngineCode::PayloadTooLarge).with_details(&details);
+            self.refuse(carriage, message::id_of(text).as_deref(), refusal).await;
+            return ControlFlow::Break(());
+        }
+        match message::read(text, self.limits.depth) {
+            Err(malformed) => return self.malformed(carriage, malformed).await,
+            Ok(Message::Requested(requested)) => self.requested(carriage, bytes, requested).await,
+            Ok(Message::Responded { id, output }) => self.peer.settle(&id, Ok(output)),
+            Ok(Message::Completed { id }) => self.peer.settle(&id, Err(PeerError::NoOutput)),
+            Ok(Message::Failed { id, payload }) => self.peer.settle(&id, Err(PeerError::told(payload))),
+            Ok(Message::Aborted { id }) if id.starts_with(message::OWN) => {
+                self.peer.settle(&id, Err(PeerError::Aborted));
+            }
+            Ok(Message::Aborted { id }) => {
+                let room = self.lanes.front_room().await;
+                self.lanes.abort(&id, room, Frame::aborted(carriage, &id));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    async fn malformed(&self, carriage: Carriage, malformed: Malformed<'_>) -> ControlFlow<()> {
+        let Malformed { code, id, fault: Fault { pointer, expected } } = malformed;
+        let refusal = Refusal::new(code).with_details(&json!({"pointer": pointer, "expected": expected})).with_hint(
+            format!("Send {expected} at `{}` of the message.", if pointer.is_empty() { "/" } else { pointer }),
+        );
+        self.refuse(carriage, id.as_deref(), refusal).await;
+        ControlFlow::Break(())
+    }
+
+    /// Answers what does not become a call.
+    pub(super) async fn refuse(&self, carriage: Carriage, id: Option<&str>, refusal: Refusal) {
+        let room = self.lanes.front_room().await;
+        let envelope = self.registry.refuse(refusal, Request::default().with_session(Arc::clone(&self.id)));
+        self.lanes.put_in_front(room, Frame::failed(carriage, id, envelope));
+    }
+
+    fn touch(&self) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Pings, and resolves when nothing came from the other side for too long.
+    async fn silence(&self) {
+        loop {
+            sleep(self.limits.ping).await;
+            let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if seen.elapsed() >= self.limits.idle {
+                return;
+            }
+            self.lanes.ping();
+        }
+    }
+
+    /// Resolves when the service goes down and nothing of this connection runs any more, or
+    /// what still ran was cancelled and had the time to say so.
+    async fn end_of_service(&self) {
+        self.draining.cancelled().await;
+        tokio::select! {
+            () = self.lanes.emptied() => {}
+            () = self.over.cancelled() => {
+                let _ = timeout(GOODBYE / 4, self.lanes.emptied()).await;
+            }
+        }
+    }
+}
