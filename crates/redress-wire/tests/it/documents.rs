@@ -1,0 +1,154 @@
+//! The documents of a contract: valid, complete, and the same every time.
+
+use std::{collections::BTreeMap, env, fs, path::Path};
+
+use redress_contract::{Contract, EngineCode, Operation};
+use redress_wire::{
+    http::{Info, openapi},
+    openrpc::openrpc,
+    pages,
+};
+use serde_json::{Map, Value, json};
+
+use crate::service::contract;
+
+fn info() -> Info {
+    Info { title: "files".into(), version: "1.2.3".into(), bearer: true, ..Info::default() }
+}
+
+/// Compares the kept file with what the code makes today; `REDRESS_BLESS=1` rewrites it.
+#[track_caller]
+fn assert_kept(name: &str, made: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept").join(name);
+    let made = format!("{}\n", serde_json::to_string_pretty(made).unwrap());
+    if env::var_os("REDRESS_BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        return fs::write(path, made).expect("the folder of kept files is part of the repository");
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == made, "{name} is stale; run `REDRESS_BLESS=1 cargo test`");
+}
+
+#[test]
+fn the_openapi_document_is_the_one_that_is_kept() {
+    assert_kept("openapi.json", &openapi(&contract(), &info()));
+}
+
+#[test]
+fn the_openrpc_document_is_the_one_that_is_kept() {
+    assert_kept("openrpc.json", &openrpc(&contract(), &info()));
+}
+
+#[test]
+fn every_reference_in_the_openapi_document_leads_somewhere() {
+    fn walk(value: &Value, root: &Value, count: &mut usize) {
+        match value {
+            Value::Object(members) => {
+                if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                    *count += 1;
+                    let pointer = reference.strip_prefix('#').unwrap();
+                    assert!(root.pointer(pointer).is_some(), "{reference}");
+                }
+                members.values().for_each(|value| walk(value, root, count));
+            }
+            Value::Array(values) => values.iter().for_each(|value| walk(value, root, count)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let document = openapi(&contract(), &info());
+    let mut count = 0;
+    walk(&document, &document, &mut count);
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn every_example_of_a_failure_fits_its_own_schema() {
+    let document = openapi(&contract(), &info());
+    let mut count = 0;
+    for item in document["paths"].as_object().unwrap().values() {
+        let responses = item.pointer("/post/responses").and_then(Value::as_object);
+        for response in responses.into_iter().flatten().map(|(_, response)| response) {
+            let Some(media) = response.pointer("/content/application~1problem+json") else { continue };
+            let mut schema = media["schema"].clone();
+            schema["components"] = document["components"].clone();
+            let validator = jsonschema::draft202012::new(&schema).unwrap();
+            for (code, example) in media["examples"].as_object().unwrap() {
+                let problem = &example["value"];
+                let errors: Vec<String> = validator.iter_errors(problem).map(|error| error.to_string()).collect();
+                assert!(errors.is_empty(), "{code}: {errors:?}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// The contract, read back from the document.
+fn read_back(document: &Value) -> Contract {
+    let schemas = &document["components"]["schemas"];
+    // A schema that has moved into the components refers to itself through them.
+    let back = |name: &str| -> Value {
+        let text = schemas[name].to_string().replace(&format!("#/components/schemas/{name}"), "#");
+        serde_json::from_str(&text).unwrap()
+    };
+    let mut by_name: BTreeMap<String, Operation> = BTreeMap::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        let Some(post) = item.get("post").filter(|post| post.get("x-redress-name").is_some()) else { continue };
+        let name = post["x-redress-name"].as_str().unwrap().to_owned();
+        let mut declaration = Map::new();
+        for (word, value) in post.as_object().unwrap() {
+            if let Some(member) = word.strip_prefix("x-redress-").filter(|member| *member != "engine-codes") {
+                declaration.insert(member.replace('-', "_"), value.clone());
+            }
+        }
+        for failure in declaration["failures"].as_array_mut().unwrap() {
+            let reference = failure["details"]["$ref"].as_str().unwrap().to_owned();
+            failure["details"] = back(reference.rsplit('/').next().unwrap());
+        }
+        declaration.insert("input".into(), back(&format!("{name}.input")));
+        declaration.insert("output".into(), back(&format!("{name}.output")));
+        declaration.insert("visibility".into(), json!("external"));
+        for member in ["summary", "description"] {
+            if let Some(text) = post.get(member) {
+                declaration.insert(member.into(), text.clone());
+            }
+        }
+        by_name.insert(name, serde_json::from_value(Value::Object(declaration)).unwrap());
+    }
+    let order = document["x-redress-order"].as_array().unwrap();
+    Contract::new(order.iter().map(|name| by_name[name.as_str().unwrap()].clone()))
+}
+
+#[test]
+fn nothing_of_a_contract_is_lost_in_its_openapi_document() {
+    // K-71.
+    let external = Contract::new(contract().operations().iter().filter(|operation| operation.is_external()).cloned());
+    let back = read_back(&openapi(&contract(), &info()));
+    assert_eq!(back.operations().len(), external.operations().len());
+    for (back, declared) in back.operations().iter().zip(external.operations()) {
+        assert_eq!(back, declared, "{}", declared.name());
+    }
+}
+
+#[test]
+fn an_internal_operation_is_in_no_document() {
+    let documents = [openapi(&contract(), &info()), openrpc(&contract(), &info())];
+    assert!(documents.iter().all(|document| !document.to_string().contains("secret")));
+}
+
+#[test]
+fn a_page_is_there_for_every_code_and_shows_markup_instead_of_obeying_it() {
+    let contract = contract();
+    for code in EngineCode::ALL.map(EngineCode::as_str).into_iter().chain(["FILE_NOT_FOUND", "STORE_BUSY"]) {
+        let page = pages::code_html(&contract, None, code).unwrap();
+        assert!(page.starts_with("<!doctype html>") && page.contains(code), "{code}");
+        assert!(!page.contains("<script"), "{code}");
+        assert_eq!(pages::code_json(&contract, None, code).unwrap()["code"], code);
+    }
+    assert!(pages::code_html(&contract, None, "NO_SUCH_CODE").is_none());
+    let page = pages::code_html(&contract, None, "FILE_NOT_FOUND").unwrap();
+    assert!(page.contains("The file &lt;does&gt; not exist.") && page.contains("files.list"));
+    let index = pages::index_html(&contract);
+    assert!(index.contains("errors/FILE_NOT_FOUND") && index.contains("errors/TIMEOUT"));
+    assert_eq!(pages::index_json(&contract)["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 2);
+}

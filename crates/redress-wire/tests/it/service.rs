@@ -1,0 +1,108 @@
+//! A contract with one of everything, and envelopes made from it.
+
+use redress_contract::{
+    Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, Failure, Kind, Meta, Operation, Origin,
+    Output, Problem, Recovery, RequestId, Retry, Streaming,
+};
+use serde_json::json;
+
+pub(crate) fn contract() -> Contract {
+    let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+        .with_when("The file <does> not exist.")
+        .with_message("no file at {path}")
+        .with_effect(Effect::None)
+        .with_details(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
+        .with_since("0.2.0")
+        .with_recovery(Recovery::call("files.list", "List the folder and pick a path that exists.").bind("path", "path"));
+    let busy = Failure::new("STORE_BUSY", Kind::Unavailable)
+        .with_when("The store is being compacted.")
+        .with_retry_after("wait_ms")
+        .with_details(json!({
+            "type": "object",
+            "properties": {"wait_ms": {"$ref": "#/$defs/Millis"}},
+            "required": ["wait_ms"],
+            "$defs": {"Millis": {"type": "integer", "minimum": 0}},
+        }))
+        .with_recovery(Recovery::wait("Wait as long as it says, then try again."));
+    let other_busy = busy.clone().with_when("The disk is full of other work.").extending("FILE_NOT_FOUND");
+    let tree = json!({
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}},
+        "required": ["name"],
+    });
+    Contract::new([
+        Operation::query("files.read")
+            .with_summary("Read a text file.")
+            .with_description("Reads all of it.")
+            .with_input(json!({
+                "type": "object",
+                "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}},
+                "required": ["path"],
+                "additionalProperties": false,
+            }))
+            .with_output(json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}))
+            .with_access(Access::caller().scope("files:read").any_scope("a").any_scope("b"))
+            .with_tag("disk")
+            .with_alias("fs.read")
+            .with_example(Example {
+                input: json!({"path": "a.md"}),
+                ending: ExampleEnding::Output(json!({"text": "hello"})),
+            })
+            .with_example(Example { input: json!({"path": "b"}), ending: ExampleEnding::Failure("FILE_NOT_FOUND".into()) })
+            .fails(missing)
+            .fails(busy),
+        Operation::query("files.list")
+            .with_summary("List a folder.")
+            .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
+            .with_output(tree.clone())
+            .with_access(Access::caller().scope("files:read")),
+        Operation::mutation("files.write")
+            .with_summary("Write a file.")
+            .with_input(tree)
+            .with_idempotency_key()
+            .with_max_input(4096)
+            .with_access(Access::caller().scope("files:write").consent())
+            .with_deprecated(Deprecation { since: "0.3.0".into(), ..Deprecation::default() })
+            .with_origin(Origin::Openapi)
+            .fails(other_busy),
+        Operation::subscription("files.watch")
+            .with_summary("Watch a folder.")
+            .with_streaming(Streaming { resumable: true, idle_ms: Some(1000), ..Streaming::default() })
+            .with_access(Access::anyone()),
+        Operation::mutation("eval.run")
+            .with_summary("Run a script.")
+            .with_eval("source", "javascript")
+            .with_input(json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]})),
+        Operation::query("files.secret").with_summary("Nobody sees this.").internal(),
+    ])
+}
+
+pub(crate) fn meta() -> Meta {
+    Meta { request_id: RequestId::given("req-1").unwrap(), elapsed_ms: 3, estimated_tokens: 0, session_id: None }
+}
+
+pub(crate) fn success(output: &serde_json::Value) -> Envelope {
+    Envelope::success(Output::encode(output).unwrap(), meta())
+}
+
+/// A bad ending of this kind and status.
+pub(crate) fn failure(kind: Kind, http: u16, retry_after_ms: Option<u64>) -> Envelope {
+    let problem = Problem {
+        error: "no \"file\" at ä".into(),
+        code: redress_contract::Code::new("FILE_NOT_FOUND").unwrap(),
+        kind,
+        extends: [].into(),
+        hint: "List the folder and pick a path that exists.".into(),
+        retryable: kind.retryable(),
+        retry: Retry::AfterFix,
+        retry_after_ms,
+        effect: Effect::None,
+        http,
+        recovery: None,
+        next_actions: Vec::new(),
+        similar: Vec::new(),
+        details: None,
+        docs_url: "/errors/FILE_NOT_FOUND".into(),
+    };
+    Envelope::failure(problem, meta())
+}
