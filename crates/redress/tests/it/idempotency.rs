@@ -137,9 +137,10 @@ async fn concurrent_calls_with_one_key_run_the_handler_once() {
 async fn a_call_that_its_caller_leaves_gives_its_key_up() {
     let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let harness = gated(&count, &started, &go);
+    let input = json!({});
     tokio::select! {
         biased;
-        _ = send(&harness, "k", &json!({})) => panic!("it does not end by itself"),
+        _ = send(&harness, "k", &input) => panic!("it does not end by itself"),
         () = started.notified() => {}
     }
     go.notify_one();
