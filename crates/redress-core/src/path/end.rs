@@ -85,7 +85,8 @@ impl Call {
 /// once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.ended && !(self.registry.0.observers.is_empty() && self.span.is_disabled()) {
+        let listening = !self.registry.0.observers.is_empty() || !self.span.is_disabled();
+        if listening && !self.ended {
             let problem = self.engine(EngineCode::Cancelled, None, None);
             self.tell(Some(&problem), self.since.elapsed());
         }

@@ -118,9 +118,9 @@ fn endings(canary: &Canary) -> Vec<Make> {
         Err(fail.with_next_action("files.list", &json!({"path": m}), &m))
     }));
     let m = plant("a similar value of an undeclared failure");
-    add(Arc::new(move || {
-        Err(Fail::from(DynamicFailure::new("NOT_DECLARED", json!({}))).with_similar(&m, [m.clone()]))
-    }));
+    add(Arc::new(
+        move || Err(Fail::from(DynamicFailure::new("NOT_DECLARED", json!({}))).with_similar(&m, [m.clone()])),
+    ));
     let m = plant("details that break their schema");
     add(Arc::new(move || Err(DynamicFailure::new("STRICT", json!({"secret": m})))?));
     let m = plant("an output that breaks its schema");
@@ -432,7 +432,10 @@ async fn an_extension_with_a_secret_configuration_keeps_it() {
 async fn a_deliberately_leaking_operation_is_caught() {
     let canary = Canary::new();
     let secret = canary.plant("a password in a public field");
-    let declaration = query("leak.tell").fails(failure("WRONG_PASSWORD", Kind::Validation).with_message("{tried} is wrong"));
+    let wrong = failure("WRONG_PASSWORD", Kind::Validation)
+        .with_message("{tried} is wrong")
+        .with_details(json!({"type": "object", "properties": {"tried": {"type": "string"}}, "required": ["tried"]}));
+    let declaration = query("leak.tell").fails(wrong);
     let operation = ends(declaration, move || Err(DynamicFailure::new("WRONG_PASSWORD", json!({"tried": secret})))?);
     let also = canary.plant("a password in an output, as bytes");
     let bytes = ends(query("leak.bytes"), move || Ok(json!(also.as_bytes())));

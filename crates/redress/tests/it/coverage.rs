@@ -6,7 +6,7 @@ use redress::{
 };
 use serde_json::{Value, json};
 
-use crate::service::{ends, failure, fails, query, registry};
+use crate::service::{ends, fails, failure, query, registry};
 
 fn operations() -> redress::Builder {
     let outer = Operation::dynamic(query("files.copy").with_call("files.read")).with_handler(|ctx, _| async move {

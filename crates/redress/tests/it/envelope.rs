@@ -1,15 +1,15 @@
 //! The envelope: what every face shows of an outcome.
 
 use insta::assert_json_snapshot;
+use redress::{DynamicFailure, Failure as _};
 use redress::{
     Effect, Kind, Operation, Recovery, Registry, Request, Retry,
     contract::{self, Failure},
     testing::{assert_failure, assert_ok},
 };
-use redress::{DynamicFailure, Failure as _};
 use serde_json::{Value, json};
 
-use crate::service::{built, ends, failure, fails, mutation, query, with};
+use crate::service::{built, ends, fails, failure, mutation, query, with};
 
 fn read() -> Operation {
     let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
@@ -48,7 +48,7 @@ async fn a_declared_failure_has_the_members_of_the_design() {
     {
       "_meta": {
         "elapsed_ms": 0,
-        "estimated_tokens": 138,
+        "estimated_tokens": 122,
         "request_id": "req-1"
       },
       "code": "FILE_NOT_FOUND",
@@ -97,8 +97,22 @@ async fn the_members_stand_in_the_order_of_the_design() {
     let harness = built(Registry::builder().add(read()).add(list()));
     let text = String::from_utf8(harness.call("files.read", json!({})).await.bytes()).unwrap();
     let members = [
-        "ok", "error", "code", "kind", "extends", "hint", "retryable", "retry", "effect", "http", "recovery",
-        "next_actions", "similar", "details", "docs_url", "_meta",
+        "ok",
+        "error",
+        "code",
+        "kind",
+        "extends",
+        "hint",
+        "retryable",
+        "retry",
+        "effect",
+        "http",
+        "recovery",
+        "next_actions",
+        "similar",
+        "details",
+        "docs_url",
+        "_meta",
     ];
     let places: Vec<_> = members.iter().map(|member| text.find(&format!("\"{member}\":"))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{text}");
@@ -111,7 +125,7 @@ async fn a_success_is_ok_result_and_meta() {
     {
       "_meta": {
         "elapsed_ms": 0,
-        "estimated_tokens": 10,
+        "estimated_tokens": 9,
         "request_id": "req-2"
       },
       "ok": true,
@@ -128,7 +142,8 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
     let key = |operation: contract::Operation| operation.with_idempotency_key();
     let busy = |effect| failure("DISK_BUSY", Kind::Unavailable).with_effect(effect);
     let fix = |_| {
-        failure("DISK_BUSY", Kind::Conflict).with_recovery(Recovery::fix_input("/path", "Give a path that is not in use."))
+        failure("DISK_BUSY", Kind::Conflict)
+            .with_recovery(Recovery::fix_input("/path", "Give a path that is not in use."))
     };
     let stop = |_| failure("DISK_BUSY", Kind::Conflict);
     type Make = fn(&str) -> contract::Operation;

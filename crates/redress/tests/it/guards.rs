@@ -33,7 +33,7 @@ impl Guard for Says {
     }
 
     fn failures(&self) -> Vec<Failure> {
-        vec![failure("TOO_STORMY", Kind::Conflict)]
+        if self.name == "weather" { vec![failure("TOO_STORMY", Kind::Conflict)] } else { Vec::new() }
     }
 
     fn covers(&self, operation: &contract::Operation) -> bool {

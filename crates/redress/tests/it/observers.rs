@@ -17,7 +17,7 @@ use tracing::{
     span,
 };
 
-use crate::service::{Watch, built, ends, failure, fails, query, subscription};
+use crate::service::{Watch, built, ends, fails, failure, query, subscription};
 
 #[tokio::test(start_paused = true)]
 async fn observers_are_told_once_of_every_way_a_call_can_end() {
@@ -73,9 +73,11 @@ impl Observer for Broken {
 #[tokio::test]
 async fn an_observer_that_panics_changes_no_outcome_and_stops_no_other_observer() {
     let watch = Watch::default();
-    let operations = Registry::builder()
-        .add(ends(query("end.well"), || Ok(json!(1))))
-        .add(fails(query("end.badly").fails(failure("BROKEN", Kind::Conflict)), "BROKEN", json!({})));
+    let operations = Registry::builder().add(ends(query("end.well"), || Ok(json!(1)))).add(fails(
+        query("end.badly").fails(failure("BROKEN", Kind::Conflict)),
+        "BROKEN",
+        json!({}),
+    ));
     let harness = built(operations.observer(Broken).observer(watch.clone()));
     assert_ok!(harness.call("end.well", json!({})).await);
     assert_failure!(harness.call("end.badly", json!({})).await, BROKEN);

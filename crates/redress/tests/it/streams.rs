@@ -148,16 +148,16 @@ async fn a_failure_in_the_middle_is_the_last_event_and_the_source_goes_before_it
 #[tokio::test]
 async fn an_item_is_mapped_like_the_outcome_of_a_call() {
     // K-40.
-    let cases: [(fn() -> Item, &str); 4] = [
+    type Make = fn() -> Item;
+    let cases: [(Make, &str); 4] = [
         (|| Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": "hunter2"})))?, "INTERNAL"),
         (|| Err(std::io::Error::other("hunter2"))?, "INTERNAL"),
         (|| Ok(json!("hunter2")), "INVALID_OUTPUT"),
         (|| panic!("hunter2"), "INTERNAL"),
     ];
     for (place, (item, code)) in cases.into_iter().enumerate() {
-        let (harness, watch) = feed(Streaming::default(), move || {
-            numbers(1).chain(stream::repeat_with(item).take(1)).chain(numbers(1))
-        });
+        let (harness, watch) =
+            feed(Streaming::default(), move || numbers(1).chain(stream::repeat_with(item).take(1)).chain(numbers(1)));
         let collected = harness.subscribe("feed.watch", json!({})).await;
         assert_eq!(collected.failed().and_then(redress::Envelope::code), Some(code), "{place}");
         assert_eq!((collected.items::<u64>(), collected.after_the_end()), (vec![0], 0), "{place}");
