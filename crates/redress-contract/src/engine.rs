@@ -33,7 +33,7 @@ pub enum EngineCode {
     RateLimited,
     /// There is no capacity for the call, or the service is shutting down.
     Overloaded,
-    /// The same idempotency key came with another input, or its first call is still running.
+    /// The same idempotency key came with another input.
     IdempotencyConflict,
     /// The deadline passed before the operation ended.
     Timeout,
@@ -246,7 +246,7 @@ impl EngineCode {
                 http: 409,
                 effect: Effect::None,
                 verb: Advice::AskUser,
-                when: "The same idempotency key came with another input, or its first call is still running.",
+                when: "The same idempotency key came with another input.",
                 message: "this idempotency key belongs to another call",
                 hint: "Use a new key for a new call, or repeat the first input exactly.",
                 page: include_str!("engine/IDEMPOTENCY_CONFLICT.md"),

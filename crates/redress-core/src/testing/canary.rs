@@ -186,12 +186,13 @@ mod tests {
 
     #[test]
     fn a_marker_is_found_in_every_form_that_a_program_writes() {
-        let forms: [(&str, fn(&str) -> Vec<u8>); 13] = [
+        type Form = fn(&str) -> Vec<u8>;
+        let forms: [(&str, Form); 13] = [
             ("plain", |marker| format!("before {marker} after").into_bytes()),
             ("upper case", |marker| marker.to_uppercase().into_bytes()),
             ("reversed", |marker| marker.bytes().rev().collect()),
-            ("head", |marker| marker[..20].as_bytes().to_vec()),
-            ("tail", |marker| marker[12..].as_bytes().to_vec()),
+            ("head", |marker| marker.as_bytes()[..20].to_vec()),
+            ("tail", |marker| marker.as_bytes()[12..].to_vec()),
             ("json escapes", |marker| escaped(marker, |byte| format!("\\u{byte:04X}"))),
             ("rust escapes", |marker| escaped(marker, |byte| format!("\\u{{{byte:x}}}"))),
             ("byte escapes", |marker| escaped(marker, |byte| format!("\\x{byte:02x}"))),
