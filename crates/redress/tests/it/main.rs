@@ -13,6 +13,7 @@ mod example;
 mod extensions;
 mod guards;
 mod idempotency;
+mod licences;
 mod macros;
 mod mapping;
 mod observers;
