@@ -24,9 +24,13 @@
 mod access;
 mod caller;
 mod code;
+mod content;
 mod contract;
+mod deprecation;
 mod engine;
+mod engine_rows;
 mod envelope;
+mod example;
 mod failure;
 mod finding;
 mod kind;
@@ -36,23 +40,28 @@ mod recovery;
 mod request_id;
 mod retry;
 mod schema;
+mod shape;
+mod streaming;
 mod template;
 
 pub use access::{Access, Denied};
 pub use caller::Caller;
 pub use code::{Code, CodeError};
+pub use content::Content;
 pub use contract::Contract;
+pub use deprecation::Deprecation;
 pub use engine::EngineCode;
 pub use envelope::{Envelope, Meta, NextAction, Output, Problem, RecoveryStep, Similar};
+pub use example::{Example, ExampleEnding};
 pub use failure::Failure;
 pub use finding::Finding;
 pub use kind::{Category, Kind};
 pub use name::{Name, NameError};
-pub use operation::{
-    Content, Deprecation, Example, ExampleEnding, Operation, Origin, Overflow, Shape, Streaming, Visibility,
-};
+pub use operation::Operation;
 pub use recovery::{Binding, Recovery, Verb};
 pub use request_id::RequestId;
 pub use retry::{Effect, Retry, Started};
 pub use schema::Schema;
+pub use shape::{Origin, Shape, Visibility};
+pub use streaming::{Overflow, Streaming};
 pub use template::{Template, TemplateError};
