@@ -93,6 +93,30 @@ async fn a_guard_that_cannot_tell_refuses_unless_it_says_otherwise() {
     }
 }
 
+/// A guard that says nothing about what happens when it cannot tell.
+struct Silent;
+
+impl Guard for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        Vec::new()
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> Pin<Box<dyn Future<Output = Verdict> + Send + 'a>> {
+        Box::pin(async { Err(GuardBroken("it cannot tell".into())) })
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_does_not_say_fails_closed() {
+    let sail = ends(mutation("boat.sail"), || Ok(json!(1)));
+    let harness = built(Registry::builder().add(sail).guard(Silent));
+    assert_failure!(harness.call("boat.sail", json!({})).await, INTERNAL);
+}
+
 #[tokio::test]
 async fn a_guard_looks_only_at_what_it_covers() {
     let guard = Says::new(|| Ok(Some(Veto::new("TOO_STORMY", json!({})))));

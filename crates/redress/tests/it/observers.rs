@@ -1,10 +1,6 @@
 //! Observers, spans and the slow-call warning: told once, and told no input.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{cell::RefCell, fmt, sync::Once, time::Duration};
 
 use redress::{
     Access, DynamicFailure, EndedCall, Events, Kind, Observer, Operation, Registry, Request,
@@ -84,9 +80,43 @@ async fn an_observer_that_panics_changes_no_outcome_and_stops_no_other_observer(
     assert_eq!(watch.codes(), ["ok", "BROKEN"]);
 }
 
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the engine has logged on this thread since it was started.
+///
+/// One subscriber serves the whole process, since the interest in a callsite is kept for all
+/// threads together; a test runs on one thread, so its lines are its own.
+struct Log;
+
+impl Log {
+    fn start() -> Log {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            tracing::subscriber::set_global_default(Writer).expect("no other test sets a subscriber");
+            tracing::callsite::rebuild_interest_cache();
+        });
+        LINES.take();
+        Log
+    }
+
+    fn lines(&self) -> Vec<String> {
+        LINES.with_borrow(Clone::clone)
+    }
+
+    /// What was said about calls, in one text.
+    fn spans(&self) -> String {
+        self.lines().into_iter().filter(|line| line.starts_with("span")).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A subscriber that writes down every span and event with its fields.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+struct Writer;
+
+fn write(line: String) {
+    LINES.with_borrow_mut(|lines| lines.push(line));
+}
 
 struct Line<'a>(&'a mut String);
 
@@ -100,22 +130,7 @@ impl Visit for Line<'_> {
     }
 }
 
-impl Log {
-    fn write(&self, line: String) {
-        self.0.lock().unwrap().push(line);
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-
-    /// Everything that was said about calls, in one text.
-    fn spans(&self) -> String {
-        self.lines().into_iter().filter(|line| line.starts_with("span")).collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl Subscriber for Log {
+impl Subscriber for Writer {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("redress")
     }
@@ -123,14 +138,14 @@ impl Subscriber for Log {
     fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
         let mut line = format!("span {}", span.metadata().name());
         span.record(&mut Line(&mut line));
-        self.write(line);
+        write(line);
         span::Id::from_u64(1)
     }
 
     fn record(&self, _: &span::Id, values: &span::Record<'_>) {
         let mut line = "span".to_owned();
         values.record(&mut Line(&mut line));
-        self.write(line);
+        write(line);
     }
 
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
@@ -138,7 +153,7 @@ impl Subscriber for Log {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut line = event.metadata().level().to_string();
         event.record(&mut Line(&mut line));
-        self.write(line);
+        write(line);
     }
 
     fn enter(&self, _: &span::Id) {}
@@ -148,8 +163,7 @@ impl Subscriber for Log {
 
 #[tokio::test]
 async fn a_span_says_operation_code_kind_and_request_id_and_no_input_value() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let log = Log::start();
     let declaration = query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound)).with_input(json!({
         "type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false,
     }));
@@ -168,8 +182,7 @@ async fn a_span_says_operation_code_kind_and_request_id_and_no_input_value() {
 
 #[tokio::test]
 async fn a_contained_cause_is_in_the_log_under_the_request_id() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let log = Log::start();
     let operation = ends(query("files.read"), || Err(std::io::Error::other("the disk is on fire"))?);
     let request = Request::new(b"{}").with_request_id("req-8");
     assert_failure!(built(Registry::builder().add(operation)).send("files.read", request).await, INTERNAL);
@@ -179,8 +192,7 @@ async fn a_contained_cause_is_in_the_log_under_the_request_id() {
 
 #[tokio::test]
 async fn a_call_that_its_caller_left_ends_its_span_as_cancelled() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let log = Log::start();
     let operation = Operation::dynamic(query("slow.wait")).with_handler(|_, _| std::future::pending());
     let registry = crate::service::registry(Registry::builder().add(operation));
     tokio::select! {
@@ -193,8 +205,7 @@ async fn a_call_that_its_caller_left_ends_its_span_as_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_call_is_warned_of_and_a_fast_one_is_not() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let log = Log::start();
     let operation = Operation::dynamic(query("slow.wait")).with_handler(|_, input| async move {
         tokio::time::sleep(Duration::from_millis(input["ms"].as_u64().unwrap())).await;
         Ok(Value::Null)

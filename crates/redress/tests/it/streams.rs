@@ -11,7 +11,7 @@ use redress::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Count, Dropped, Watch, built, ends, failure, query, subscription};
+use crate::service::{Count, Dropped, Watch, built, ends, failure, query, soon, subscription};
 
 type Item = Outcome<Value, DynamicFailure>;
 
@@ -112,7 +112,7 @@ async fn a_reader_that_is_too_slow_is_cut_off_explicitly_after_what_was_buffered
 async fn a_silent_source_times_out() {
     let streaming = Streaming { idle_ms: Some(1000), ..Streaming::default() };
     let (harness, watch) = feed(streaming, || numbers(2).chain(stream::pending()));
-    let collected = harness.subscribe("feed.watch", json!({})).await;
+    let collected = soon(harness.subscribe("feed.watch", json!({}))).await;
     assert_failure!(collected, TIMEOUT);
     assert_eq!(collected.items::<u64>(), [0, 1]);
     assert_eq!(watch.codes(), ["TIMEOUT"]);
