@@ -209,7 +209,7 @@ mod tests {
             // Without its line breaks and spaces, as the estimate of tokens counts it.
             let problem: Problem = serde_json::from_str(&shown.to_string()).unwrap();
             let meta: Meta = serde_json::from_value(shown["_meta"].clone()).unwrap();
-            let written = Envelope::failure(problem, meta).into_bytes();
+            let written = Envelope::failure(problem, None, meta).into_bytes();
             assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), shown, "{code}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Problem, Shape};
+use redress_contract::{EngineCode, Printed, Problem, Shape};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -15,13 +15,15 @@ use crate::{
 /// A bad ending on its way to the envelope.
 pub(crate) struct Bad {
     pub(crate) problem: Problem,
+    /// What every occurrence of it has in common, already written.
+    pub(crate) printed: Option<Arc<Printed>>,
     /// The failure itself, for a typed composed call.
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, failure: None })
+        Box::new(Bad { problem, printed: None, failure: None })
     }
 }
 
@@ -46,8 +48,8 @@ impl Call {
         retry_after_ms: Option<u64>,
     ) -> Problem {
         Prepared::engine(code).problem(Occurrence {
-            shape: self.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape()),
-            started: self.started,
+            shape: self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape()),
+            started: self.started(),
             message: Cow::Borrowed(code.message()),
             details,
             retry_after_ms,

@@ -24,23 +24,21 @@ pub(super) struct Claim {
 }
 
 impl Call {
-    pub(super) async fn claim(&mut self, entry: &Entry, asked: &Asked<'_>) -> Result<Claimed, Box<Bad>> {
-        let Some(key) = asked.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key()) else {
+    pub(super) async fn claim(&self, entry: &Entry, asked: &Asked<'_>) -> Result<Claimed, Box<Bad>> {
+        let Some(key) = self.ctx.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key()) else {
             return Ok(Claimed::Run(None));
         };
         let key = IdempotencyKey {
-            caller: self.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
+            caller: self.ctx.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
             operation: entry.declaration.name().clone(),
             key: Arc::clone(key),
         };
-        let store = Arc::clone(&self.registry.0.idempotency);
-        let deadline =
-            asked.deadline.map_or(self.since + entry.deadline, |asked| asked.min(self.since + entry.deadline));
+        let store = Arc::clone(&self.ctx.registry.0.idempotency);
         // Another call with the key may still be running; waiting for it counts as waiting.
         let begun = tokio::select! {
             biased;
-            () = cancelled(asked) => return Err(self.refuse(EngineCode::Cancelled)),
-            begun = tokio::time::timeout_at(deadline, store.begin(&key, fingerprint(&asked.input))) => begun,
+            () = self.called_off() => return Err(self.refuse(EngineCode::Cancelled)),
+            begun = tokio::time::timeout_at(self.deadline(entry), store.begin(&key, fingerprint(&asked.input))) => begun,
         };
         match begun {
             Err(_) => Err(self.refuse(EngineCode::Timeout)),
@@ -50,12 +48,13 @@ impl Call {
             Ok(Begin::Fresh) => Ok(Claimed::Run(Some(Claim { store, key, settled: false }))),
         }
     }
-}
 
-async fn cancelled(asked: &Asked<'_>) {
-    match &asked.cancellation {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
+    /// Resolves when whoever asked calls the call off.
+    async fn called_off(&self) {
+        match &self.ctx.above {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
