@@ -44,12 +44,9 @@ impl Call {
         }
     }
 
-    /// Asks whether the caller has agreed, where the operation needs it (B4).
+    /// Asks whether the caller has agreed, for an operation that needs it (B4).
     pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
-        if !declaration.access().needs_consent() {
-            return Ok(());
-        }
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         if self.ctx.registry.0.consent.has(caller, declaration.name()).await {
             return Ok(());

@@ -1,6 +1,7 @@
 //! Request id and clock: what is known of a call from its first moment to its last.
 
 use std::{
+    future::Future,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
@@ -8,9 +9,10 @@ use std::{
     time::SystemTime,
 };
 
-use redress_contract::{RequestId, Started};
+use redress_contract::{EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
+use super::Bad;
 use crate::{Ctx, registry::Entry};
 
 /// One call, from its first moment to its last. What the handler is told about it grows with
@@ -31,16 +33,35 @@ impl Call {
         Call { ctx, since, polled: AtomicBool::new(false), span, ended: false }
     }
 
-    /// Takes note of the operation that is called, and of its deadline.
+    /// Takes note of the operation that is called, and until when it may take: its own word,
+    /// or the caller's if that is sooner.
     pub(super) fn found(&mut self, entry: &Arc<Entry>) {
-        self.ctx.deadline = Some(self.deadline(entry));
+        let own = self.since + entry.deadline;
+        self.ctx.deadline = Some(self.ctx.deadline.map_or(own, |asked| asked.min(own)));
         self.ctx.entry = Some(Arc::clone(entry));
     }
 
-    /// Until when the call may take: the operation's word, or the caller's if that is sooner.
-    pub(super) fn deadline(&self, entry: &Entry) -> Instant {
-        let own = self.since + entry.deadline;
-        self.ctx.deadline.map_or(own, |asked| asked.min(own))
+    /// Waits for `step`, which runs code of the author's before the handler, no longer than the
+    /// call itself may take.
+    pub(super) async fn within<T>(&self, step: impl Future<Output = Result<T, Box<Bad>>>) -> Result<T, Box<Bad>> {
+        let deadline = async {
+            match self.ctx.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let called_off = async {
+            match &self.ctx.above {
+                Some(token) => token.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = called_off => Err(self.refuse(EngineCode::Cancelled)),
+            ended = step => ended,
+            () = deadline => Err(self.refuse(EngineCode::Timeout)),
+        }
     }
 
     /// Takes note that the handler starts.
@@ -81,9 +102,8 @@ pub(crate) fn make_id(now: Instant) -> RequestId {
     });
     let (origin, wall_ms) = *ORIGIN;
     let since = u64::try_from(now.saturating_duration_since(origin).as_millis()).unwrap_or(0);
-    let random = u128::from(fastrand::u64(..)) << 64 | u128::from(fastrand::u64(..));
     let mut bytes = [0; 10];
-    for (place, byte) in bytes.iter_mut().zip(random.to_le_bytes()) {
+    for (place, byte) in bytes.iter_mut().zip(fastrand::u128(..).to_le_bytes()) {
         *place = byte;
     }
     RequestId::from_parts(wall_ms.saturating_add(since), &bytes)

@@ -20,14 +20,15 @@ mod subscribe;
 
 use std::{
     borrow::Cow,
-    panic::AssertUnwindSafe,
+    future::{Future as _, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{Arc, OnceLock},
+    task::Poll,
 };
 
-use futures_util::FutureExt as _;
 use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
-use tracing::Instrument as _;
 
 pub(crate) use begin::{Call, make_id};
 pub(crate) use refuse::Bad;
@@ -76,12 +77,20 @@ impl Registry {
 impl Call {
     /// Runs the path up to its outcome, inside a span that names the call. Every step may run
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
+    ///
+    /// The steps are polled where they stand: each combinator around them would copy them.
     pub(crate) async fn answer(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
-        let span = self.span.clone();
-        let ended = if span.is_disabled() {
-            AssertUnwindSafe(self.steps(asked)).catch_unwind().await
-        } else {
-            AssertUnwindSafe(self.steps(asked)).catch_unwind().instrument(span).await
+        let span = (!self.span.is_disabled()).then(|| self.span.clone());
+        let ended = {
+            let mut steps = pin!(self.steps(asked));
+            poll_fn(|cx| {
+                let _inside = span.as_ref().map(tracing::Span::enter);
+                match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
+                    Ok(polled) => polled.map(Ok),
+                    Err(payload) => Poll::Ready(Err(payload)),
+                }
+            })
+            .await
         };
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
@@ -100,10 +109,16 @@ impl Call {
             Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
         };
         this.content(entry, &asked.input)?;
-        this.guards(entry, asked).await?;
-        let claim = match this.claim(entry, asked).await? {
-            repeat::Claimed::Run(claim) => claim,
-            repeat::Claimed::Again(recorded) => return recorded,
+        // What most calls do without is boxed, so that it takes no room in every call.
+        if !entry.guards.is_empty() {
+            Box::pin(this.within(this.guards(entry, asked))).await?;
+        }
+        let claim = match this.key(entry) {
+            None => None,
+            Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
+                repeat::Claimed::Run(claim) => Some(claim),
+                repeat::Claimed::Again(recorded) => return recorded,
+            },
         };
         let ended = this.drive(running).await;
         let outcome = this.map(entry, ended);
@@ -117,15 +132,17 @@ impl Call {
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, consent.
     async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<Arc<Entry>, Box<Bad>> {
-        let entry = self.find(asked).await?;
+        let Some(entry) = self.find(asked) else {
+            return Err(Box::pin(self.not_found(asked)).await);
+        };
         self.found(&entry);
         self.shape(&entry, wanted)?;
         if asked.token.is_some() {
-            self.ctx.caller = self.identify(asked).await?;
+            self.ctx.caller = Box::pin(self.within(self.identify(asked))).await?;
         }
         self.access(&entry)?;
         if entry.declaration.access().needs_consent() {
-            self.consent(&entry).await?;
+            Box::pin(self.within(self.consent(&entry))).await?;
         }
         Ok(entry)
     }

@@ -84,7 +84,7 @@ impl Call {
             Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
         };
         this.content(&entry, &asked.input)?;
-        this.guards(&entry, asked).await?;
+        this.within(this.guards(&entry, asked)).await?;
         let driven = this.drive(opening).await;
         let items = this.map(&entry, driven)?;
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();

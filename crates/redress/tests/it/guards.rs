@@ -195,3 +195,32 @@ async fn the_content_guard_names_the_construct_and_a_hash_and_never_the_source()
     assert_failure!(bomb, INTERNAL);
     assert_eq!(bomb.details(), Value::Null);
 }
+
+/// A guard that never comes to a verdict.
+struct Hangs;
+
+impl Guard for Hangs {
+    fn name(&self) -> &str {
+        "asleep"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        Vec::new()
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> Pin<Box<dyn Future<Output = Verdict> + Send + 'a>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_hangs_costs_no_more_than_the_deadline() {
+    let ran = Count::default();
+    let counting = ran.clone();
+    let sail = ends(mutation("boat.sail"), move || Ok(json!(counting.up())));
+    let harness = built(Registry::builder().add(sail).guard(Hangs));
+    let answer = harness.call("boat.sail", json!({})).await;
+    let problem = assert_failure!(answer, TIMEOUT);
+    // The handler had not started, so the call may be made again as it is.
+    assert_eq!((ran.get(), problem.retry), (0, redress::Retry::Safe));
+}
