@@ -28,6 +28,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    #[inline]
     pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
         let span = span(&ctx.request_id, ctx.parent.as_ref());
         Call { ctx, since, polled: AtomicBool::new(false), span, ended: false }
@@ -35,10 +36,15 @@ impl Call {
 
     /// Takes note of the operation that is called, and until when it may take: its own word,
     /// or the caller's if that is sooner.
-    pub(super) fn found(&mut self, entry: &Arc<Entry>) {
+    pub(super) fn found(&mut self, entry: Arc<Entry>) {
         let own = self.since + entry.deadline;
         self.ctx.deadline = Some(self.ctx.deadline.map_or(own, |asked| asked.min(own)));
-        self.ctx.entry = Some(Arc::clone(entry));
+        self.ctx.entry = Some(entry);
+    }
+
+    /// The operation that is called, once it is found.
+    pub(super) fn entry(&self) -> Result<&Arc<Entry>, Box<Bad>> {
+        self.ctx.entry.as_ref().ok_or_else(|| self.refuse(EngineCode::NotFound))
     }
 
     /// Waits for `step`, which runs code of the author's before the handler, no longer than the

@@ -13,7 +13,7 @@ use crate::{AnyFailure, EndedCall};
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
-    pub(crate) fn end(mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+    pub(crate) fn end(&mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
@@ -26,14 +26,14 @@ impl Call {
     }
 
     /// Ends a call from outside, where nobody can match the failure by its type.
-    pub(super) fn end_outside(self, outcome: Result<Output, Box<Bad>>) -> Envelope {
+    pub(super) fn end_outside(&mut self, outcome: Result<Output, Box<Bad>>) -> Envelope {
         let (envelope, failure) = self.end(outcome);
         let_go(failure);
         envelope
     }
 
     /// Ends a stream that came to its own end.
-    pub(super) fn end_stream(mut self) -> Meta {
+    pub(super) fn end_stream(&mut self) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
         self.tell(None, elapsed);

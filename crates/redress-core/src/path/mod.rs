@@ -23,7 +23,7 @@ use std::{
     future::{Future as _, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
     task::Poll,
 };
 
@@ -34,7 +34,7 @@ pub(crate) use begin::{Call, make_id};
 pub(crate) use refuse::Bad;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, handler::Bound, registry::Entry};
+use crate::{Ctx, Registry, Request, Secret, handler::Bound};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct Asked<'a> {
@@ -54,6 +54,7 @@ impl Registry {
     }
 
     /// The call that a request from outside makes.
+    #[inline]
     fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
         let since = Instant::now();
         let ctx = Ctx {
@@ -96,9 +97,10 @@ impl Call {
     }
 
     async fn steps(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
-        let entry = &*self.admit(asked, Shape::Query).await?;
+        self.admit(asked, Shape::Query).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
+        let entry = this.entry()?;
         let _permits = this.limits(entry)?;
         this.size(entry, asked)?;
         let Bound::Once(handler) = &entry.bound else {
@@ -131,19 +133,20 @@ impl Call {
 
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, consent.
-    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<Arc<Entry>, Box<Bad>> {
+    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
         let Some(entry) = self.find(asked) else {
             return Err(Box::pin(self.not_found(asked)).await);
         };
-        self.found(&entry);
-        self.shape(&entry, wanted)?;
+        self.found(entry);
+        self.shape(self.entry()?, wanted)?;
         if asked.token.is_some() {
             self.ctx.caller = Box::pin(self.within(self.identify(asked))).await?;
         }
-        self.access(&entry)?;
+        let entry = self.entry()?;
+        self.access(entry)?;
         if entry.declaration.access().needs_consent() {
-            Box::pin(self.within(self.consent(&entry))).await?;
+            Box::pin(self.within(self.consent(entry))).await?;
         }
-        Ok(entry)
+        Ok(())
     }
 }

@@ -71,8 +71,9 @@ struct Opened {
 
 impl Call {
     async fn open(&mut self, asked: &Asked<'_>) -> Result<Opened, Box<Bad>> {
-        let entry = self.admit(asked, Shape::Subscription).await?;
+        self.admit(asked, Shape::Subscription).await?;
         let this = &*self;
+        let entry = Arc::clone(this.entry()?);
         let permits = this.limits(&entry)?;
         this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
@@ -104,7 +105,7 @@ impl Opened {
         Subscription { request_id, items, end: Some(end), _reader: reader }
     }
 
-    async fn pump(mut self, call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
+    async fn pump(mut self, mut call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
         let ended = loop {
             match self.next(&call).await {
                 Ok(None) => break Ok(()),
