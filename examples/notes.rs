@@ -1,10 +1,10 @@
 //! Two operations with three failures, and the four ways a call can end.
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
 use redress::{Caller, Ctx, Failure, Outcome, Registry, Request, data, operation};
 
 #[data]
 struct At {
     path: String,
-    limit: Option<u32>,
 }
 
 #[derive(Debug, Failure)]

@@ -18,7 +18,7 @@ pub type Side<'a> = &'a mut dyn FnMut(usize);
 /// The sides take turns, and the least of many rounds is what the work itself costs;
 /// everything above it is the machine's other business.
 pub fn least(sides: &mut [Side<'_>]) -> Vec<f64> {
-    let times: Vec<usize> = sides.iter_mut().map(|side| runs_in_a_window(side)).collect();
+    let times: Vec<usize> = sides.iter_mut().map(runs_in_a_window).collect();
     let mut least = vec![f64::MAX; sides.len()];
     for _ in 0..ROUNDS {
         for ((side, times), least) in sides.iter_mut().zip(&times).zip(&mut least) {

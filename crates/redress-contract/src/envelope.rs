@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Code, Effect, Kind, Name, RequestId, Retry};
+use crate::{Code, Effect, Kind, Name, Printed, RequestId, Retry};
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
 /// is known about the call itself.
@@ -149,11 +149,14 @@ impl Envelope {
         Envelope { body, problem: None, meta }
     }
 
-    /// A bad ending. The estimate of tokens is filled in here.
-    pub fn failure(problem: Problem, mut meta: Meta) -> Envelope {
+    /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
+    /// filled in here.
+    pub fn failure(problem: Problem, printed: Option<&Printed>, mut meta: Meta) -> Envelope {
         let mut body = Vec::with_capacity(1024);
         body.extend_from_slice(br#"{"ok":false"#);
-        append_members(&mut body, &problem);
+        if !printed.is_some_and(|printed| printed.append(&mut body, &problem)) {
+            append_members(&mut body, &problem);
+        }
         meta.estimated_tokens = estimate(&body, 1);
         Envelope { body, problem: Some(Box::new(problem)), meta }
     }
@@ -346,7 +349,7 @@ mod tests {
     #[test]
     fn optional_members_of_a_failure_are_absent_and_never_null() {
         // A3.3.
-        let bytes = Envelope::failure(problem(), meta()).into_bytes();
+        let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(
@@ -377,7 +380,7 @@ mod tests {
             let expected = (without_meta.chars().count() as u64).div_ceil(4);
             assert_eq!(envelope.meta().estimated_tokens, expected, "{text}");
         }
-        let envelope = Envelope::failure(problem(), meta());
+        let envelope = Envelope::failure(problem(), None, meta());
         let mut value: Value = serde_json::from_slice(&envelope.to_bytes()).unwrap();
         value.as_object_mut().unwrap().remove("_meta");
         assert_eq!(envelope.meta().estimated_tokens, (value.to_string().chars().count() as u64).div_ceil(4));
@@ -395,7 +398,7 @@ mod tests {
     #[test]
     fn a_problem_survives_a_round_trip() {
         // A3.16.
-        let bytes = Envelope::failure(problem(), meta()).into_bytes();
+        let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let back: Problem = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(serde_json::to_value(&back).unwrap(), serde_json::to_value(problem()).unwrap());
     }

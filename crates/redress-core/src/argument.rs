@@ -20,8 +20,8 @@ pub enum CallerUnknown {}
 /// `A` says whether the operation requires a caller. `&Caller` is there only where it does,
 /// so a handler that takes one can never run without it.
 #[diagnostic::on_unimplemented(
-    message = "an operation that says `access(anyone)` cannot take `{Self}`",
-    label = "take `Option<&Caller>`, `&Ctx` or `State<T>` here; the input comes last"
+    message = "an operation's function cannot take `{Self}` here",
+    label = "take `&Ctx`, `&Caller`, `Option<&Caller>` or `State<T>` here; the input comes last"
 )]
 pub trait Argument<'a, A>: Sized {
     /// Takes the value out of the call.

@@ -1,6 +1,9 @@
 //! Composition: one operation calls another, with its own declared reach and authority.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use redress_contract::{EngineCode, Envelope, Output};
 use serde::{Serialize, de::DeserializeOwned};
@@ -9,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     AnyFailure, Called, Ctx, Declared, DynamicFailure, Failure, OperationFn,
-    path::{Asked, Call},
+    path::{Asked, Call, make_id},
 };
 
 impl Ctx {
@@ -57,33 +60,34 @@ impl Ctx {
         input: Result<Vec<u8>, serde_json::Error>,
     ) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         let since = Instant::now();
-        let asked = Asked {
-            name,
-            input: Cow::Owned(input.as_ref().cloned().unwrap_or_default()),
+        let ctx = Ctx {
+            registry: self.registry.clone(),
+            entry: None,
             // Switched, never skipped: the gate has checked who called this operation, and
             // what it calls is checked against what it declared.
             caller: match &self.entry {
                 Some(entry) => Some(Arc::clone(&entry.authority)),
                 None => self.caller.clone(),
             },
-            token: None,
+            request_id: make_id(since),
+            parent: Some(self.request_id.clone()),
             deadline: self.deadline,
-            cancellation: Some(self.cancellation().clone()),
+            depth: self.depth + 1,
             session_id: None,
             idempotency_key: None,
             last_event_id: None,
-            parent: Some(self.request_id.clone()),
-            depth: self.depth + 1,
+            above: Some(self.cancellation().clone()),
+            own: OnceLock::new(),
         };
-        let mut call = Call::begin(self.registry.clone(), &asked, None, since);
-        let ended: Result<Output, _> = if input.is_err() {
-            Err(call.refuse(EngineCode::InvalidInput))
-        } else if !self.reaches(name) {
-            Err(call.refuse(EngineCode::NotFound))
-        } else if asked.depth > self.registry.0.settings.max_depth {
-            Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": self.registry.0.settings.max_depth})))
-        } else {
-            call.answer(asked).await
+        let mut call = Call::begin(ctx, since);
+        let max_depth = self.registry.0.settings.max_depth;
+        let ended: Result<Output, _> = match input {
+            Err(_) => Err(call.refuse(EngineCode::InvalidInput)),
+            Ok(_) if !self.reaches(name) => Err(call.refuse(EngineCode::NotFound)),
+            Ok(_) if self.depth >= max_depth => {
+                Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})))
+            }
+            Ok(input) => call.answer(&Asked { name, input: Cow::Owned(input), token: None }).await,
         };
         call.end(ended)
     }

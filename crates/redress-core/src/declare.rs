@@ -121,6 +121,7 @@ pub trait Running: Future {
 
 pin_project_lite::pin_project! {
     /// A function's own future, tagged with the function's marker.
+    #[must_use = "an operation does nothing until its future is awaited"]
     pub struct Tagged<D, F> {
         #[pin]
         future: F,

@@ -25,7 +25,9 @@ impl DynamicFailure {
     pub fn new(code: &str, details: Value) -> DynamicFailure {
         let details = match details {
             Value::Object(map) => map,
-            other => [("value".to_owned(), other)].into_iter().collect(),
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                [("value".to_owned(), other)].into_iter().collect()
+            }
         };
         DynamicFailure { code: code.to_owned(), details, retry_after_ms: None }
     }

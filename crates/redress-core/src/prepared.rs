@@ -6,8 +6,8 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, Failure, Name, NextAction, Problem, Recovery, RecoveryStep, Retry, Shape,
-    Started, Template, Verb,
+    Binding, Code, Effect, EngineCode, Failure, Name, NextAction, Printed, Problem, Recovery, RecoveryStep, Retry,
+    Shape, Started, Template, Verb,
 };
 use serde_json::value::RawValue;
 
@@ -23,12 +23,14 @@ pub(crate) struct Prepared {
     step: Option<RecoveryStep>,
     next: Option<Next>,
     details: OnceLock<Option<input::Shape>>,
+    printed: OnceLock<Arc<Printed>>,
 }
 
 /// The next call, as far as it is known before the failure happens.
 struct Next {
     operation: Name,
-    bind: Vec<Binding>,
+    /// What stands before each value in the input, and the failure's field that it comes from.
+    bind: Vec<(String, String)>,
     why: Option<Arc<str>>,
 }
 
@@ -52,7 +54,7 @@ impl Prepared {
             }
             Some(Verb::Call { operation, bind, why }) => {
                 let why = why.as_deref().map(Arc::from);
-                let next = Next { operation: operation.clone(), bind: bind.clone(), why };
+                let next = Next { operation: operation.clone(), bind: members(bind), why };
                 (Some(RecoveryStep::Call { operation: operation.clone() }), Some(next))
             }
             Some(Verb::Wait) => (Some(RecoveryStep::Wait), None),
@@ -68,6 +70,7 @@ impl Prepared {
             step,
             next,
             details: OnceLock::new(),
+            printed: OnceLock::new(),
             declaration,
         }
     }
@@ -114,6 +117,11 @@ impl Prepared {
         }
     }
 
+    /// What every occurrence has in common with `problem`, the first one, already written.
+    pub(crate) fn printed(&self, problem: &Problem) -> Arc<Printed> {
+        Arc::clone(self.printed.get_or_init(|| Arc::new(Printed::of(problem))))
+    }
+
     /// Whether `details` are what the declaration says. The schema is compiled when the
     /// failure first happens.
     pub(crate) fn details_fit(&self, details: Option<&RawValue>) -> bool {
@@ -133,19 +141,28 @@ impl Next {
     /// The call that helps with this very occurrence. One that lacks a bound field is no
     /// help, and is left out.
     fn action(&self, failure: &dyn AnyFailure) -> Option<NextAction> {
-        let mut input = String::with_capacity(32);
-        input.push('{');
-        for (place, binding) in self.bind.iter().enumerate() {
-            let value = failure.field(&binding.from)?;
-            if place > 0 {
-                input.push(',');
-            }
-            input.push_str(&serde_json::to_string(&binding.field).ok()?);
-            input.push(':');
-            input.push_str(value.get());
+        let mut input = String::with_capacity(64);
+        for (before, from) in &self.bind {
+            input.push_str(before);
+            input.push_str(failure.field(from)?.get());
+        }
+        if self.bind.is_empty() {
+            input.push('{');
         }
         input.push('}');
         let input = RawValue::from_string(input).ok()?;
         Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
     }
+}
+
+/// What stands before the value of each binding: a brace or a comma, the member, a colon.
+fn members(bind: &[Binding]) -> Vec<(String, String)> {
+    let before = std::iter::once('{').chain(std::iter::repeat(','));
+    before
+        .zip(bind)
+        .map(|(before, binding)| {
+            let member = serde_json::Value::from(binding.field.as_str());
+            (format!("{before}{member}:"), binding.from.clone())
+        })
+        .collect()
 }

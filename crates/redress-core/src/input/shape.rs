@@ -104,11 +104,6 @@ impl Shape {
         })
     }
 
-    /// The schema as it is advertised.
-    pub(crate) fn schema(&self) -> &Value {
-        &self.schema
-    }
-
     /// Whether the schema accepts `value`.
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
         self.validator().is_some_and(|validator| validator.is_valid(value))

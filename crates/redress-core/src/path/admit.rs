@@ -15,14 +15,14 @@ impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
     pub(super) async fn identify(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>, Box<Bad>> {
-        let Some(token) = &asked.token else { return Ok(asked.caller.clone()) };
-        let Some(provider) = &self.registry.0.identity else {
+        let Some(token) = &asked.token else { return Ok(self.ctx.caller.clone()) };
+        let Some(provider) = &self.ctx.registry.0.identity else {
             return Err(self.refuse(EngineCode::AuthRequired));
         };
         match provider.identify(token).await {
             Ok(caller) => Ok(Some(Arc::new(caller))),
             Err(error) => {
-                tracing::debug!(request_id = %self.request_id, %error, "a token tells nobody");
+                tracing::debug!(request_id = %self.ctx.request_id, %error, "a token tells nobody");
                 Err(self.refuse(EngineCode::AuthRequired))
             }
         }
@@ -31,7 +31,7 @@ impl Call {
     /// Access comes before decoding: a caller who may not call an operation must not learn
     /// its input schema from our error text.
     pub(super) fn access(&self, entry: &Entry) -> Result<(), Box<Bad>> {
-        match entry.declaration.access().admit(self.caller.as_deref()) {
+        match entry.declaration.access().admit(self.ctx.caller.as_deref()) {
             Ok(()) => Ok(()),
             Err(Denied::NoCaller) => {
                 let details = json!({"operation": entry.declaration.name()});
@@ -44,20 +44,17 @@ impl Call {
         }
     }
 
-    /// Asks whether the caller has agreed, where the operation needs it (B4).
+    /// Asks whether the caller has agreed, for an operation that needs it (B4).
     pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
-        if !declaration.access().needs_consent() {
-            return Ok(());
-        }
-        let Some(caller) = &self.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        if self.registry.0.consent.has(caller, declaration.name()).await {
+        let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
+        if self.ctx.registry.0.consent.has(caller, declaration.name()).await {
             return Ok(());
         }
         let details = json!({"operation": declaration.name()});
         let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
         if let (Some(_), Ok(operation), Ok(input)) =
-            (self.registry.find(GRANT), Name::new(GRANT), to_raw_value(&details))
+            (self.ctx.registry.find(GRANT), Name::new(GRANT), to_raw_value(&details))
         {
             bad.problem.next_actions.push(NextAction { operation, input, why: Some("agree to this operation".into()) });
         }
@@ -67,8 +64,8 @@ impl Call {
     /// Asks every limit; what they hand out is held until the call ends.
     pub(super) fn limits(&self, entry: &Entry) -> Result<Vec<Permit>, Box<Bad>> {
         let mut permits = Vec::new();
-        for limit in &self.registry.0.limits {
-            match limit.admit(&entry.declaration, self.caller.as_deref()) {
+        for limit in &self.ctx.registry.0.limits {
+            match limit.admit(&entry.declaration, self.ctx.caller.as_deref()) {
                 Ok(permit) => permits.extend(permit),
                 Err(limited) => {
                     let (code, retry_after_ms) = match limited {

@@ -1,63 +1,88 @@
 //! Request id and clock: what is known of a call from its first moment to its last.
 
 use std::{
-    sync::{Arc, LazyLock, OnceLock},
+    future::Future,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::SystemTime,
 };
 
-use redress_contract::{Caller, RequestId, Started};
+use redress_contract::{EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
-use super::Asked;
-use crate::{Ctx, Registry, registry::Entry};
+use super::Bad;
+use crate::{Ctx, registry::Entry};
 
-/// One call, from its first moment to its last.
+/// One call, from its first moment to its last. What the handler is told about it grows with
+/// the steps, in one place, and is lent to the handler as it is.
 pub(crate) struct Call {
-    pub(crate) registry: Registry,
+    pub(crate) ctx: Ctx,
     pub(super) since: Instant,
-    pub(crate) request_id: RequestId,
-    pub(super) parent: Option<RequestId>,
-    pub(super) session_id: Option<Arc<str>>,
-    pub(super) entry: Option<Arc<Entry>>,
-    pub(super) caller: Option<Arc<Caller>>,
-    pub(super) started: Started,
+    /// Whether the handler has been polled. The handler borrows the context while it runs, so
+    /// this is set through a shared reference.
+    polled: AtomicBool,
     pub(super) span: tracing::Span,
     pub(super) ended: bool,
 }
 
 impl Call {
-    pub(crate) fn begin(registry: Registry, asked: &Asked<'_>, id: Option<RequestId>, since: Instant) -> Call {
-        let request_id = id.unwrap_or_else(|| make_id(since));
-        Call {
-            span: span(&request_id, asked.parent.as_ref()),
-            registry,
-            since,
-            request_id,
-            parent: asked.parent.clone(),
-            session_id: asked.session_id.clone(),
-            entry: None,
-            caller: None,
-            started: Started::No,
-            ended: false,
+    #[inline]
+    pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
+        let span = span(&ctx.request_id, ctx.parent.as_ref());
+        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false }
+    }
+
+    /// Takes note of the operation that is called, and until when it may take: its own word,
+    /// or the caller's if that is sooner.
+    pub(super) fn found(&mut self, entry: Arc<Entry>) {
+        let own = self.since + entry.deadline;
+        self.ctx.deadline = Some(self.ctx.deadline.map_or(own, |asked| asked.min(own)));
+        self.ctx.entry = Some(entry);
+    }
+
+    /// The operation that is called, once it is found.
+    pub(super) fn entry(&self) -> Result<&Arc<Entry>, Box<Bad>> {
+        self.ctx.entry.as_ref().ok_or_else(|| self.refuse(EngineCode::NotFound))
+    }
+
+    /// Waits for `step`, which runs code of the author's before the handler, no longer than the
+    /// call itself may take.
+    pub(super) async fn within<T>(&self, step: impl Future<Output = Result<T, Box<Bad>>>) -> Result<T, Box<Bad>> {
+        let deadline = async {
+            match self.ctx.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let called_off = async {
+            match &self.ctx.above {
+                Some(token) => token.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = called_off => Err(self.refuse(EngineCode::Cancelled)),
+            ended = step => ended,
+            () = deadline => Err(self.refuse(EngineCode::Timeout)),
         }
     }
 
-    /// What the handler is told about the call.
-    pub(super) fn ctx(&mut self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Ctx {
-        let own = self.since + entry.deadline;
-        Ctx {
-            registry: self.registry.clone(),
-            entry: Some(Arc::clone(entry)),
-            caller: self.caller.clone(),
-            request_id: self.request_id.clone(),
-            parent: self.parent.clone(),
-            deadline: Some(asked.deadline.map_or(own, |asked| asked.min(own))),
-            depth: asked.depth,
-            session_id: self.session_id.clone(),
-            idempotency_key: asked.idempotency_key.clone(),
-            last_event_id: asked.last_event_id.clone(),
-            above: asked.cancellation.clone(),
-            own: OnceLock::new(),
+    /// Takes note that the handler starts.
+    pub(super) fn start(&self) {
+        self.polled.store(true, Ordering::Relaxed);
+    }
+
+    /// How far the call has come.
+    pub(super) fn started(&self) -> Started {
+        if !self.polled.load(Ordering::Relaxed) {
+            Started::No
+        } else if self.ctx.idempotency_key.is_some() && self.ctx.takes_key() {
+            Started::WithKey
+        } else {
+            Started::Yes
         }
     }
 }
@@ -76,16 +101,15 @@ fn span(request_id: &RequestId, parent: Option<&RequestId>) -> tracing::Span {
 
 /// A fresh UUIDv7. The wall clock is read once per process and carried on by the monotonic
 /// one, which every call reads anyway; the random part makes the id unique.
-fn make_id(now: Instant) -> RequestId {
+pub(crate) fn make_id(now: Instant) -> RequestId {
     static ORIGIN: LazyLock<(Instant, u64)> = LazyLock::new(|| {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         (Instant::now(), u64::try_from(wall.as_millis()).unwrap_or(u64::MAX))
     });
     let (origin, wall_ms) = *ORIGIN;
     let since = u64::try_from(now.saturating_duration_since(origin).as_millis()).unwrap_or(0);
-    let random = u128::from(fastrand::u64(..)) << 64 | u128::from(fastrand::u64(..));
     let mut bytes = [0; 10];
-    for (place, byte) in bytes.iter_mut().zip(random.to_le_bytes()) {
+    for (place, byte) in bytes.iter_mut().zip(fastrand::u128(..).to_le_bytes()) {
         *place = byte;
     }
     RequestId::from_parts(wall_ms.saturating_add(since), &bytes)

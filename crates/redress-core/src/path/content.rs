@@ -11,7 +11,7 @@ impl Call {
     /// so none at all is a refusal too.
     pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), Box<Bad>> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
-        let Some(guard) = self.registry.0.content.get(language) else {
+        let Some(guard) = self.ctx.registry.0.content.get(language) else {
             return Err(self.refuse(EngineCode::EvalUnparsable));
         };
         let input: Value = serde_json::from_slice(input).unwrap_or_default();

@@ -9,8 +9,6 @@ use std::{
     task::{Context, Poll},
 };
 
-use redress_contract::Started;
-
 use super::Call;
 use crate::{Ctx, handler::BoxFuture};
 
@@ -27,17 +25,15 @@ pub(super) enum Driven<T> {
 }
 
 impl Call {
-    pub(super) async fn drive<T>(&mut self, running: BoxFuture<'_, T>, ctx: &Ctx) -> Driven<T> {
+    pub(super) async fn drive<T>(&self, running: BoxFuture<'_, T>) -> Driven<T> {
+        let ctx = &self.ctx;
         if ctx.is_cancelled() {
             return Driven::Cancelled;
         }
         if ctx.deadline.is_some_and(|deadline| deadline <= self.since) {
             return Driven::TimedOut;
         }
-        self.started = match &ctx.idempotency_key {
-            Some(_) if ctx.takes_key() => Started::WithKey,
-            Some(_) | None => Started::Yes,
-        };
+        self.start();
         let mut leaving = Leaving { ctx, returned: false };
         let driven = Drive { running: Some(running), ctx, stop: None }.await;
         leaving.returned = matches!(driven, Driven::Returned(_));

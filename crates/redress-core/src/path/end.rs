@@ -13,27 +13,27 @@ use crate::{AnyFailure, EndedCall};
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
-    pub(crate) fn end(mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+    pub(crate) fn end(&mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
         let (envelope, failure) = match outcome {
             Ok(output) => (Envelope::success(output, meta), None),
-            Err(bad) => (Envelope::failure(bad.problem, meta), bad.failure),
+            Err(bad) => (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure),
         };
         self.tell(envelope.problem(), elapsed);
         (envelope, failure)
     }
 
     /// Ends a call from outside, where nobody can match the failure by its type.
-    pub(super) fn end_outside(self, outcome: Result<Output, Box<Bad>>) -> Envelope {
+    pub(super) fn end_outside(&mut self, outcome: Result<Output, Box<Bad>>) -> Envelope {
         let (envelope, failure) = self.end(outcome);
         let_go(failure);
         envelope
     }
 
     /// Ends a stream that came to its own end.
-    pub(super) fn end_stream(mut self) -> Meta {
+    pub(super) fn end_stream(&mut self) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
         self.tell(None, elapsed);
@@ -42,16 +42,16 @@ impl Call {
 
     fn meta(&self, elapsed: Duration) -> Meta {
         Meta {
-            request_id: self.request_id.clone(),
+            request_id: self.ctx.request_id.clone(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             estimated_tokens: 0,
-            session_id: self.session_id.clone(),
+            session_id: self.ctx.session_id.clone(),
         }
     }
 
     /// Tells the log and the observers how the call ended.
     fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
-        let operation = self.entry.as_ref().map(|entry| &entry.declaration);
+        let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
         if !self.span.is_disabled() {
             if let Some(operation) = operation {
                 self.span.record("operation", operation.name().as_str());
@@ -60,22 +60,22 @@ impl Call {
                 self.span.record("code", problem.code.as_str()).record("kind", problem.kind.as_str());
             }
         }
-        if elapsed >= self.registry.0.settings.slow
+        if elapsed >= self.ctx.registry.0.settings.slow
             && let Some(operation) = operation
         {
-            tracing::warn!(request_id = %self.request_id, operation = %operation.name(), elapsed_ms = elapsed.as_millis(), "a call was slow");
+            tracing::warn!(request_id = %self.ctx.request_id, operation = %operation.name(), elapsed_ms = elapsed.as_millis(), "a call was slow");
         }
-        for observer in &self.registry.0.observers {
+        for observer in &self.ctx.registry.0.observers {
             let call = EndedCall {
                 operation,
-                request_id: &self.request_id,
-                parent: self.parent.as_ref(),
-                caller: self.caller.as_deref(),
+                request_id: &self.ctx.request_id,
+                parent: self.ctx.parent.as_ref(),
+                caller: self.ctx.caller.as_deref(),
                 problem,
                 elapsed,
             };
             if catch_unwind(AssertUnwindSafe(|| observer.ended(&call))).is_err() {
-                tracing::error!(request_id = %self.request_id, "an observer panicked");
+                tracing::error!(request_id = %self.ctx.request_id, "an observer panicked");
             }
         }
     }
@@ -85,7 +85,8 @@ impl Call {
 /// once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.ended && !(self.registry.0.observers.is_empty() && self.span.is_disabled()) {
+        let listening = !self.ctx.registry.0.observers.is_empty() || !self.span.is_disabled();
+        if listening && !self.ended {
             let problem = self.engine(EngineCode::Cancelled, None, None);
             self.tell(Some(&problem), self.since.elapsed());
         }

@@ -10,11 +10,9 @@ use crate::{registry::Entry, similar};
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
     /// An internal one does not exist for callers from outside (K-06).
-    pub(super) async fn find(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
-        match self.registry.find(asked.name) {
-            Some(entry) if entry.declaration.is_external() || asked.parent.is_some() => Ok(Arc::clone(entry)),
-            Some(_) | None => Err(self.not_found(asked).await),
-        }
+    pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
+        let entry = self.ctx.registry.find(asked.name)?;
+        (entry.declaration.is_external() || self.ctx.parent.is_some()).then(|| Arc::clone(entry))
     }
 
     /// A call goes to a query or a mutation, a subscription is subscribed to (K-34).
@@ -28,11 +26,12 @@ impl Call {
         Err(self.refuse_with(EngineCode::InvalidOperationType, &details))
     }
 
-    async fn not_found(&mut self, asked: &Asked<'_>) -> Box<Bad> {
+    /// Says that there is no such operation, and what is near.
+    pub(super) async fn not_found(&self, asked: &Asked<'_>) -> Box<Bad> {
         // Near names help only those who may call them, so who asks has to be known first.
         let caller = self.identify(asked).await.ok().flatten();
         let wanted = Name::from_wire(asked.name);
-        let open = self.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
+        let open = self.ctx.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
         let mut bad = self.refuse(EngineCode::NotFound);
         bad.problem.similar = similar::nearest(&wanted, open).into_iter().map(|value| Similar { value }).collect();
         bad

@@ -13,8 +13,8 @@ impl Call {
         for guard in &entry.guards {
             let call = GuardedCall {
                 operation: &entry.declaration,
-                caller: self.caller.as_deref(),
-                request_id: &self.request_id,
+                caller: self.ctx.caller.as_deref(),
+                request_id: &self.ctx.request_id,
                 input: &asked.input,
             };
             let verdict = AssertUnwindSafe(async { guard.check(&call).await }).catch_unwind().await;
@@ -28,10 +28,10 @@ impl Call {
             };
             match guard.when_broken() {
                 WhenBroken::Allow => {
-                    tracing::warn!(request_id = %self.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and lets the call pass");
+                    tracing::warn!(request_id = %self.ctx.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and lets the call pass");
                 }
                 WhenBroken::Refuse => {
-                    tracing::error!(request_id = %self.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and refuses the call");
+                    tracing::error!(request_id = %self.ctx.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and refuses the call");
                     return Err(self.refuse(EngineCode::Internal));
                 }
             }

@@ -14,7 +14,7 @@ use super::{
     drive::{Driven, panic_text},
 };
 use crate::{
-    AnyFailure, Called, Classification, Ctx, DynamicFailure,
+    AnyFailure, Called, Classification, DynamicFailure,
     fail::{Cause, Ending},
     handler::OutputUnwritable,
     prepared::{Occurrence, Prepared},
@@ -23,18 +23,13 @@ use crate::{
 
 impl Call {
     /// Turns how the handler ended into an outcome.
-    pub(super) fn map<T>(
-        &self,
-        entry: &Entry,
-        ctx: &Ctx,
-        driven: Driven<Result<T, Box<Ending>>>,
-    ) -> Result<T, Box<Bad>> {
+    pub(super) fn map<T>(&self, entry: &Entry, driven: Driven<Result<T, Box<Ending>>>) -> Result<T, Box<Bad>> {
         match driven {
             Driven::Returned(Ok(output)) => Ok(output),
-            Driven::Returned(Err(ending)) => Err(self.map_ending(entry, ctx, *ending)),
+            Driven::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
             Driven::Panicked(payload) => Err(self.map_panic(&*payload)),
             Driven::TimedOut => {
-                let given = ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
+                let given = self.ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
                 Err(self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given})))
             }
             Driven::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
@@ -43,20 +38,20 @@ impl Call {
 
     /// A panic is contained: its text goes to the log and nowhere else.
     pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
-        tracing::error!(request_id = %self.request_id, panic = panic_text(payload), "a handler panicked");
+        tracing::error!(request_id = %self.ctx.request_id, panic = panic_text(payload), "a handler panicked");
         self.refuse(EngineCode::Internal)
     }
 
     /// A bad ending that the handler itself returned. Telling it apart runs code of the
     /// author's (`Display`, `Serialize`, `source`), which may panic like the handler itself.
-    pub(super) fn map_ending(&self, entry: &Entry, ctx: &Ctx, ending: Ending) -> Box<Bad> {
-        match catch_unwind(AssertUnwindSafe(|| self.tell_apart(entry, ctx, ending))) {
+    pub(super) fn map_ending(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
+        match catch_unwind(AssertUnwindSafe(|| self.tell_apart(entry, ending))) {
             Ok(bad) => bad,
             Err(payload) => self.map_panic(&*payload),
         }
     }
 
-    fn tell_apart(&self, entry: &Entry, ctx: &Ctx, ending: Ending) -> Box<Bad> {
+    fn tell_apart(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
         let Ending { cause, hint, next_actions, similar } = ending;
         match cause {
             Cause::Failure(failure) => {
@@ -74,7 +69,7 @@ impl Call {
                 bad
             }
             // Whatever a cancelled handler throws, the reason is the cancellation.
-            Cause::Foreign(_) if ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
+            Cause::Foreign(_) if self.ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
             Cause::Foreign(error) => self.map_foreign(&*error),
         }
     }
@@ -83,7 +78,7 @@ impl Call {
     /// becomes INTERNAL, with only its code in the details (K-37, K-38).
     pub(super) fn map_failure(&self, entry: &Entry, failure: Arc<dyn AnyFailure>) -> Box<Bad> {
         let Some(prepared) = entry.failure(failure.code()) else {
-            tracing::error!(request_id = %self.request_id, operation = %entry.declaration.name(), undeclared = failure.code(), cause = %Causes(&*failure), "a failure was not declared");
+            tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), undeclared = failure.code(), cause = %Causes(&*failure), "a failure was not declared");
             // A text that is not a code may hold anything, so it does not leave.
             return match Code::new(failure.code()) {
                 Ok(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
@@ -93,20 +88,21 @@ impl Call {
         let details = match failure.details() {
             Ok(details) => details,
             Err(error) => {
-                tracing::error!(request_id = %self.request_id, code = failure.code(), cause = %error, "the details of a failure cannot be written");
+                tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), cause = %error, "the details of a failure cannot be written");
                 return self.refuse(EngineCode::Internal);
             }
         };
         let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
         if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_deref()) {
-            tracing::error!(request_id = %self.request_id, code = failure.code(), "the details of a failure break their schema");
+            tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal);
         }
         if std::error::Error::source(&*failure).is_some() {
-            tracing::debug!(request_id = %self.request_id, code = failure.code(), cause = %Causes(&*failure), "a declared failure has a cause");
+            tracing::debug!(request_id = %self.ctx.request_id, code = failure.code(), cause = %Causes(&*failure), "a declared failure has a cause");
         }
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
-        Box::new(Bad { problem, failure: Some(failure) })
+        let printed = Some(prepared.printed(&problem));
+        Box::new(Bad { problem, printed, failure: Some(failure) })
     }
 
     fn declared(
@@ -130,7 +126,7 @@ impl Call {
         };
         prepared.problem(Occurrence {
             shape: entry.declaration.shape(),
-            started: self.started,
+            started: self.started(),
             message: Cow::Owned(message),
             retry_after_ms: failure.retry_after_ms().or_else(from_field),
             details,
@@ -141,17 +137,17 @@ impl Call {
     /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
     fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
         if error.is::<OutputUnwritable>() {
-            tracing::error!(request_id = %self.request_id, cause = %Causes(error), "the output of a handler cannot be written");
+            tracing::error!(request_id = %self.ctx.request_id, cause = %Causes(error), "the output of a handler cannot be written");
             return self.refuse(EngineCode::InvalidOutput);
         }
         let Classification { kind, code, row } = match Called::kind_in(error) {
             Some(kind) => Classification::of_kind(kind, "composed call"),
-            None => self.registry.classifier().classify(error),
+            None => self.ctx.registry.classifier().classify(error),
         };
         if kind == Kind::Cancelled {
-            tracing::debug!(request_id = %self.request_id, row = &*row, cause = %Causes(error), "a call was cancelled below");
+            tracing::debug!(request_id = %self.ctx.request_id, row = &*row, cause = %Causes(error), "a call was cancelled below");
         } else {
-            tracing::error!(request_id = %self.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
+            tracing::error!(request_id = %self.ctx.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
         }
         let mut problem = self.engine(code, None, None);
         problem.kind = kind;
@@ -159,8 +155,8 @@ impl Call {
         // had started, and nobody knows how far it had come.
         problem.effect = Effect::Unknown;
         if kind.retryable() {
-            let shape = self.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape());
-            problem.retry = Retry::advise(true, problem.effect, shape, self.started, None);
+            let shape = self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape());
+            problem.retry = Retry::advise(true, problem.effect, shape, self.started(), None);
             problem.retryable = problem.retry.says_yes();
         }
         Bad::new(problem)
@@ -171,7 +167,7 @@ impl Call {
         if !entry.checked || entry.output_fits(&output) {
             return Ok(output);
         }
-        tracing::error!(request_id = %self.request_id, operation = %entry.declaration.name(), "an output breaks its schema");
+        tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), "an output breaks its schema");
         Err(self.refuse(EngineCode::InvalidOutput))
     }
 }

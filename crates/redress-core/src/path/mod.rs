@@ -18,54 +18,30 @@ mod refuse;
 mod repeat;
 mod subscribe;
 
-use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    borrow::Cow,
+    future::{Future as _, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::OnceLock,
+    task::Poll,
+};
 
-use futures_util::FutureExt as _;
-use redress_contract::{Caller, EngineCode, Envelope, Output, RequestId, Shape};
+use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
 
-pub(crate) use begin::Call;
+pub(crate) use begin::{Call, make_id};
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Registry, Request, Secret, handler::Bound, registry::Entry};
+use crate::{Ctx, Registry, Request, Secret, handler::Bound};
 
-/// What one call brings along.
+/// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: Cow<'a, [u8]>,
-    pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) cancellation: Option<CancellationToken>,
-    pub(crate) session_id: Option<Arc<str>>,
-    pub(crate) idempotency_key: Option<Arc<str>>,
-    pub(crate) last_event_id: Option<Arc<str>>,
-    /// The call that made this one; nothing for a call from outside.
-    pub(crate) parent: Option<RequestId>,
-    pub(crate) depth: usize,
-}
-
-impl<'a> Asked<'a> {
-    fn from_outside(name: &'a str, request: Request<'a>, since: Instant) -> (Asked<'a>, Option<RequestId>) {
-        let asked = Asked {
-            name,
-            input: request.input,
-            caller: request.caller,
-            token: request.token,
-            deadline: request.deadline.map(|deadline| since + deadline),
-            cancellation: request.cancellation,
-            session_id: request.session_id,
-            idempotency_key: request.idempotency_key,
-            last_event_id: request.last_event_id,
-            parent: None,
-            depth: 0,
-        };
-        (asked, request.request_id)
-    }
 }
 
 impl Registry {
@@ -73,48 +49,83 @@ impl Registry {
     /// when the deadline passes, when it is cancelled, and when the answer is no longer
     /// waited for.
     pub async fn call(&self, name: &str, request: Request<'_>) -> Envelope {
-        let since = Instant::now();
-        let (asked, id) = Asked::from_outside(name, request, since);
-        let mut call = Call::begin(self.clone(), &asked, id, since);
-        let ended = call.answer(asked).await;
+        let (mut call, asked) = self.begin(name, request);
+        let ended = call.answer(&asked).await;
         call.end_outside(ended)
+    }
+
+    /// The call that a request from outside makes.
+    #[inline]
+    fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
+        let since = Instant::now();
+        let ctx = Ctx {
+            registry: self.clone(),
+            entry: None,
+            caller: request.caller,
+            request_id: request.request_id.unwrap_or_else(|| make_id(since)),
+            parent: None,
+            deadline: request.deadline.map(|deadline| since + deadline),
+            depth: 0,
+            session_id: request.session_id,
+            idempotency_key: request.idempotency_key,
+            last_event_id: request.last_event_id,
+            above: request.cancellation,
+            own: OnceLock::new(),
+        };
+        (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
     }
 }
 
 impl Call {
     /// Runs the path up to its outcome, inside a span that names the call. Every step may run
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
-    pub(crate) async fn answer(&mut self, asked: Asked<'_>) -> Result<Output, Box<Bad>> {
-        let span = self.span.clone();
-        let ended = if span.is_disabled() {
-            AssertUnwindSafe(self.steps(asked)).catch_unwind().await
-        } else {
-            AssertUnwindSafe(self.steps(asked)).catch_unwind().instrument(span).await
+    ///
+    /// The steps are polled where they stand: each combinator around them would copy them.
+    pub(crate) async fn answer(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
+        let span = (!self.span.is_disabled()).then(|| self.span.clone());
+        let ended = {
+            let mut steps = pin!(self.steps(asked));
+            poll_fn(|cx| {
+                let _inside = span.as_ref().map(tracing::Span::enter);
+                match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
+                    Ok(polled) => polled.map(Ok),
+                    Err(payload) => Poll::Ready(Err(payload)),
+                }
+            })
+            .await
         };
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    async fn steps(&mut self, mut asked: Asked<'_>) -> Result<Output, Box<Bad>> {
-        let entry = self.admit(&mut asked, Shape::Query).await?;
-        let _permits = self.limits(&entry)?;
-        self.size(&entry, &asked)?;
+    async fn steps(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
+        self.admit(asked, Shape::Query).await?;
+        // From here on the call only grows older: the handler borrows what is known of it.
+        let this = &*self;
+        let entry = this.entry()?;
+        let _permits = this.limits(entry)?;
+        this.size(entry, asked)?;
         let Bound::Once(handler) = &entry.bound else {
-            return Err(self.refuse(EngineCode::HandlerNotBound));
+            return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        let ctx = self.ctx(&entry, &asked);
-        let running = match handler.ready(&ctx, &entry.input, &asked.input) {
+        let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
             Ok(running) => running,
-            Err(error) => return Err(self.explain(&entry, &**handler, &asked.input, error)),
+            Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
         };
-        self.content(&entry, &asked.input)?;
-        self.guards(&entry, &asked).await?;
-        let claim = match self.claim(&entry, &asked).await? {
-            repeat::Claimed::Run(claim) => claim,
-            repeat::Claimed::Again(recorded) => return recorded,
+        this.content(entry, &asked.input)?;
+        // What most calls do without is boxed, so that it takes no room in every call.
+        if !entry.guards.is_empty() {
+            Box::pin(this.within(this.guards(entry, asked))).await?;
+        }
+        let claim = match this.key(entry) {
+            None => None,
+            Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
+                repeat::Claimed::Run(claim) => Some(claim),
+                repeat::Claimed::Again(recorded) => return recorded,
+            },
         };
-        let ended = self.drive(running, &ctx).await;
-        let outcome = self.map(&entry, &ctx, ended);
-        let outcome = outcome.and_then(|output| self.check_output(&entry, output));
+        let ended = this.drive(running).await;
+        let outcome = this.map(entry, ended);
+        let outcome = outcome.and_then(|output| this.check_output(entry, output));
         if let Some(claim) = claim {
             claim.settle(&outcome);
         }
@@ -123,13 +134,20 @@ impl Call {
 
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, consent.
-    async fn admit(&mut self, asked: &mut Asked<'_>, wanted: Shape) -> Result<Arc<Entry>, Box<Bad>> {
-        let entry = self.find(asked).await?;
-        self.entry = Some(Arc::clone(&entry));
-        self.shape(&entry, wanted)?;
-        self.caller = self.identify(asked).await?;
-        self.access(&entry)?;
-        self.consent(&entry).await?;
-        Ok(entry)
+    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
+        let Some(entry) = self.find(asked) else {
+            return Err(Box::pin(self.not_found(asked)).await);
+        };
+        self.found(entry);
+        self.shape(self.entry()?, wanted)?;
+        if asked.token.is_some() {
+            self.ctx.caller = Box::pin(self.within(self.identify(asked))).await?;
+        }
+        let entry = self.entry()?;
+        self.access(entry)?;
+        if entry.declaration.access().needs_consent() {
+            Box::pin(self.within(self.consent(entry))).await?;
+        }
+        Ok(())
     }
 }

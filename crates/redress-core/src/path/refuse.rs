@@ -2,12 +2,11 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Problem, Shape, Started};
+use redress_contract::{EngineCode, Envelope, Printed, Problem, Shape, Started};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::Instant;
 
-use super::{Asked, Call};
+use super::Call;
 use crate::{
     AnyFailure, Registry, Request,
     prepared::{Occurrence, Prepared},
@@ -93,22 +92,23 @@ impl Registry {
     /// assert_eq!(envelope.meta().request_id.to_string(), "a-1");
     /// ```
     pub fn refuse(&self, refusal: Refusal, request: Request<'_>) -> Envelope {
-        let since = Instant::now();
-        let (asked, id) = Asked::from_outside("", request, since);
-        Call::begin(self.clone(), &asked, id, since).end_outside(Err(Bad::new(refusal.into_problem())))
+        let (mut call, _) = self.begin("", request);
+        call.end_outside(Err(Bad::new(refusal.into_problem())))
     }
 }
 
 /// A bad ending on its way to the envelope.
 pub(crate) struct Bad {
     pub(crate) problem: Problem,
+    /// What every occurrence of it has in common, already written.
+    pub(crate) printed: Option<Arc<Printed>>,
     /// The failure itself, for a typed composed call.
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, failure: None })
+        Box::new(Bad { problem, printed: None, failure: None })
     }
 }
 
@@ -133,8 +133,8 @@ impl Call {
         retry_after_ms: Option<u64>,
     ) -> Problem {
         Prepared::engine(code).problem(Occurrence {
-            shape: self.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape()),
-            started: self.started,
+            shape: self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape()),
+            started: self.started(),
             message: Cow::Borrowed(code.message()),
             details,
             retry_after_ms,

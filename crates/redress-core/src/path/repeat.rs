@@ -9,8 +9,8 @@ use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, idempotency::fing
 
 /// What became of the key.
 pub(super) enum Claimed {
-    /// The handler runs, under this claim if there is a key.
-    Run(Option<Claim>),
+    /// The handler runs, under this claim.
+    Run(Claim),
     /// The outcome of the first call comes again.
     Again(Result<Output, Box<Bad>>),
 }
@@ -24,38 +24,26 @@ pub(super) struct Claim {
 }
 
 impl Call {
-    pub(super) async fn claim(&mut self, entry: &Entry, asked: &Asked<'_>) -> Result<Claimed, Box<Bad>> {
-        let Some(key) = asked.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key()) else {
-            return Ok(Claimed::Run(None));
-        };
+    /// The key that came with the call, on an operation that takes one.
+    pub(super) fn key(&self, entry: &Entry) -> Option<&Arc<str>> {
+        self.ctx.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key())
+    }
+
+    /// Claims the key, or finds what became of it before.
+    pub(super) async fn claim(&self, entry: &Entry, asked: &Asked<'_>, key: &Arc<str>) -> Result<Claimed, Box<Bad>> {
         let key = IdempotencyKey {
-            caller: self.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
+            caller: self.ctx.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
             operation: entry.declaration.name().clone(),
             key: Arc::clone(key),
         };
-        let store = Arc::clone(&self.registry.0.idempotency);
-        let deadline =
-            asked.deadline.map_or(self.since + entry.deadline, |asked| asked.min(self.since + entry.deadline));
-        // Another call with the key may still be running; waiting for it counts as waiting.
-        let begun = tokio::select! {
-            biased;
-            () = cancelled(asked) => return Err(self.refuse(EngineCode::Cancelled)),
-            begun = tokio::time::timeout_at(deadline, store.begin(&key, fingerprint(&asked.input))) => begun,
-        };
-        match begun {
-            Err(_) => Err(self.refuse(EngineCode::Timeout)),
-            Ok(Begin::Conflict) => Err(self.refuse(EngineCode::IdempotencyConflict)),
-            Ok(Begin::Replay(Recorded::Output(output))) => Ok(Claimed::Again(Ok(output))),
-            Ok(Begin::Replay(Recorded::Problem(problem))) => Ok(Claimed::Again(Err(Bad::new(*problem)))),
-            Ok(Begin::Fresh) => Ok(Claimed::Run(Some(Claim { store, key, settled: false }))),
+        let store = Arc::clone(&self.ctx.registry.0.idempotency);
+        // Another call with the key may still be running; `begin` waits for it.
+        match store.begin(&key, fingerprint(&asked.input)).await {
+            Begin::Conflict => Err(self.refuse(EngineCode::IdempotencyConflict)),
+            Begin::Replay(Recorded::Output(output)) => Ok(Claimed::Again(Ok(output))),
+            Begin::Replay(Recorded::Problem(problem)) => Ok(Claimed::Again(Err(Bad::new(*problem)))),
+            Begin::Fresh => Ok(Claimed::Run(Claim { store, key, settled: false })),
         }
-    }
-}
-
-async fn cancelled(asked: &Asked<'_>) {
-    match &asked.cancellation {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -17,13 +17,12 @@ use serde_json::json;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
-    time::Instant,
 };
 use tokio_util::sync::DropGuard;
 
 use super::{Asked, Bad, Call, drive::let_go};
 use crate::{
-    Ctx, Permit, Registry, Request,
+    Permit, Registry, Request,
     handler::{Bound, Items},
     registry::Entry,
 };
@@ -52,10 +51,8 @@ impl Registry {
     /// Subscribes to an operation. What refuses the call before the stream is open comes as
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
-        let since = Instant::now();
-        let (asked, id) = Asked::from_outside(name, request, since);
-        let mut call = Call::begin(self.clone(), &asked, id, since);
-        let opened = AssertUnwindSafe(call.open(asked)).catch_unwind().await;
+        let (mut call, asked) = self.begin(name, request);
+        let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().await;
         match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
             Err(bad) => Err(call.end_outside(Err(bad))),
@@ -66,7 +63,6 @@ impl Registry {
 /// A stream whose source is open, not yet carried to a reader.
 struct Opened {
     entry: Arc<Entry>,
-    ctx: Ctx,
     items: Items,
     permits: Vec<Permit>,
     streaming: Streaming,
@@ -74,26 +70,26 @@ struct Opened {
 }
 
 impl Call {
-    async fn open(&mut self, mut asked: Asked<'_>) -> Result<Opened, Box<Bad>> {
-        let entry = self.admit(&mut asked, Shape::Subscription).await?;
-        let permits = self.limits(&entry)?;
-        self.size(&entry, &asked)?;
+    async fn open(&mut self, asked: &Asked<'_>) -> Result<Opened, Box<Bad>> {
+        self.admit(asked, Shape::Subscription).await?;
+        let this = &*self;
+        let entry = Arc::clone(this.entry()?);
+        let permits = this.limits(&entry)?;
+        this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
-            return Err(self.refuse(EngineCode::HandlerNotBound));
+            return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        let ctx = self.ctx(&entry, &asked);
-        // The stream outlives the request, and shares the token that its reader cancels.
-        let _ = ctx.cancellation();
-        let opening = match handler.ready(ctx.clone(), &entry.input, &asked.input) {
+        // The stream outlives the request, and its context shares the token that its reader cancels.
+        let opening = match handler.ready(this.ctx.clone(), &entry.input, &asked.input) {
             Ok(opening) => opening,
-            Err(error) => return Err(self.explain(&entry, &**handler, &asked.input, error)),
+            Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
         };
-        self.content(&entry, &asked.input)?;
-        self.guards(&entry, &asked).await?;
-        let driven = self.drive(opening, &ctx).await;
-        let items = self.map(&entry, &ctx, driven)?;
+        this.content(&entry, &asked.input)?;
+        this.within(this.guards(&entry, asked)).await?;
+        let driven = this.drive(opening).await;
+        let items = this.map(&entry, driven)?;
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
-        Ok(Opened { entry, ctx, items, permits, streaming, runtime })
+        Ok(Opened { entry, items, permits, streaming, runtime })
     }
 }
 
@@ -102,20 +98,20 @@ impl Opened {
     fn carry(self, call: Call) -> Subscription {
         let (sender, items) = mpsc::channel(self.streaming.buffer.max(1));
         let (last, end) = oneshot::channel();
-        let request_id = call.request_id.clone();
-        let reader = self.ctx.cancellation().clone().drop_guard();
+        let request_id = call.ctx.request_id.clone();
+        let reader = call.ctx.cancellation().clone().drop_guard();
         let runtime = self.runtime.clone();
         runtime.spawn(self.pump(call, sender, last));
         Subscription { request_id, items, end: Some(end), _reader: reader }
     }
 
-    async fn pump(mut self, call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
+    async fn pump(mut self, mut call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
         let ended = loop {
             match self.next(&call).await {
                 Ok(None) => break Ok(()),
                 Err(bad) => break Err(bad),
                 Ok(Some(output)) => {
-                    if let Err(bad) = hand_over(&call, &self.ctx, self.streaming, &sender, output).await {
+                    if let Err(bad) = hand_over(&call, self.streaming, &sender, output).await {
                         break Err(bad);
                     }
                 }
@@ -136,7 +132,7 @@ impl Opened {
     /// The next item of the source; nothing at its own end.
     async fn next(&mut self, call: &Call) -> Result<Option<Output>, Box<Bad>> {
         let idle = self.streaming.idle_ms.map(Duration::from_millis);
-        let token = self.ctx.cancellation();
+        let token = call.ctx.cancellation();
         let next = AssertUnwindSafe(self.items.next()).catch_unwind();
         let item = tokio::select! {
             biased;
@@ -148,7 +144,7 @@ impl Opened {
             Err(payload) => Err(call.map_panic(&*payload)),
             Ok(None) => Ok(None),
             Ok(Some(Ok(output))) => call.check_output(&self.entry, output).map(Some),
-            Ok(Some(Err(ending))) => Err(call.map_ending(&self.entry, &self.ctx, *ending)),
+            Ok(Some(Err(ending))) => Err(call.map_ending(&self.entry, *ending)),
         }
     }
 }
@@ -157,7 +153,6 @@ impl Opened {
 /// that does not read at all is cut off, explicitly.
 async fn hand_over(
     call: &Call,
-    ctx: &Ctx,
     streaming: Streaming,
     sender: &mpsc::Sender<Output>,
     output: Output,
@@ -174,7 +169,7 @@ async fn hand_over(
     };
     tokio::select! {
         biased;
-        () = ctx.cancellation().cancelled() => Err(call.refuse(EngineCode::Cancelled)),
+        () = call.ctx.cancellation().cancelled() => Err(call.refuse(EngineCode::Cancelled)),
         sent = sender.send(output) => sent.map_err(|_| call.refuse(EngineCode::Cancelled)),
         () = tokio::time::sleep(patience) => Err(overflow()),
     }

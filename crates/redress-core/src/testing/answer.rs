@@ -154,7 +154,8 @@ impl Collected {
 
     /// Every byte that left.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.items.iter().flat_map(|item| item.json().iter().copied().chain([b'\n'])).collect();
+        let mut bytes: Vec<u8> =
+            self.items.iter().flat_map(|item| item.json().iter().copied().chain([b'\n'])).collect();
         if let Some(envelope) = &self.failed {
             bytes.extend(envelope.to_bytes());
         }

@@ -57,13 +57,7 @@ impl Default for TestCtx {
 impl TestCtx {
     /// A context of nobody, with no state.
     pub fn new() -> TestCtx {
-        TestCtx {
-            builder: Registry::builder(),
-            caller: None,
-            cancellation: None,
-            idempotency_key: None,
-            serving: None,
-        }
+        TestCtx { builder: Registry::builder(), caller: None, cancellation: None, idempotency_key: None, serving: None }
     }
 
     /// Says who calls.

@@ -6,7 +6,7 @@ use redress::{
 };
 use serde_json::{Value, json};
 
-use crate::service::{Watch, built, ends, failure, fails, query, registry};
+use crate::service::{Watch, built, ends, fails, failure, query, registry};
 
 /// An operation that calls `target` and hands its outcome on with `?`.
 fn calling(declaration: redress::contract::Operation, target: &'static str) -> Operation {
@@ -116,7 +116,13 @@ async fn operations_call_each_other_only_so_deep() {
 #[tokio::test]
 async fn a_callees_failure_is_contained_in_a_caller_that_does_not_declare_it() {
     // A callee's failure is one that its caller has not promised to anyone.
-    let inner = || fails(query("inner.read").fails(failure("INNER_BROKEN", redress::Kind::Conflict)), "INNER_BROKEN", json!({"secret": "hunter2"}));
+    let inner = || {
+        fails(
+            query("inner.read").fails(failure("INNER_BROKEN", redress::Kind::Conflict)),
+            "INNER_BROKEN",
+            json!({"secret": "hunter2"}),
+        )
+    };
     let outer = calling(query("outer.read").with_call("inner.read"), "inner.read");
     let answer = built(Registry::builder().add(inner()).add(outer)).call("outer.read", json!({})).await;
     assert_failure!(answer, INTERNAL);
@@ -124,7 +130,10 @@ async fn a_callees_failure_is_contained_in_a_caller_that_does_not_declare_it() {
 
     let declaring = query("outer.read").with_call("inner.read").fails(failure("INNER_BROKEN", redress::Kind::Conflict));
     let outer = calling(declaring, "inner.read");
-    assert_failure!(built(Registry::builder().add(inner()).add(outer)).call("outer.read", json!({})).await, INNER_BROKEN);
+    assert_failure!(
+        built(Registry::builder().add(inner()).add(outer)).call("outer.read", json!({})).await,
+        INNER_BROKEN
+    );
 }
 
 #[derive(Debug, Failure)]

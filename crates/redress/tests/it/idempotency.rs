@@ -90,8 +90,8 @@ async fn a_key_is_the_callers_own() {
 async fn a_key_on_an_operation_that_takes_none_changes_nothing() {
     let count = Count::default();
     let counting = count.clone();
-    let operation = Operation::dynamic(mutation("pay.send"))
-        .with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))));
+    let operation =
+        Operation::dynamic(mutation("pay.send")).with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))));
     let harness = built(Registry::builder().add(operation));
     for _ in 0..2 {
         assert_ok!(send(&harness, "k", &json!({})).await);
@@ -119,16 +119,12 @@ async fn concurrent_calls_with_one_key_run_the_handler_once() {
     let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let harness = gated(&count, &started, &go);
     let input = json!({});
-    let (a, b, c, ()) = tokio::join!(
-        send(&harness, "k", &input),
-        send(&harness, "k", &input),
-        send(&harness, "k", &input),
-        async {
+    let (a, b, c, ()) =
+        tokio::join!(send(&harness, "k", &input), send(&harness, "k", &input), send(&harness, "k", &input), async {
             started.notified().await;
             tokio::task::yield_now().await;
             go.notify_one();
-        }
-    );
+        });
     assert_eq!([a, b, c].map(|answer| answer.output::<u64>()), [1, 1, 1]);
     assert_eq!(count.get(), 1);
 }
@@ -137,9 +133,10 @@ async fn concurrent_calls_with_one_key_run_the_handler_once() {
 async fn a_call_that_its_caller_leaves_gives_its_key_up() {
     let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let harness = gated(&count, &started, &go);
+    let input = json!({});
     tokio::select! {
         biased;
-        _ = send(&harness, "k", &json!({})) => panic!("it does not end by itself"),
+        _ = send(&harness, "k", &input) => panic!("it does not end by itself"),
         () = started.notified() => {}
     }
     go.notify_one();

@@ -2,11 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
+mod access;
 mod architecture;
+mod canary;
+mod composition;
 mod conformance;
+mod coverage;
+mod envelope;
+mod example;
 mod extensions;
+mod guards;
+mod idempotency;
+mod licences;
+mod macros;
 mod mapping;
+mod observers;
 mod path_order;
 mod registration;
 mod running;
 mod service;
+mod streams;
+mod ui;

@@ -90,7 +90,8 @@ impl std::error::Error for Foreign {}
 #[tokio::test]
 async fn a_foreign_error_is_classified_and_none_of_its_text_leaves() {
     // K-39 and M-52, mapping 3: the engine's own code where it has one, else INTERNAL and the kind.
-    let cases: [(&str, fn() -> Fail<DynamicFailure>, &str, Kind); 6] = [
+    type Make = fn() -> Fail<DynamicFailure>;
+    let cases: [(&str, Make, &str, Kind); 6] = [
         ("io", || io::Error::new(io::ErrorKind::ConnectionRefused, "hunter2").into(), "INTERNAL", Kind::Unavailable),
         ("timeout", || io::Error::new(io::ErrorKind::TimedOut, "hunter2").into(), "TIMEOUT", Kind::Timeout),
         ("rate", || Foreign("hunter2: rate limit exceeded").into(), "RATE_LIMITED", Kind::RateLimited),

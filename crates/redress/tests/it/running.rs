@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Dropped, Watch, built, mutation, query, with};
+use crate::service::{Dropped, Watch, built, mutation, query, soon, with};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -196,7 +196,7 @@ async fn a_spawned_task_is_told_of_cancellation_timeout_and_a_caller_that_left()
     let harness = with(spawning(query("slow.spawn").with_deadline(SECOND), &started, &told));
 
     assert_failure!(harness.call("slow.spawn", json!({})).await, TIMEOUT);
-    told.notified().await;
+    soon(told.notified()).await;
     started.notified().await;
 
     let token = CancellationToken::new();
@@ -206,14 +206,46 @@ async fn a_spawned_task_is_told_of_cancellation_timeout_and_a_caller_that_left()
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
-    told.notified().await;
+    soon(told.notified()).await;
 
     tokio::select! {
         biased;
         _ = harness.call("slow.spawn", json!({})) => panic!("it does not end by itself"),
         () = started.notified() => {}
     }
-    told.notified().await;
+    soon(told.notified()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_composed_call_in_a_spawned_task_is_cancelled_with_its_parent() {
+    // K-57: the token reaches where dropping the parent's future does not.
+    let endless = Endless::new();
+    let watch = Watch::default();
+    let outer = query("slow.outer").with_call("slow.inner").with_deadline(SECOND);
+    let (done, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let finished = Arc::clone(&ended);
+    let outer = Operation::dynamic(outer).with_handler(move |ctx, _| {
+        let (done, finished) = (Arc::clone(&done), Arc::clone(&finished));
+        async move {
+            tokio::spawn(async move {
+                let _ = ctx.call_dynamic("slow.inner", json!({})).await;
+                finished.notify_one();
+            });
+            done.notified().await;
+            Ok(Value::Null)
+        }
+    });
+    let inner = endless.operation(query("slow.inner").with_deadline(60 * SECOND));
+    let harness = built(Registry::builder().add(inner).add(outer).observer(watch.clone()));
+    let token = CancellationToken::new();
+    let request = Request::new(b"{}").with_cancellation(token.clone());
+    let (answer, ()) = tokio::join!(harness.send("slow.outer", request), async {
+        endless.started.notified().await;
+        token.cancel();
+    });
+    assert_failure!(answer, CANCELLED);
+    soon(ended.notified()).await;
+    assert_eq!(watch.codes(), ["CANCELLED", "CANCELLED"]);
 }
 
 #[tokio::test]

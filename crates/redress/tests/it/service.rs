@@ -144,6 +144,11 @@ impl Drop for DropGuard {
     }
 }
 
+/// Waits for what must come, on a paused clock: a test that would hang fails instead.
+pub(crate) async fn soon<T>(coming: impl Future<Output = T>) -> T {
+    tokio::time::timeout(std::time::Duration::from_secs(3600), coming).await.expect("it comes within the hour")
+}
+
 /// Counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Count(Arc<AtomicUsize>);

@@ -11,7 +11,7 @@ use redress::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Count, Dropped, Watch, built, ends, failure, query, subscription};
+use crate::service::{Count, Dropped, Watch, built, ends, failure, query, soon, subscription};
 
 type Item = Outcome<Value, DynamicFailure>;
 
@@ -112,7 +112,7 @@ async fn a_reader_that_is_too_slow_is_cut_off_explicitly_after_what_was_buffered
 async fn a_silent_source_times_out() {
     let streaming = Streaming { idle_ms: Some(1000), ..Streaming::default() };
     let (harness, watch) = feed(streaming, || numbers(2).chain(stream::pending()));
-    let collected = harness.subscribe("feed.watch", json!({})).await;
+    let collected = soon(harness.subscribe("feed.watch", json!({}))).await;
     assert_failure!(collected, TIMEOUT);
     assert_eq!(collected.items::<u64>(), [0, 1]);
     assert_eq!(watch.codes(), ["TIMEOUT"]);
@@ -148,16 +148,16 @@ async fn a_failure_in_the_middle_is_the_last_event_and_the_source_goes_before_it
 #[tokio::test]
 async fn an_item_is_mapped_like_the_outcome_of_a_call() {
     // K-40.
-    let cases: [(fn() -> Item, &str); 4] = [
+    type Make = fn() -> Item;
+    let cases: [(Make, &str); 4] = [
         (|| Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": "hunter2"})))?, "INTERNAL"),
         (|| Err(std::io::Error::other("hunter2"))?, "INTERNAL"),
         (|| Ok(json!("hunter2")), "INVALID_OUTPUT"),
         (|| panic!("hunter2"), "INTERNAL"),
     ];
     for (place, (item, code)) in cases.into_iter().enumerate() {
-        let (harness, watch) = feed(Streaming::default(), move || {
-            numbers(1).chain(stream::repeat_with(item).take(1)).chain(numbers(1))
-        });
+        let (harness, watch) =
+            feed(Streaming::default(), move || numbers(1).chain(stream::repeat_with(item).take(1)).chain(numbers(1)));
         let collected = harness.subscribe("feed.watch", json!({})).await;
         assert_eq!(collected.failed().and_then(redress::Envelope::code), Some(code), "{place}");
         assert_eq!((collected.items::<u64>(), collected.after_the_end()), (vec![0], 0), "{place}");

@@ -50,7 +50,6 @@ fn a_shape_tells_the_first_error_of_a_value() {
     let bad = json!({"name": "a", "times": -1, "loud": true});
     assert!(!shape.is_valid(&bad));
     assert_eq!(shape.first_error(&bad), Some(("/times".to_owned(), "minimum".to_owned())));
-    assert_eq!(shape.schema(), &input_schema::<Plain>());
 }
 
 #[test]
