@@ -7,7 +7,7 @@ use redress_core::IntoOperation as _;
 
 use crate::{
     edit::edit, list::list, read::read, relocate::relocate, remove::remove, sandbox::Sandbox, search::search,
-    search_stream::search_stream, stat::stat, watch::watch, write::write,
+    search_stream::search_stream, stat::stat, watch::watch,
 };
 
 /// Which folder is served, and whether it may be changed.
@@ -60,7 +60,7 @@ impl Files {
         ];
         if write {
             operations.extend([
-                write_operation(),
+                crate::write::write.into_operation(),
                 edit.into_operation(),
                 relocate.into_operation(),
                 remove.into_operation(),
@@ -75,10 +75,6 @@ impl Files {
         let builder = builder.state(self.clone());
         self.operations(self.write).into_iter().fold(builder, Builder::add)
     }
-}
-
-fn write_operation() -> Operation {
-    write.into_operation()
 }
 
 impl std::fmt::Debug for Files {

@@ -6,7 +6,7 @@ use crate::{
     Files,
     entry::{EntryKind, modified_ms},
     failures::{FolderFailure, PathFailure},
-    sandbox::blocking,
+    sandbox::{blocking, denied},
     walk::{Met, Step, Visitor, walk},
     wire_path::WirePath,
 };
@@ -105,7 +105,7 @@ pub(crate) async fn list(ctx: &Ctx, files: State<Files>, input: List) -> Outcome
         let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
         let deepest = path.names().count() + usize::try_from(input.depth).unwrap_or(usize::MAX);
         let mut page = Page { after, limit, deepest, entries: Vec::new(), full: false };
-        let walked = walk(&folder, &path, stop, &mut page)?;
+        let walked = walk(&folder, &path, stop, &mut page).map_err(|error| denied(error, &path))?;
         let next = if page.full { page.entries.last().map(|entry| entry.path.clone()) } else { None };
         Ok(Listing {
             path: path.as_str().to_owned(),

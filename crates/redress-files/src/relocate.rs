@@ -11,6 +11,7 @@ use crate::{
     entry::EntryKind,
     failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
     sandbox::{Sandbox, blocking, denied, leads_out},
+    store::open_or_make,
     wire_path::WirePath,
 };
 
@@ -56,6 +57,7 @@ pub(crate) enum Refusal {
 /// How moving may fail. Nothing has been moved then.
 #[derive(Debug, Failure)]
 #[failure(include(PathFailure, LookupFailure, StorageFailure))]
+#[expect(clippy::enum_variant_names, reason = "the names are the codes, which callers see without the enum")]
 pub(crate) enum MoveFailure {
     /// The new path cannot be moved to.
     #[failure(kind = validation, message = "it cannot be moved there ({reason})", effect = none,
@@ -127,8 +129,7 @@ fn refuse(reason: Refusal) -> Fail<MoveFailure> {
 /// The folder of the new path.
 fn folder(sandbox: &Sandbox, to: &WirePath, make: bool) -> Outcome<Dir, MoveFailure> {
     let parent = to.folder();
-    let made = if make { sandbox.dir().create_dir_all(parent.as_path()) } else { Ok(()) };
-    made.and_then(|()| sandbox.dir().open_dir(parent.as_path())).map_err(|error| {
+    open_or_make(sandbox, parent.as_path(), make).map_err(|error| {
         let kind = error.kind();
         if leads_out(&error) {
             refuse(Refusal::Outside)
@@ -146,7 +147,7 @@ fn folder(sandbox: &Sandbox, to: &WirePath, make: bool) -> Outcome<Dir, MoveFail
 fn over(folder: &Dir, to: &WirePath, kind: EntryKind, replace: bool) -> Outcome<Over, MoveFailure> {
     let Ok(there) = folder.symlink_metadata(to.name()) else { return Ok(Over::Nothing) };
     if !replace {
-        return Err(MoveFailure::TargetExists { to: to.as_str().to_owned() })?;
+        return Err(MoveFailure::TargetExists { to: to.as_str().to_owned() }.into());
     }
     let there = EntryKind::of(there.file_type());
     if kind == EntryKind::Folder || there == EntryKind::Folder {

@@ -131,7 +131,9 @@ impl Removing<'_> {
     }
 
     fn inside(&mut self, folder: &Dir, depth: usize) -> io::Result<()> {
-        let entries = folder.entries()?.collect::<io::Result<Vec<_>>>()?;
+        let mut entries = folder.entries()?.collect::<io::Result<Vec<_>>>()?;
+        // In the order in which they are listed, so that what is left is what would have come next.
+        entries.sort_unstable_by_key(cap_std::fs::DirEntry::file_name);
         entries.iter().try_for_each(|entry| {
             let kind = EntryKind::of(entry.file_type()?);
             self.entry(folder, &entry.file_name(), kind, depth + 1)

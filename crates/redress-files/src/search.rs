@@ -16,7 +16,7 @@ use crate::{
     ignored::Ignored,
     list::top,
     pattern::{Case, Globs, expression},
-    sandbox::{Sandbox, blocking, reading_no_link},
+    sandbox::{Sandbox, blocking, denied, reading_no_link},
     walk::{Met, Step, Visitor, walk},
     wire_path::WirePath,
 };
@@ -187,7 +187,7 @@ impl Plan {
             summary: Summary::default(),
             left: self.limit,
         };
-        let walked = walk(&folder, &self.path, stop, &mut searching)?;
+        let walked = walk(&folder, &self.path, stop, &mut searching).map_err(|error| denied(error, &self.path))?;
         let Summary { truncated, files, skipped } = searching.summary;
         Ok(Summary { truncated: truncated || walked.cut, files, skipped: skipped + walked.unreadable + walked.unnamed })
     }

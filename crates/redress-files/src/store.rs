@@ -1,9 +1,13 @@
 //! Where a file that is written will be: its folder by handle, and its name there.
 
-use std::{ffi::OsString, io, path::PathBuf};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 use cap_std::fs::{Dir, Metadata};
-use redress::{Fail, Failure, Outcome};
+use redress::{Failure, Outcome};
 
 use crate::{
     failures::{FileFailure, FolderFailure, Invalid, PathFailure},
@@ -23,7 +27,7 @@ pub(crate) struct Place {
 /// written where it lies; one that leads out is refused.
 pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders: bool) -> Outcome<Place, E> {
     if path.is_top() {
-        return Err(PathFailure::invalid(Invalid::Top))?;
+        return Err(PathFailure::invalid(Invalid::Top).into());
     }
     let (parent, name) = match sandbox.dir().canonicalize(path.as_path()) {
         Ok(real) => match (real.parent(), real.file_name()) {
@@ -40,13 +44,10 @@ pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders
         Err(error) => return Err(denied(error, path)),
     };
     let parent = if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent };
-    if make_folders {
-        sandbox.dir().create_dir_all(&parent).map_err(|error| not_made(error, path))?;
-    }
-    let folder = match sandbox.dir().open_dir(&parent) {
+    let folder = match open_or_make(sandbox, &parent, make_folders) {
         Ok(folder) => folder,
-        // The folder's own failures name the path as the caller wrote it.
-        Err(_) => sandbox.open_folder(&path.folder())?,
+        Err(error) if is_no_folder(&error) => sandbox.open_folder(&path.folder())?,
+        Err(error) => return Err(denied(error, &path.folder())),
     };
     sandbox.sweep(&parent, &folder);
     let existing = match folder.symlink_metadata(&name) {
@@ -60,10 +61,19 @@ pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders
     Ok(Place { folder, name, existing })
 }
 
-fn not_made<E: Failure>(error: io::Error, path: &WirePath) -> Fail<E> {
-    if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
-        FolderFailure::NotAFolder { path: path.folder().as_str().to_owned() }.into()
-    } else {
-        denied(error, path)
+/// Whether a folder's own failures say what is wrong, with the path as the caller wrote it.
+fn is_no_folder(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists)
+}
+
+/// Opens a folder, and makes it only where it is missing.
+pub(crate) fn open_or_make(sandbox: &Sandbox, folder: &Path, make: bool) -> io::Result<Dir> {
+    let dir = sandbox.dir();
+    match dir.open_dir(folder) {
+        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+            dir.create_dir_all(folder)?;
+            dir.open_dir(folder)
+        }
+        opened => opened,
     }
 }

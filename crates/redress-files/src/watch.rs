@@ -22,7 +22,7 @@ use crate::{
     entry::EntryKind,
     failures::{FolderFailure, PathFailure},
     list::top,
-    sandbox::{Sandbox, blocking},
+    sandbox::{Sandbox, blocking, denied},
     seen::{Change, Happened, MOST, SeeError, Seen},
     wire_path::WirePath,
 };
@@ -124,7 +124,7 @@ impl Watching {
         let mode = if recursive { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
         watcher.watch(&base, mode).map_err(|error| unavailable(&error))?;
         // Only after the watching has begun, so that nothing falls between the two.
-        let seen = Seen::new(&folder, &path, recursive, stop).map_err(too_much)?;
+        let seen = Seen::new(&folder, &path, recursive, stop).map_err(|error| not_seen(error, &path))?;
         Ok(Watching {
             sandbox,
             path,
@@ -223,18 +223,18 @@ fn look(
 ) -> Outcome<Vec<Change>, WatchFailure> {
     let mut changes = Vec::new();
     for WireKey(path) in paths {
-        changes.extend(seen.look(sandbox.dir(), path, stop).map_err(too_much)?);
+        changes.extend(seen.look(sandbox.dir(), path, stop).map_err(|error| not_seen(error, path))?);
     }
     if !sandbox.dir().is_dir(watched.as_path()) {
-        return Err(FolderFailure::FolderNotFound { path: watched.as_str().to_owned() })?;
+        return Err(FolderFailure::FolderNotFound { path: watched.as_str().to_owned() }.into());
     }
     Ok(changes)
 }
 
-fn too_much(error: SeeError) -> Fail<WatchFailure> {
+fn not_seen(error: SeeError, path: &WirePath) -> Fail<WatchFailure> {
     match error {
         SeeError::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MOST).unwrap_or_default() }.into(),
-        SeeError::Io(error) => Fail::contain(error),
+        SeeError::Io(error) => denied(error, path),
     }
 }
 

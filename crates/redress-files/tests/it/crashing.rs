@@ -7,7 +7,7 @@ use std::{
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use redress::testing::assert_ok;
@@ -57,9 +57,9 @@ fn killed(by: &str) {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("begins")), "the writer never began");
-        // Spread over several times what one write takes, so that every part of it is hit.
-        std::thread::sleep(Duration::from_micros(u64::try_from(kill).unwrap() * 371 % 20_000));
+        let took: u64 = lines.find_map(|line| line.unwrap().rsplit_once("wrote in ")?.1.parse().ok()).unwrap();
+        // Spread over what one write takes, so that every part of it is hit.
+        std::thread::sleep(Duration::from_micros(took * (u64::try_from(kill).unwrap() * 37 % 100) / 100));
         child.kill().unwrap();
         child.wait().unwrap();
         let text = folder.text("file");
@@ -99,11 +99,8 @@ async fn writes_without_end() {
     let file = Path::new(&root).join("file");
     let harness = serve(root.into());
     let mut n = whole(&fs::read_to_string(file).unwrap()).unwrap();
-    #[expect(clippy::print_stdout, reason = "the parent waits for this line")]
-    {
-        println!("begins");
-    }
     loop {
+        let begin = Instant::now();
         let (old, new) = (version(n), version(n + 1));
         n += 1;
         let answer = if by == "edit" {
@@ -112,5 +109,9 @@ async fn writes_without_end() {
             harness.call("files.write", json!({"path": "file", "content": new, "mode": "replace"})).await
         };
         assert_ok!(answer);
+        #[expect(clippy::print_stdout, reason = "the parent waits for this line")]
+        {
+            println!("wrote in {}", begin.elapsed().as_micros());
+        }
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod changing;
+mod comparison;
 mod crashing;
 mod declared;
 mod escaping;

@@ -1,13 +1,13 @@
 //! A folder that becomes a link and a folder again, as fast as it can, while calls run.
 
 use std::{
-    fs,
     os::unix::fs::symlink,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
 use redress::testing::assert_ok;
+use rustix::fs::{CWD, RenameFlags};
 use serde_json::{Value, json};
 
 use crate::folder::{Folder, SECRET};
@@ -23,18 +23,16 @@ async fn race(call: impl Fn(u64) -> (&'static str, Value)) -> (u64, u64, u64) {
     let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let (mut ok, mut refused) = (0, 0);
     let d = folder.host("d");
-    let (real, link) = (folder.host("real"), folder.host("link"));
+    let link = folder.host("link");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                // Each of these may fail where a call has taken the folder away.
-                let _ = fs::rename(&d, &real);
-                let _ = fs::rename(&link, &d);
-                let _ = fs::rename(&d, &link);
-                let _ = fs::rename(&real, &d);
+                // In one step, so that there is no moment in which neither is there.
+                rustix::fs::renameat_with(CWD, &d, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
+        let _ended = Ended(&stop);
         let begin = Instant::now();
         let mut n = 0;
         while begin.elapsed() < RUN {
@@ -49,10 +47,18 @@ async fn race(call: impl Fn(u64) -> (&'static str, Value)) -> (u64, u64, u64) {
             }
             n += 1;
         }
-        stop.store(true, Ordering::Relaxed);
     });
     folder.assert_outside_unchanged();
     (ok, refused, swaps.load(Ordering::Relaxed))
+}
+
+/// Ends the swapping, also where an assertion fails; otherwise the test would wait for it for ever.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A race in which nothing was swapped, or every call ended alike, has proved nothing.
