@@ -68,10 +68,14 @@
 //! | stream | [`Events`], [`Subscription`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
+//! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
+//! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
 //! **Invariant:** this crate holds no logic; it is the door to the other rooms.
 
+#[cfg(feature = "cli")]
+pub use redress_cli::main;
 pub use redress_contract as contract;
 pub use redress_contract::{Access, Caller, Code, Effect, EngineCode, Envelope, Kind, Recovery, Retry, Shape};
 #[cfg(feature = "testing")]
@@ -84,6 +88,8 @@ pub use redress_core::{
     Registry, Request, Secret, Settings, State, Subscription, Veto, WhenBroken, consent_grant,
 };
 pub use redress_macros::{Failure, data, operation};
+#[cfg(feature = "serve")]
+pub use redress_serve as serve;
 
 #[doc(hidden)]
 pub mod __private {

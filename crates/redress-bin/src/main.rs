@@ -1,0 +1,21 @@
+//! The command `redress`: the commands of `redress-cli` over the built-in operations.
+
+use std::process::ExitCode;
+
+use redress_cli::{BuiltIn, Program, Unserved};
+use redress_core::{InFlight, Registry, consent_grant};
+use redress_files::{Files, FilesOptions};
+
+fn main() -> ExitCode {
+    Program::built_in(registry).main()
+}
+
+/// The built-in operations: files over one folder, consent and discovery.
+fn registry(wanted: &BuiltIn) -> Result<Registry, Unserved> {
+    let options = FilesOptions { root: wanted.root.clone(), write: wanted.write };
+    let files = Files::with_options(&options).map_err(|error| Unserved::Root(Box::new(error)))?;
+    let builder = Registry::builder().deadline(wanted.deadline).limit(InFlight::new(wanted.max_in_flight));
+    let builder = files.add_to(builder).add(consent_grant());
+    let builder = redress_serve::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
+    Ok(builder.build()?)
+}

@@ -1,0 +1,137 @@
+//! The codes with which the command itself cannot go on. An operation's own are not among
+//! them: those are in its outcome.
+
+use std::fmt;
+
+/// Why the command could not run. Each has a page, which `explain` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleCode {
+    /// What was typed is not a command.
+    Usage,
+    /// The configuration has a key that nothing reads.
+    ConfigUnknownKey,
+    /// The configuration cannot be read.
+    ConfigInvalid,
+    /// Something else listens on this port.
+    PortInUse,
+    /// Nothing can listen on this address.
+    AddressUnusable,
+    /// The address can be reached from other machines, and nothing says who may call.
+    NotLoopbackWithoutAccess,
+    /// The server did not answer.
+    ServerUnreachable,
+    /// The server answered, but not as redress does.
+    ServerAnswerUnreadable,
+    /// The input is not JSON.
+    InputNotJson,
+    /// A file that was named cannot be read.
+    FileUnreadable,
+    /// A file cannot be written.
+    FileUnwritable,
+    /// The folder of the file operations cannot be opened.
+    RootUnusable,
+    /// There is no page of this name.
+    PageUnknown,
+    /// The declarations of the operations are not sound.
+    RegistryInvalid,
+    /// The server stopped listening.
+    ListenerFailed,
+    /// The system gave the command no threads to run on.
+    RuntimeUnavailable,
+    /// What was asked for could not be written.
+    OutputUnwritable,
+}
+
+impl TroubleCode {
+    /// Every code.
+    pub const ALL: [TroubleCode; 17] = [
+        TroubleCode::Usage,
+        TroubleCode::ConfigUnknownKey,
+        TroubleCode::ConfigInvalid,
+        TroubleCode::PortInUse,
+        TroubleCode::AddressUnusable,
+        TroubleCode::NotLoopbackWithoutAccess,
+        TroubleCode::ServerUnreachable,
+        TroubleCode::ServerAnswerUnreadable,
+        TroubleCode::InputNotJson,
+        TroubleCode::FileUnreadable,
+        TroubleCode::FileUnwritable,
+        TroubleCode::RootUnusable,
+        TroubleCode::PageUnknown,
+        TroubleCode::RegistryInvalid,
+        TroubleCode::ListenerFailed,
+        TroubleCode::RuntimeUnavailable,
+        TroubleCode::OutputUnwritable,
+    ];
+
+    /// The code of this name.
+    pub fn parse(text: &str) -> Option<TroubleCode> {
+        TroubleCode::ALL.into_iter().find(|code| code.as_str() == text)
+    }
+
+    /// Its stable name.
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Its page, in Markdown.
+    pub const fn page(self) -> &'static str {
+        self.row().1
+    }
+
+    const fn row(self) -> (&'static str, &'static str) {
+        match self {
+            TroubleCode::Usage => ("USAGE", include_str!("codes/USAGE.md")),
+            TroubleCode::ConfigUnknownKey => ("CONFIG_UNKNOWN_KEY", include_str!("codes/CONFIG_UNKNOWN_KEY.md")),
+            TroubleCode::ConfigInvalid => ("CONFIG_INVALID", include_str!("codes/CONFIG_INVALID.md")),
+            TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
+            TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
+            TroubleCode::NotLoopbackWithoutAccess => {
+                ("NOT_LOOPBACK_WITHOUT_ACCESS", include_str!("codes/NOT_LOOPBACK_WITHOUT_ACCESS.md"))
+            }
+            TroubleCode::ServerUnreachable => ("SERVER_UNREACHABLE", include_str!("codes/SERVER_UNREACHABLE.md")),
+            TroubleCode::ServerAnswerUnreadable => {
+                ("SERVER_ANSWER_UNREADABLE", include_str!("codes/SERVER_ANSWER_UNREADABLE.md"))
+            }
+            TroubleCode::InputNotJson => ("INPUT_NOT_JSON", include_str!("codes/INPUT_NOT_JSON.md")),
+            TroubleCode::FileUnreadable => ("FILE_UNREADABLE", include_str!("codes/FILE_UNREADABLE.md")),
+            TroubleCode::FileUnwritable => ("FILE_UNWRITABLE", include_str!("codes/FILE_UNWRITABLE.md")),
+            TroubleCode::RootUnusable => ("ROOT_UNUSABLE", include_str!("codes/ROOT_UNUSABLE.md")),
+            TroubleCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
+            TroubleCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
+            TroubleCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
+            TroubleCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
+            TroubleCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),
+        }
+    }
+}
+
+impl fmt::Display for TroubleCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_with_all_its_headings() {
+        for code in TroubleCode::ALL {
+            let page = code.page();
+            assert!(page.starts_with(&format!("# {code}\n")), "{code}");
+            for heading in ["What it means", "Why it matters", "Example", "What to do"] {
+                assert!(page.contains(&format!("\n## {heading}\n")), "{code} lacks {heading}");
+            }
+            assert_eq!(TroubleCode::parse(code.as_str()), Some(code));
+        }
+    }
+
+    #[test]
+    fn no_code_of_the_command_is_one_of_the_engine() {
+        for code in TroubleCode::ALL {
+            assert!(redress_contract::EngineCode::parse(code.as_str()).is_none(), "{code}");
+        }
+    }
+}

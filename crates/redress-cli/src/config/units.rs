@@ -1,0 +1,136 @@
+//! Sizes and times, as people write them.
+
+use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de};
+
+/// A number of bytes: `2MiB`, `64kB`, `1024`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) usize);
+
+/// A time that passes: `5s`, `250ms`, `1m 30s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) Duration);
+
+/// That a text is no size.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a number of bytes such as `2MiB`, `64kB` or `1024`")]
+pub(crate) struct NoSize;
+
+/// That a text is no time.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a time longer than nothing, such as `5s`, `250ms` or `1m 30s`")]
+pub(crate) struct NoSpan;
+
+const UNITS: [(&str, u64); 8] = [
+    ("", 1),
+    ("B", 1),
+    ("kB", 1_000),
+    ("KiB", 1 << 10),
+    ("MB", 1_000_000),
+    ("MiB", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("GiB", 1 << 30),
+];
+
+impl FromStr for Size {
+    type Err = NoSize;
+
+    fn from_str(text: &str) -> Result<Size, NoSize> {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, unit) = text.split_at(end);
+        let number: u64 = digits.parse().map_err(|_| NoSize)?;
+        let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).ok_or(NoSize)?;
+        let bytes = number.checked_mul(unit.1).filter(|bytes| *bytes > 0).ok_or(NoSize)?;
+        usize::try_from(bytes).map(Size).map_err(|_| NoSize)
+    }
+}
+
+impl FromStr for Span {
+    type Err = NoSpan;
+
+    fn from_str(text: &str) -> Result<Span, NoSpan> {
+        match humantime::parse_duration(text) {
+            Ok(duration) if !duration.is_zero() => Ok(Span(duration)),
+            Ok(_) | Err(_) => Err(NoSpan),
+        }
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        humantime::format_duration(self.0).fmt(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a number of bytes such as `2MiB`, `64kB` or `1024`")]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Number(number) => number.to_string(),
+            Written::Text(text) => text,
+        };
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": "^[0-9]+ *([kKmMgG]?[iI]?[bB])?$"},
+            ],
+            "examples": ["2MiB", 1024],
+        })
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^([0-9]+ *[a-z]+ *)+$", "examples": ["5s", "1m 30s"]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let read = |text: &str| text.parse::<Size>().ok().map(|size| size.0);
+        assert_eq!(read("1024"), Some(1024));
+        assert_eq!((read("2MiB"), read("64 kb")), (Some(2 << 20), Some(64_000)));
+        assert_eq!(
+            (read("0"), read("many"), read("-1"), read("99999999999GiB"), read("")),
+            (None, None, None, None, None)
+        );
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them_and_are_longer_than_nothing() {
+        let read = |text: &str| text.parse::<Span>().ok().map(|span| span.0.as_millis());
+        assert_eq!((read("5s"), read("1m 30s"), read("250ms")), (Some(5_000), Some(90_000), Some(250)));
+        assert_eq!((read("0s"), read("5"), read("soon")), (None, None, None));
+    }
+}

@@ -1,0 +1,111 @@
+//! `explain`: the page of a code, or of a rule that declarations are held against.
+
+use include_dir::{Dir, include_dir};
+use redress_contract::{EngineCode, Failure};
+use redress_core::Registry;
+use redress_wire::pages;
+use serde_json::json;
+
+use crate::{
+    arguments,
+    code::TroubleCode,
+    near::nearest,
+    program::{Ended, Setup},
+    terminal::{NAME, SOFT, Stream, Terminal, harmless},
+    trouble::Trouble,
+};
+
+/// The pages of the rules, each named as its rule.
+static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
+
+pub(crate) fn run(
+    setup: &Setup<'_>,
+    typed: &arguments::Explain,
+    terminal: &mut Terminal<'_>,
+) -> Result<Ended, Trouble> {
+    let (code, rule) = (typed.name.to_uppercase(), typed.name.to_lowercase());
+    let trouble = TroubleCode::parse(&code);
+    let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(TroubleCode::page));
+    let ruled = RULES.get_file(format!("{rule}.md")).and_then(|file| file.contents_utf8());
+    if let (Some(page), true) = (page.or(ruled), !terminal.is_json()) {
+        show_page(terminal.out(), page)?;
+        return Ok(Ended::Well);
+    }
+    if let (Some(page), true) = (ruled, page.is_none()) {
+        terminal.document(&json!({"rule": rule, "page": page}))?;
+        return Ok(Ended::Well);
+    }
+    if let Some(trouble) = trouble {
+        terminal.document(&json!({"code": trouble.as_str(), "page": trouble.page()}))?;
+        return Ok(Ended::Well);
+    }
+    let registry = setup.local()?;
+    // An extension's code has its namespace in front, in small letters.
+    let found = registry.failure(&code).or_else(|| registry.failure(&typed.name));
+    let Some(failure) = found else {
+        return Err(Trouble::PageUnknown { wanted: typed.name.clone(), similar: similar(&registry, &typed.name) });
+    };
+    if terminal.is_json() {
+        let page = pages::code_json(registry.contract(), Some(&failure), failure.code().as_str());
+        terminal.document(&page)?;
+    } else {
+        show_failure(terminal.out(), &registry, &failure)?;
+    }
+    Ok(Ended::Well)
+}
+
+fn similar(registry: &Registry, wanted: &str) -> Vec<String> {
+    let codes = registry.codes();
+    let mut names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
+    names.extend(RULES.files().filter_map(|file| file.path().file_stem()?.to_str()));
+    names.extend(TroubleCode::ALL.iter().map(|code| code.as_str()));
+    nearest(wanted, names)
+}
+
+/// A page as it is written, its headings set off and without their marks.
+fn show_page(out: &mut Stream<'_>, page: &str) -> std::io::Result<()> {
+    let mut fenced = false;
+    for line in page.trim_end().lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            out.line(format_args!("    {}", out.paint(SOFT, line)))?;
+        } else if line.starts_with('#') {
+            out.line(out.paint(NAME, line.trim_start_matches(['#', ' '])))?;
+        } else {
+            out.line(line)?;
+        }
+    }
+    Ok(())
+}
+
+/// A code that an operation declares, told from its declaration.
+fn show_failure(out: &mut Stream<'_>, registry: &Registry, failure: &Failure) -> std::io::Result<()> {
+    out.line(out.paint(NAME, failure.code()))?;
+    out.line(format_args!("\n{}\n", harmless(failure.when())))?;
+    let mut row = |label: &str, text: &str| out.line(format_args!("  {:12}{}", out.paint(SOFT, label), harmless(text)));
+    row("message", failure.message())?;
+    row("kind", &failure.kind().to_string())?;
+    row("status", &failure.http().to_string())?;
+    row("effect", failure.effect().as_str())?;
+    row("retryable", if failure.retryable() { "yes" } else { "no" })?;
+    if let Some(recovery) = failure.recovery() {
+        row("what to do", recovery.hint())?;
+        if let Some(target) = recovery.target() {
+            row("call", target.as_str())?;
+        }
+    }
+    let fields: Vec<&str> = failure.details().properties().collect();
+    if !fields.is_empty() {
+        row("details", &fields.join(", "))?;
+    }
+    let operations = registry.contract().operations().iter();
+    let names: Vec<&str> = operations
+        .filter(|operation| operation.failure(failure.code().as_str()).is_some())
+        .map(|operation| operation.name().as_str())
+        .collect();
+    if !names.is_empty() {
+        row("operations", &names.join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! What shells and `man` read, made from the command line itself.
+
+use crate::{
+    arguments,
+    program::{Ended, Setup},
+    terminal::Terminal,
+    trouble::Trouble,
+};
+
+fn command(setup: &Setup<'_>) -> clap::Command {
+    arguments::command(setup.program.name(), setup.program.version(), setup.program.is_built_in())
+}
+
+/// Prints completions for a shell.
+pub(crate) fn completions(
+    setup: &Setup<'_>,
+    typed: &arguments::Completions,
+    terminal: &mut Terminal<'_>,
+) -> Result<Ended, Trouble> {
+    let mut script = Vec::new();
+    clap_complete::generate(typed.shell, &mut command(setup), setup.program.name(), &mut script);
+    if terminal.is_json() {
+        let shell = typed.shell.to_string();
+        let script = String::from_utf8_lossy(&script);
+        terminal.document(&serde_json::json!({"shell": shell, "script": script}))?;
+    } else {
+        terminal.out().bytes(&script)?;
+    }
+    Ok(Ended::Well)
+}
+
+/// Writes a manual page for each command.
+pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let folder = &typed.folder;
+    let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
+    let path = folder.display().to_string();
+    written.map_err(|cause| Trouble::FileUnwritable { path: path.clone(), cause })?;
+    if terminal.is_json() {
+        terminal.document(&serde_json::json!({"folder": path}))?;
+    } else {
+        terminal.out().line(format_args!("manual pages in {path}"))?;
+    }
+    Ok(Ended::Well)
+}

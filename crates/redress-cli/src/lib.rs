@@ -1,0 +1,42 @@
+//! The *terminal*: the commands that come with every binary of a registry. Arguments, the
+//! configuration file, colours and exit codes.
+//!
+//! **Invariant:** this crate decides nothing about an outcome: `call` shows what
+//! `Registry::call` answered, here or at a server. Nothing is written but through one
+//! `Terminal`, and every way in which the command itself cannot go on is one closed set of
+//! codes, each with a page, a hint and a next step.
+//!
+//! ```no_run
+//! use redress_core::Registry;
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     let registry = Registry::builder().build().expect("the declarations are sound");
+//!     redress_cli::main(registry)
+//! }
+//! ```
+
+mod arguments;
+mod call;
+mod code;
+mod config;
+mod doctor;
+mod explain;
+mod faces;
+mod generated;
+mod input;
+mod logs;
+mod near;
+mod ops;
+mod outcome;
+mod program;
+mod serve;
+mod service;
+mod shell;
+mod stream;
+mod terminal;
+mod trouble;
+
+pub use code::TroubleCode;
+pub use config::{config_schema, settings_table};
+pub use program::{BuiltIn, Program, Unserved, main};

@@ -1,0 +1,161 @@
+//! The outcome of a call on a terminal: the output, or the failure with what to do.
+
+use std::{fmt, io};
+
+use serde_json::Value;
+
+use crate::{
+    program::Ended,
+    shell,
+    terminal::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless},
+};
+
+/// The envelope of a call, as it came.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    bytes: Vec<u8>,
+    json: Value,
+}
+
+/// What was typed, to make the lines that can be typed next.
+#[derive(Clone, Copy)]
+pub(crate) struct Typing<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) flags: &'a [String],
+    pub(crate) operation: &'a str,
+    pub(crate) input: &'a [u8],
+    /// Whether a consent given now would still be there for the next command.
+    pub(crate) consent_lasts: bool,
+}
+
+impl Answer {
+    /// Reads an envelope; nothing if it is none.
+    pub(crate) fn read(bytes: Vec<u8>) -> Option<Answer> {
+        let json: Value = serde_json::from_slice(&bytes).ok()?;
+        json.get("ok")?.as_bool()?;
+        Some(Answer { bytes, json })
+    }
+
+    pub(crate) fn is_ok(&self) -> bool {
+        self.json.get("ok").and_then(Value::as_bool) == Some(true)
+    }
+
+    /// Whether the operation was called once and is a stream.
+    pub(crate) fn wants_subscription(&self) -> bool {
+        self.text("code") == "INVALID_OPERATION_TYPE"
+            && self.json.pointer("/details/shape") == Some(&"subscription".into())
+    }
+
+    fn text(&self, member: &str) -> &str {
+        self.json.get(member).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn list(&self, pointer: &str) -> &[Value] {
+        self.json.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Shows the outcome: to programs as it is; to people the output on the output, the
+    /// failure on the error stream.
+    pub(crate) fn show(&self, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> io::Result<Ended> {
+        let ended = if self.is_ok() { Ended::Well } else { Ended::Badly };
+        if terminal.is_json() {
+            terminal.out().bytes(&self.bytes)?;
+            terminal.out().bytes(b"\n")?;
+        } else if self.is_ok() {
+            // The end of a stream has no result, and its items are there already.
+            if let Some(result) = self.json.get("result") {
+                terminal.out().line(format_args!("{result:#}"))?;
+            }
+        } else {
+            self.show_failure(terminal.err(), typing)?;
+        }
+        Ok(ended)
+    }
+
+    fn show_failure(&self, err: &mut Stream<'_>, typing: Typing<'_>) -> io::Result<()> {
+        let code = harmless(self.text("code"));
+        err.line(format_args!("{}  {}", err.paint(BAD, code), harmless(self.text("error"))))?;
+        for issue in self.list("/details/issues") {
+            row(err, "at:", told(issue))?;
+        }
+        row(err, "hint:", harmless(self.text("hint")))?;
+        for (line, why) in self.next(typing) {
+            row(err, "next:", err.paint(TYPED, line))?;
+            if let Some(why) = why {
+                row(err, "", err.paint(SOFT, harmless(&why)))?;
+            }
+        }
+        let similar: Vec<String> =
+            self.list("/similar").iter().filter_map(|near| near.get("value")?.as_str()).map(harmless).collect();
+        if !similar.is_empty() {
+            row(err, "similar:", similar.join(", "))?;
+        }
+        let mut retry = harmless(self.text("retry"));
+        if let Some(ms) = self.json.get("retry_after_ms").and_then(Value::as_u64) {
+            retry.push_str(&format!(", in {ms} ms"));
+        }
+        row(err, "retry:", retry)?;
+        let request = self.json.pointer("/_meta/request_id").and_then(Value::as_str).unwrap_or_default();
+        row(err, "request:", err.paint(NAME, harmless(request)))
+    }
+
+    /// The calls that help, each as a line that can be pasted, with why.
+    fn next(&self, typing: Typing<'_>) -> Vec<(String, Option<String>)> {
+        let input: Option<Value> = serde_json::from_slice(typing.input).ok();
+        if self.text("code") == "CONSENT_REQUIRED" && !typing.consent_lasts {
+            // A consent in memory ends with this process, so it has to come with the call.
+            let mut line = typing.call(typing.operation, &input.unwrap_or_default());
+            line.push_str(" --consent");
+            return vec![(line, Some("agree, and make the call in one go".to_owned()))];
+        }
+        let mut next = Vec::new();
+        if let Some(fixed) = input.and_then(|input| self.fixed(input)) {
+            next.push((typing.call(typing.operation, &fixed), Some("the input, corrected".to_owned())));
+        }
+        for action in self.list("/next_actions") {
+            let Some(operation) = action.get("operation").and_then(Value::as_str) else { continue };
+            let line = typing.call(operation, action.get("input").unwrap_or(&Value::Null));
+            next.push((line, action.get("why").and_then(Value::as_str).map(str::to_owned)));
+        }
+        next
+    }
+
+    /// The input with the fix applied that came with its refusal.
+    fn fixed(&self, mut input: Value) -> Option<Value> {
+        let patch: json_patch::Patch = serde_json::from_value(self.json.pointer("/details/fix")?.clone()).ok()?;
+        json_patch::patch(&mut input, &patch).ok()?;
+        Some(input)
+    }
+}
+
+fn row(err: &mut Stream<'_>, label: &str, text: impl fmt::Display) -> io::Result<()> {
+    err.line(format_args!("  {:9} {text}", err.paint(SOFT, label)))
+}
+
+/// One thing that is wrong with an input.
+fn told(issue: &Value) -> String {
+    let text = |member: &str| issue.get(member).and_then(Value::as_str).map(harmless);
+    let place = text("pointer").filter(|pointer| !pointer.is_empty()).unwrap_or_else(|| "the input".to_owned());
+    let mut told = match text("expected") {
+        Some(expected) => format!("{place}  expected {expected}"),
+        None => format!("{place}  breaks {}", text("rule").unwrap_or_default()),
+    };
+    if let Some(near) = text("near") {
+        told.push_str(&format!("; near: {near}"));
+    }
+    told
+}
+
+impl Typing<'_> {
+    /// A call as a line that can be pasted.
+    fn call(&self, operation: &str, input: &Value) -> String {
+        let json = shell::json(input);
+        let operation = harmless(operation);
+        let mut words = vec![self.program, "call", &operation];
+        if !input.is_null() {
+            words.push(&json);
+        }
+        words.extend(self.flags.iter().map(String::as_str));
+        shell::line(words)
+    }
+}

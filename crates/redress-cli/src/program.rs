@@ -1,0 +1,292 @@
+//! A program with commands: its name, where its operations come from, and what was typed.
+
+use std::{env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use redress_core::{BuildError, Registry};
+
+use crate::{
+    arguments::{self, Bounds, Color, Command, Folder, Typed},
+    call,
+    config::{File, Format, Level, Settings},
+    doctor, explain, generated, logs, ops, serve,
+    terminal::{Stream, Terminal},
+    trouble::Trouble,
+};
+
+/// Runs the commands for the operations of `registry`, with what was typed, and ends with
+/// their exit code: 0 ended well, 1 the operation failed or something was found, 2 could
+/// not run.
+pub fn main(registry: Registry) -> ExitCode {
+    Program::of(registry).main()
+}
+
+/// A program with commands.
+///
+/// ```
+/// use redress_cli::Program;
+/// use redress_core::{Registry, consent_grant};
+///
+/// let registry = Registry::builder().add(consent_grant()).build().unwrap();
+/// let (mut out, mut err) = (Vec::new(), Vec::new());
+/// let code = Program::of(registry).named("mine").run(["mine", "ops"], &mut out, &mut err);
+/// assert_eq!(code, 0);
+/// assert!(String::from_utf8(out).unwrap().starts_with("consent.grant"));
+/// ```
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    version: String,
+    source: Source,
+}
+
+/// Where the operations come from.
+enum Source {
+    Registry(Registry),
+    BuiltIn(fn(&BuiltIn) -> Result<Registry, Unserved>),
+}
+
+/// What the built-in operations are made from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BuiltIn {
+    /// The folder of the file operations.
+    pub root: PathBuf,
+    /// Whether those that change files are offered.
+    pub write: bool,
+    /// How long a call may take where its operation does not say.
+    pub deadline: Duration,
+    /// How many calls may run at once.
+    pub max_in_flight: usize,
+}
+
+/// Why there are no built-in operations.
+#[derive(Debug, thiserror::Error)]
+pub enum Unserved {
+    /// The folder cannot be opened.
+    #[error("the folder cannot be opened")]
+    Root(#[source] Box<dyn Error + Send + Sync>),
+    /// The declarations are not sound.
+    #[error(transparent)]
+    Registry(#[from] BuildError),
+}
+
+/// How a command ended that could run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    Badly,
+}
+
+/// What every command knows of what was typed.
+pub(crate) struct Setup<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) folder: Folder,
+    pub(crate) bounds: Bounds,
+}
+
+impl Program {
+    /// The commands of a registry, under the name by which the program was started.
+    pub fn of(registry: Registry) -> Program {
+        let started = env::args_os().next().unwrap_or_default();
+        let name = Path::new(&started).file_stem().unwrap_or("redress".as_ref()).to_string_lossy().into_owned();
+        let version = concat!("(redress ", env!("CARGO_PKG_VERSION"), ")").to_owned();
+        Program { name, version, source: Source::Registry(registry) }
+    }
+
+    /// The commands of `redress` itself, over the operations that `make` makes.
+    pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, Unserved>) -> Program {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make) }
+    }
+
+    /// The same program, under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Program {
+        self.name = name.into();
+        self
+    }
+
+    /// Runs what was typed on this process's own streams.
+    pub fn main(&self) -> ExitCode {
+        let (mut out, mut err) = (io::stdout(), io::stderr());
+        let mut terminal = Terminal::new(Stream::stdout(&mut out), Stream::stderr(&mut err));
+        ExitCode::from(self.run_on(env::args_os().collect(), &mut terminal))
+    }
+
+    /// Runs `words`, of which the first is the program itself, and gives the exit code. It
+    /// blocks until the command has ended, so it must not be called on a runtime's thread.
+    pub fn run<W: Into<OsString>>(
+        &self,
+        words: impl IntoIterator<Item = W>,
+        out: &mut dyn io::Write,
+        err: &mut dyn io::Write,
+    ) -> u8 {
+        let mut terminal = Terminal::new(Stream::plain(out), Stream::plain(err));
+        self.run_on(words.into_iter().map(Into::into).collect(), &mut terminal)
+    }
+
+    fn run_on(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> u8 {
+        match self.command(words, terminal) {
+            Ok(Ended::Well) => 0,
+            Ok(Ended::Badly) => 1,
+            // Whoever closed the output has read enough.
+            Err(Trouble::OutputUnwritable(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => 0,
+            Err(trouble) => {
+                // Where nothing can be written, the exit code still tells.
+                let _ = trouble.tell(terminal, &self.name);
+                2
+            }
+        }
+    }
+
+    fn command(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+        // What cannot be read as a whole may still ask for JSON, and then gets it.
+        terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
+        let command = arguments::command(&self.name, &self.version, self.is_built_in());
+        let typed = match arguments::read(command, words, self.is_built_in()) {
+            Ok(typed) => typed,
+            Err(error) => return self.untyped(&error, terminal),
+        };
+        let Typed { arguments, folder, bounds } = typed;
+        terminal.set(arguments.json, arguments.color);
+        let setup = Setup { program: self, folder, bounds };
+        let (level, format) = (arguments.log_level, arguments.log_format);
+        let colored = terminal.err().is_colored();
+        let log = |file: (Option<Level>, Option<Format>), default| {
+            logs::start(level.or(file.0).unwrap_or(default), format.or(file.1).unwrap_or(Format::Text), colored);
+        };
+        if let Command::Serve(typed) = &arguments.command {
+            let settings = setup.settings(typed)?;
+            log((settings.level, settings.format), Level::Info);
+            return serve::run(&setup, &settings, terminal);
+        }
+        log((None, None), Level::Error);
+        match arguments.command {
+            Command::Serve(_) => Ok(Ended::Well),
+            Command::Call(typed) => call::run(&setup, &typed, terminal),
+            Command::Ops(typed) => ops::run(&setup, &typed, terminal),
+            Command::Explain(typed) => explain::run(&setup, &typed, terminal),
+            Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
+            Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
+            Command::Man(typed) => generated::man(&setup, &typed, terminal),
+        }
+    }
+
+    /// What clap says instead of running a command: its help, its version, or what is wrong.
+    fn untyped(&self, error: &clap::Error, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+        let colored = terminal.out().is_colored();
+        let rendered = error.render();
+        let text = if colored { rendered.ansi().to_string() } else { rendered.to_string() };
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            terminal.out().bytes(text.as_bytes())?;
+            return Ok(Ended::Well);
+        }
+        let plain = rendered.to_string();
+        let tip = plain.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_owned);
+        let first = plain.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        let says = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command was given".to_owned(),
+            _ => first.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        Err(Trouble::Usage { says, tip, command: self.usage(error) })
+    }
+
+    /// The command whose help says more.
+    fn usage(&self, error: &clap::Error) -> String {
+        let usage = match error.get(ContextKind::Usage) {
+            Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+            Some(_) | None => String::new(),
+        };
+        let words = usage.split_whitespace().skip_while(|word| *word != self.name).skip(1);
+        let sub = words.take(1).filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        [self.name.as_str()].into_iter().chain(sub).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self.source, Source::BuiltIn(_))
+    }
+}
+
+impl Setup<'_> {
+    /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
+    fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
+        let mut file = File::default();
+        if let Some(path) = &typed.config {
+            file = File::at(path)?;
+            if !self.program.is_built_in() {
+                file = file.for_a_registry(&path.display().to_string())?;
+            }
+        }
+        Ok(Settings::of(typed, &self.folder, &self.bounds, file))
+    }
+
+    /// The operations, bound as `settings` say where they are the built-in ones.
+    pub(crate) fn registry(&self, settings: &Settings) -> Result<Registry, Trouble> {
+        let make = match &self.program.source {
+            Source::Registry(registry) => return Ok(registry.clone()),
+            Source::BuiltIn(make) => make,
+        };
+        let built_in = BuiltIn {
+            root: settings.root.clone(),
+            write: settings.write,
+            deadline: settings.deadline,
+            max_in_flight: settings.max_in_flight.max(1),
+        };
+        make(&built_in).map_err(|unserved| match unserved {
+            Unserved::Registry(error) => Trouble::RegistryInvalid(error),
+            Unserved::Root(error) => {
+                let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                let says = cause.split(" (os error").next().unwrap_or_default().to_owned();
+                Trouble::RootUnusable { path: settings.root.display().to_string(), says }
+            }
+        })
+    }
+
+    /// The operations as this process itself runs them.
+    pub(crate) fn local(&self) -> Result<Registry, Trouble> {
+        self.registry(&Settings::local(&self.folder))
+    }
+
+    /// The flags that make another call see the same operations.
+    pub(crate) fn flags(&self, server: Option<&str>) -> Vec<String> {
+        if let Some(url) = server {
+            return vec!["--server".to_owned(), url.to_owned()];
+        }
+        let mut flags = Vec::new();
+        if let Some(root) = &self.folder.root {
+            flags.extend(["--root".to_owned(), root.display().to_string()]);
+        }
+        if self.folder.write == Some(true) {
+            flags.push("--write".to_owned());
+        }
+        flags
+    }
+}
+
+/// Waits for `work` on this thread.
+pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+    let ended = runtime.block_on(work);
+    // A handler may have left work behind; the command has its answer and does not wait.
+    runtime.shutdown_background();
+    ended
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Source::Registry(_) => "Registry",
+            Source::BuiltIn(_) => "BuiltIn",
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Where calls go: to the operations of this process, or to a server.
+
+use std::{error::Error as _, time::Duration};
+
+use redress_contract::{Caller, Operation, Shape};
+use redress_core::{Registry, Request};
+use redress_wire::http;
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json, value::RawValue};
+use tokio_util::sync::CancellationToken;
+
+use crate::{outcome::Answer, stream::Items, trouble::Trouble};
+
+/// Where calls go.
+pub(crate) enum Service {
+    Here(Registry),
+    There { url: String, client: reqwest::Client },
+}
+
+/// One call.
+pub(crate) struct Ask<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) input: &'a [u8],
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) key: Option<&'a str>,
+}
+
+impl Service {
+    /// The server at `url`.
+    pub(crate) fn at(url: &str) -> Result<Service, Trouble> {
+        let speaks = if cfg!(feature = "tls") { "https://" } else { "http://" };
+        if !url.starts_with("http://") && !url.starts_with(speaks) {
+            let says = if url.starts_with("https://") {
+                "this build speaks plain HTTP only; build it with the feature `tls`"
+            } else {
+                "the URL does not start with `http://`"
+            };
+            return Err(Trouble::ServerUnreachable { url: url.to_owned(), says: says.to_owned() });
+        }
+        Ok(Service::There { url: url.trim_end_matches('/').to_owned(), client: reqwest::Client::new() })
+    }
+
+    pub(crate) async fn call(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+        let (registry, url) = match self {
+            Service::Here(registry) => (registry, None),
+            Service::There { url, .. } => {
+                let response = self.post("/call", ask).await?;
+                return answer(url, response).await;
+            }
+        };
+        let mut request = local(ask);
+        // A stream is not called, it is refused at once; Ctrl-C goes on to end the process.
+        if registry.operation(ask.operation).is_some_and(|operation| operation.shape() != Shape::Subscription) {
+            request = request.with_cancellation(interrupted());
+        }
+        let envelope = registry.call(ask.operation, request).await;
+        Answer::read(envelope.into_bytes()).ok_or_else(|| unreadable(url.unwrap_or("this process"), StatusCode::OK))
+    }
+
+    /// Subscribes; what refuses the call before the stream is open comes as an answer.
+    pub(crate) async fn subscribe(&self, ask: &Ask<'_>) -> Result<Result<Items, Answer>, Trouble> {
+        match self {
+            Service::Here(registry) => match registry.subscribe(ask.operation, local(ask)).await {
+                Ok(subscription) => Ok(Ok(Items::Here(Box::new(subscription)))),
+                Err(envelope) => {
+                    let refused = Answer::read(envelope.into_bytes());
+                    refused.map(Err).ok_or_else(|| unreadable("this process", StatusCode::OK))
+                }
+            },
+            Service::There { url, .. } => {
+                let response = self.post("/subscribe", ask).await?;
+                if response.status().is_success() {
+                    return Ok(Ok(Items::there(url.clone(), response)));
+                }
+                answer(url, response).await.map(Err)
+            }
+        }
+    }
+
+    /// One line for each operation that may be called, as `GET /ops` tells it.
+    pub(crate) async fn operations(&self) -> Result<Vec<Value>, Trouble> {
+        let (url, client) = match self {
+            Service::Here(registry) => return Ok(registry.open_to(Some(&Caller::local())).map(line).collect()),
+            Service::There { url, client } => (url, client),
+        };
+        let response = client.get(format!("{url}/ops")).send().await.map_err(|error| unreachable(url, &error))?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
+        let listed: Option<Value> = serde_json::from_slice(&body).ok();
+        match listed.and_then(|mut listed| listed.get_mut("operations").map(Value::take)) {
+            Some(Value::Array(operations)) => Ok(operations),
+            Some(_) | None => Err(unreadable(url, status)),
+        }
+    }
+
+    async fn post(&self, path: &str, ask: &Ask<'_>) -> Result<Response, Trouble> {
+        let Service::There { url, client } = self else { return Err(unreadable("this process", StatusCode::OK)) };
+        // The input goes as it was given, and is not read and written again.
+        let input: &RawValue = serde_json::from_slice(ask.input).map_err(Trouble::InputNotJson)?;
+        let body = json_call(ask.operation, input)?;
+        let mut request = client.post(format!("{url}{path}")).header("content-type", "application/json").body(body);
+        if let Some(deadline) = ask.deadline {
+            request = request.header(http::header::DEADLINE_MS, deadline.as_millis().to_string());
+        }
+        if let Some(key) = ask.key {
+            request = request.header(http::header::IDEMPOTENCY_KEY, key);
+        }
+        request.send().await.map_err(|error| unreachable(url, &error))
+    }
+}
+
+fn json_call(operation: &str, input: &RawValue) -> Result<Vec<u8>, Trouble> {
+    #[derive(serde::Serialize)]
+    struct Message<'a> {
+        operation: &'a str,
+        input: &'a RawValue,
+    }
+    serde_json::to_vec(&Message { operation, input }).map_err(Trouble::InputNotJson)
+}
+
+/// The call as this process makes it: whoever can start it may do everything in it.
+fn local<'a>(ask: &Ask<'a>) -> Request<'a> {
+    let mut request = Request::new(ask.input).with_caller(Caller::local());
+    if let Some(deadline) = ask.deadline {
+        request = request.with_deadline(deadline);
+    }
+    if let Some(key) = ask.key {
+        request = request.with_idempotency_key(key);
+    }
+    request
+}
+
+/// What Ctrl-C cancels: the call ends as CANCELLED and shows how, and the process goes on.
+fn interrupted() -> CancellationToken {
+    let token = CancellationToken::new();
+    let cancelled = token.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancelled.cancel();
+        }
+    });
+    token
+}
+
+fn line(operation: &Operation) -> Value {
+    json!({
+        "name": operation.name(),
+        "shape": operation.shape(),
+        "summary": operation.summary(),
+        "path": http::path(operation.name()),
+        "deprecated": operation.deprecated().is_some(),
+    })
+}
+
+async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
+    let status = response.status();
+    let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
+    Answer::read(body.to_vec()).ok_or_else(|| unreadable(url, status))
+}
+
+fn unreadable(url: &str, status: StatusCode) -> Trouble {
+    Trouble::ServerAnswerUnreadable { url: url.to_owned(), status: status.as_u16() }
+}
+
+/// The innermost reason, which is the one that a person can act on.
+pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> Trouble {
+    let mut reason = error.source();
+    while let Some(inner) = reason.and_then(|reason| reason.source()) {
+        reason = Some(inner);
+    }
+    let says = reason.map_or_else(|| error.to_string(), ToString::to_string);
+    let says = says.split(" (os error").next().unwrap_or_default().to_lowercase();
+    Trouble::ServerUnreachable { url: url.to_owned(), says }
+}

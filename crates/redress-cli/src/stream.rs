@@ -1,0 +1,110 @@
+//! The items of a subscription, from this process or as server-sent events.
+
+use futures_util::{StreamExt as _, stream::BoxStream};
+use redress_core::{Event, Subscription};
+use serde_json::json;
+
+use crate::{outcome::Answer, service, trouble::Trouble};
+
+/// A running stream.
+pub(crate) enum Items {
+    Here(Box<Subscription>),
+    There(Box<Events>),
+}
+
+/// What a stream gives next.
+pub(crate) enum Next {
+    /// One item, as JSON.
+    Item(Vec<u8>),
+    /// How it ended. Nothing comes after it.
+    End(Answer),
+}
+
+/// Server-sent events, cut from the bytes in which they come.
+pub(crate) struct Events {
+    url: String,
+    status: u16,
+    chunks: BoxStream<'static, Result<Vec<u8>, reqwest::Error>>,
+    waiting: Vec<u8>,
+}
+
+impl Items {
+    pub(crate) fn there(url: String, response: reqwest::Response) -> Items {
+        let status = response.status().as_u16();
+        let chunks = response.bytes_stream().map(|chunk| chunk.map(|bytes| bytes.to_vec())).boxed();
+        Items::There(Box::new(Events { url, status, chunks, waiting: Vec::new() }))
+    }
+
+    /// The next item or the end; nothing where the stream broke off without one.
+    pub(crate) async fn next(&mut self) -> Result<Option<Next>, Trouble> {
+        match self {
+            Items::Here(subscription) => Ok(subscription.next().await.and_then(|event| match event {
+                Event::Item(output) => Some(Next::Item(output.json().to_vec())),
+                Event::Completed(meta) => {
+                    Answer::read(json!({"ok": true, "_meta": meta}).to_string().into_bytes()).map(Next::End)
+                }
+                Event::Failed(envelope) => Answer::read(envelope.into_bytes()).map(Next::End),
+            })),
+            Items::There(events) => events.next().await,
+        }
+    }
+}
+
+impl Events {
+    async fn next(&mut self) -> Result<Option<Next>, Trouble> {
+        loop {
+            while let Some(block) = cut(&mut self.waiting) {
+                match read(&block) {
+                    Some((kind, data)) if kind == "error" || kind == "end" => {
+                        let end = Answer::read(data.into_bytes()).map(Next::End);
+                        let unreadable =
+                            || Trouble::ServerAnswerUnreadable { url: self.url.clone(), status: self.status };
+                        return end.map(Some).ok_or_else(unreadable);
+                    }
+                    Some((_, data)) => return Ok(Some(Next::Item(data.into_bytes()))),
+                    // A comment shows only that the stream is still there.
+                    None => {}
+                }
+            }
+            match self.chunks.next().await {
+                Some(Ok(chunk)) => self.waiting.extend(chunk),
+                Some(Err(error)) => return Err(service::unreachable(&self.url, &error)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Takes the first whole event off the bytes that wait.
+fn cut(waiting: &mut Vec<u8>) -> Option<String> {
+    let end = waiting.windows(2).position(|pair| pair == b"\n\n")?;
+    let block: Vec<u8> = waiting.drain(..end + 2).collect();
+    Some(String::from_utf8_lossy(&block).into_owned())
+}
+
+/// The kind and the data of an event; nothing if it carries none.
+fn read(block: &str) -> Option<(String, String)> {
+    let field = |name: &str, line: &str| {
+        let value = line.strip_prefix(name)?.strip_prefix(':')?;
+        Some(value.strip_prefix(' ').unwrap_or(value).to_owned())
+    };
+    let kind = block.lines().find_map(|line| field("event", line)).unwrap_or_default();
+    let data: Vec<String> = block.lines().filter_map(|line| field("data", line)).collect();
+    (!data.is_empty()).then(|| (kind, data.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_cut_from_bytes_wherever_these_break() {
+        let mut waiting = b": hello\n\nid: 1\ndata: {\"a\":1}\n\nevent: er".to_vec();
+        assert_eq!(cut(&mut waiting).as_deref().map(read), Some(None));
+        let item = cut(&mut waiting).unwrap();
+        assert_eq!(read(&item), Some((String::new(), "{\"a\":1}".to_owned())));
+        assert_eq!(cut(&mut waiting), None);
+        waiting.extend(b"ror\ndata: {}\n\n");
+        assert_eq!(read(&cut(&mut waiting).unwrap()), Some(("error".to_owned(), "{}".to_owned())));
+    }
+}

@@ -1,0 +1,219 @@
+//! Why the command itself could not go on, told by our own rules: a code, a message, a hint
+//! and a next step, for people and for programs.
+
+use std::io;
+
+use redress_core::BuildError;
+use serde_json::{Value, json};
+
+use crate::{
+    code::TroubleCode,
+    shell,
+    terminal::{BAD, SOFT, TYPED, Terminal, harmless},
+};
+
+/// Why the command itself could not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("{says}")]
+    Usage { says: String, tip: Option<String>, command: String },
+    #[error("{path}, line {line}: `{key}` is not a setting")]
+    ConfigUnknownKey { path: String, line: usize, key: String, similar: Vec<String> },
+    #[error("{path}{}: {says}", at(line))]
+    ConfigInvalid { path: String, line: Option<usize>, says: String },
+    #[error("something already listens on {address}")]
+    PortInUse { address: String },
+    #[error("nothing can listen on {address}: {}", reason(cause))]
+    AddressUnusable { address: String, cause: io::Error },
+    #[error("{address} can be reached from other machines, and nothing says who may call")]
+    NotLoopbackWithoutAccess { address: String },
+    #[error("{url} did not answer: {says}")]
+    ServerUnreachable { url: String, says: String },
+    #[error("{url} answered {status}, and not as redress does")]
+    ServerAnswerUnreadable { url: String, status: u16 },
+    #[error("the input is not JSON: {0}")]
+    InputNotJson(serde_json::Error),
+    #[error("{path} cannot be read: {}", reason(cause))]
+    FileUnreadable { path: String, cause: io::Error },
+    #[error("{path} cannot be written: {}", reason(cause))]
+    FileUnwritable { path: String, cause: io::Error },
+    #[error("the folder {path} cannot be opened: {says}")]
+    RootUnusable { path: String, says: String },
+    #[error("there is no code or rule `{wanted}`")]
+    PageUnknown { wanted: String, similar: Vec<String> },
+    #[error("the registry has {} problem(s)", .0.findings().len())]
+    RegistryInvalid(BuildError),
+    #[error("the listener failed: {}", reason(.0))]
+    ListenerFailed(io::Error),
+    #[error("the system gave no threads: {}", reason(.0))]
+    RuntimeUnavailable(io::Error),
+    #[error("the output cannot be written: {}", reason(.0))]
+    OutputUnwritable(#[from] io::Error),
+}
+
+fn at(line: &Option<usize>) -> String {
+    line.map(|line| format!(", line {line}")).unwrap_or_default()
+}
+
+/// The system's own words, without its number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+impl Trouble {
+    pub(crate) fn code(&self) -> TroubleCode {
+        match self {
+            Trouble::Usage { .. } => TroubleCode::Usage,
+            Trouble::ConfigUnknownKey { .. } => TroubleCode::ConfigUnknownKey,
+            Trouble::ConfigInvalid { .. } => TroubleCode::ConfigInvalid,
+            Trouble::PortInUse { .. } => TroubleCode::PortInUse,
+            Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
+            Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
+            Trouble::ServerUnreachable { .. } => TroubleCode::ServerUnreachable,
+            Trouble::ServerAnswerUnreadable { .. } => TroubleCode::ServerAnswerUnreadable,
+            Trouble::InputNotJson(_) => TroubleCode::InputNotJson,
+            Trouble::FileUnreadable { .. } => TroubleCode::FileUnreadable,
+            Trouble::FileUnwritable { .. } => TroubleCode::FileUnwritable,
+            Trouble::RootUnusable { .. } => TroubleCode::RootUnusable,
+            Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
+            Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
+            Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
+            Trouble::RuntimeUnavailable(_) => TroubleCode::RuntimeUnavailable,
+            Trouble::OutputUnwritable(_) => TroubleCode::OutputUnwritable,
+        }
+    }
+
+    /// What to do, in a sentence.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Trouble::Usage { tip: Some(tip), .. } => tip.clone(),
+            Trouble::Usage { tip: None, .. } => "Look at the help of the command and type it again.".to_owned(),
+            Trouble::ConfigUnknownKey { similar, .. } => match similar.first() {
+                Some(near) => format!("Write `{near}`, which is near, or take the line out."),
+                None => "Take the line out, or look up what the file may hold.".to_owned(),
+            },
+            Trouble::ConfigInvalid { .. } => "Correct the value; docs/redress.toml.md says what each takes.".to_owned(),
+            Trouble::PortInUse { .. } => {
+                "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
+            }
+            Trouble::AddressUnusable { .. } => "Give an address of this machine and a port that is allowed.".to_owned(),
+            Trouble::NotLoopbackWithoutAccess { .. } => {
+                "Listen on loopback, or give the registry an identity provider first.".to_owned()
+            }
+            Trouble::ServerUnreachable { .. } => "Start the server, or correct the URL of its root.".to_owned(),
+            Trouble::ServerAnswerUnreadable { .. } => {
+                "Give the URL that the first screen of the server shows.".to_owned()
+            }
+            Trouble::InputNotJson(_) => "Put the JSON in single quotes, so that the shell leaves it whole.".to_owned(),
+            Trouble::FileUnreadable { .. } => {
+                "Check the path; a relative one starts from the current folder.".to_owned()
+            }
+            Trouble::FileUnwritable { .. } => "Give a folder in which this process may write.".to_owned(),
+            Trouble::RootUnusable { .. } => "Give a folder that exists and may be read.".to_owned(),
+            Trouble::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
+            Trouble::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
+            Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
+            Trouble::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
+            Trouble::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
+        }
+    }
+
+    /// What to type next, for the program of this name.
+    fn next(&self, program: &str) -> Vec<String> {
+        let line = |words: &[&str]| vec![shell::line([program].into_iter().chain(words.iter().copied()))];
+        match self {
+            Trouble::Usage { command, .. } => vec![format!("{command} --help")],
+            Trouble::PortInUse { address } => {
+                let host = address.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
+                line(&["serve", "--listen", &format!("{host}:0")])
+            }
+            Trouble::AddressUnusable { .. } | Trouble::NotLoopbackWithoutAccess { .. } => {
+                line(&["serve", "--listen", crate::config::DEFAULT_LISTEN])
+            }
+            Trouble::ServerUnreachable { .. } => line(&["serve"]),
+            Trouble::RootUnusable { path, .. } => line(&["doctor", "--root", path]),
+            Trouble::PageUnknown { similar, .. } => {
+                similar.iter().take(1).flat_map(|near| line(&["explain", near])).collect()
+            }
+            Trouble::RegistryInvalid(error) => {
+                let mut rules: Vec<&str> = error.findings().iter().map(|finding| finding.rule()).collect();
+                rules.dedup();
+                rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
+            }
+            Trouble::ConfigUnknownKey { .. }
+            | Trouble::ConfigInvalid { .. }
+            | Trouble::ServerAnswerUnreadable { .. }
+            | Trouble::InputNotJson(_)
+            | Trouble::FileUnreadable { .. }
+            | Trouble::FileUnwritable { .. }
+            | Trouble::ListenerFailed(_)
+            | Trouble::RuntimeUnavailable(_)
+            | Trouble::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
+        }
+    }
+
+    fn similar(&self) -> &[String] {
+        match self {
+            Trouble::ConfigUnknownKey { similar, .. } | Trouble::PageUnknown { similar, .. } => similar,
+            Trouble::Usage { .. }
+            | Trouble::ConfigInvalid { .. }
+            | Trouble::PortInUse { .. }
+            | Trouble::AddressUnusable { .. }
+            | Trouble::NotLoopbackWithoutAccess { .. }
+            | Trouble::ServerUnreachable { .. }
+            | Trouble::ServerAnswerUnreadable { .. }
+            | Trouble::InputNotJson(_)
+            | Trouble::FileUnreadable { .. }
+            | Trouble::FileUnwritable { .. }
+            | Trouble::RootUnusable { .. }
+            | Trouble::RegistryInvalid(_)
+            | Trouble::ListenerFailed(_)
+            | Trouble::RuntimeUnavailable(_)
+            | Trouble::OutputUnwritable(_) => &[],
+        }
+    }
+
+    /// What the rules say, where declarations are at fault.
+    fn findings(&self) -> &[redress_contract::Finding] {
+        if let Trouble::RegistryInvalid(error) = self { error.findings() } else { &[] }
+    }
+
+    /// Tells it: to programs on the output, where they read; to people on the error stream.
+    pub(crate) fn tell(&self, terminal: &mut Terminal<'_>, program: &str) -> io::Result<()> {
+        if terminal.is_json() {
+            return terminal.document(&self.document(program));
+        }
+        let err = terminal.err();
+        err.line(format_args!("{}  {}", err.paint(BAD, self.code()), harmless(&self.to_string())))?;
+        for finding in self.findings() {
+            err.line(format_args!("  {finding}"))?;
+        }
+        err.line(format_args!("  {:9} {}", err.paint(SOFT, "hint:"), harmless(&self.hint())))?;
+        for line in self.next(program) {
+            err.line(format_args!("  {:9} {}", err.paint(SOFT, "next:"), err.paint(TYPED, line)))?;
+        }
+        if !self.similar().is_empty() {
+            let near = self.similar().join(", ");
+            err.line(format_args!("  {:9} {}", err.paint(SOFT, "similar:"), harmless(&near)))?;
+        }
+        Ok(())
+    }
+
+    fn document(&self, program: &str) -> Value {
+        let mut document = json!({
+            "ok": false,
+            "error": self.to_string(),
+            "code": self.code().as_str(),
+            "hint": self.hint(),
+            "next": self.next(program),
+        });
+        if !self.similar().is_empty() {
+            document["similar"] = self.similar().iter().map(|near| json!({"value": near})).collect();
+        }
+        if !self.findings().is_empty() {
+            document["findings"] = json!(self.findings());
+        }
+        document
+    }
+}

@@ -1,0 +1,176 @@
+//! The table of calls through the command, here and at a server, against the calls
+//! themselves: the outcomes are equal.
+
+use std::{net::TcpListener, thread};
+
+use futures_util::StreamExt as _;
+use redress_cli::Program;
+use redress_core::{
+    Event, Request,
+    contract::{Caller, Shape},
+};
+use redress_serve::Faces;
+use serde_json::{Value, json};
+
+use crate::table::{Row, TABLE, registry};
+
+/// What a command wrote, and its exit code.
+struct Ran {
+    out: String,
+    err: String,
+    code: u8,
+}
+
+fn run(words: &[&str]) -> Ran {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let words = ["notes"].iter().chain(words);
+    let code = Program::of(registry()).named("notes").run(words, &mut out, &mut err);
+    Ran { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), code }
+}
+
+fn call(row: &Row, more: &[&str]) -> Ran {
+    run(&[&["call", row.operation, row.input], row.flags, more].concat())
+}
+
+/// The lines of JSON in `text`, without what differs from call to call.
+fn masked(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}")));
+    lines
+        .map(|mut line| {
+            if let Some(meta) = line.get_mut("_meta") {
+                meta["request_id"] = json!("masked");
+                meta["elapsed_ms"] = json!(0);
+            }
+            line
+        })
+        .collect()
+}
+
+/// The call made without any face.
+fn in_process(row: &Row) -> Vec<Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let text = runtime.block_on(async {
+        let registry = registry();
+        let mut request = Request::new(row.input.as_bytes()).with_caller(Caller::local());
+        if row.flags.contains(&"--deadline") {
+            request = request.with_deadline(std::time::Duration::from_millis(30));
+        }
+        if registry.operation(row.operation).is_none_or(|operation| operation.shape() != Shape::Subscription) {
+            return String::from_utf8(registry.call(row.operation, request).await.into_bytes()).unwrap();
+        }
+        let events = registry.subscribe(row.operation, request).await.unwrap();
+        let lines = events.map(|event| match event {
+            Event::Item(output) => format!("{{\"item\":{}}}", String::from_utf8_lossy(output.json())),
+            Event::Completed(meta) => json!({"ok": true, "_meta": meta}).to_string(),
+            Event::Failed(envelope) => String::from_utf8(envelope.into_bytes()).unwrap(),
+        });
+        lines.collect::<Vec<_>>().await.join("\n")
+    });
+    masked(&text)
+}
+
+/// The address of a server with the operations of the table, which ends with the test.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            Faces::new(registry()).serve(listener, std::future::pending()).await.unwrap();
+        });
+    });
+    url
+}
+
+#[test]
+fn every_outcome_through_the_command_is_the_one_in_process() {
+    for row in &TABLE {
+        let ran = call(row, &["--json"]);
+        let lines = masked(&ran.out);
+        assert_eq!(lines, in_process(row), "{} {}", row.operation, row.input);
+        assert_eq!(lines.last().unwrap()["code"].as_str(), row.code, "{} {}", row.operation, row.input);
+        assert_eq!(ran.code, u8::from(row.code.is_some()), "{} {}", row.operation, row.input);
+        assert!(ran.err.is_empty(), "{}", ran.err);
+    }
+}
+
+#[test]
+fn every_outcome_through_a_server_is_the_one_in_process() {
+    let url = server();
+    for row in &TABLE {
+        let ran = call(row, &["--json", "--server", &url]);
+        assert_eq!(masked(&ran.out), in_process(row), "{} {}", row.operation, row.input);
+        assert_eq!(ran.code, u8::from(row.code.is_some()), "{} {}", row.operation, row.input);
+    }
+}
+
+#[test]
+fn nothing_undeclared_reaches_the_terminal() {
+    for row in &TABLE {
+        for more in [&[][..], &["--json"]] {
+            let ran = call(row, more);
+            assert!(!format!("{}{}", ran.out, ran.err).contains("canary"), "{} {}", row.operation, row.input);
+        }
+    }
+}
+
+#[test]
+fn the_operations_at_a_server_are_those_in_process() {
+    let (here, there) = (run(&["ops", "--json"]), run(&["ops", "--json", "--server", &server()]));
+    assert_eq!(here.out, there.out);
+    let listed: Vec<Value> = serde_json::from_str(&here.out).unwrap();
+    assert_eq!(listed[0]["name"], "notes.read");
+}
+
+/// What a person sees of a call, without its request id.
+fn seen(words: &[&str]) -> String {
+    let ran = run(words);
+    let text = format!("{}{}exit {}", ran.out, ran.err, ran.code);
+    let lines = text.lines().map(|line| match line.trim_start().starts_with("request:") {
+        true => "  request:  …",
+        false => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_failure_shows_what_to_do_and_what_to_type() {
+    insta::assert_snapshot!(seen(&["call", "notes.read", r#"{"path":"b.md"}"#]));
+}
+
+#[test]
+fn a_refused_input_shows_each_issue_and_the_corrected_call() {
+    insta::assert_snapshot!(seen(&["call", "notes.read", r#"{"pth":"it's.md"}"#]));
+}
+
+#[test]
+fn an_unknown_operation_shows_what_is_near() {
+    insta::assert_snapshot!(seen(&["call", "notes.raed"]));
+}
+
+#[test]
+fn a_consent_comes_with_the_call_where_it_would_not_outlive_the_process() {
+    insta::assert_snapshot!(seen(&["call", "notes.wipe"]));
+    assert_eq!(run(&["call", "notes.wipe", "--consent=spring cleaning"]).code, 0);
+    let url = server();
+    assert!(seen(&["call", "notes.wipe", "--server", &url]).contains("notes call consent.grant"));
+}
+
+#[test]
+fn a_stream_shows_its_items_and_then_how_it_ended() {
+    insta::assert_snapshot!(seen(&["call", "notes.follow", r#"{"path":"torn.md"}"#]));
+}
+
+#[test]
+fn a_declared_code_is_explained_from_its_declaration() {
+    insta::assert_snapshot!(seen(&["explain", "note_not_found"]));
+}
+
+#[test]
+fn a_program_with_its_own_registry_has_no_folder() {
+    assert_eq!(run(&["ops", "--root", "."]).code, 2);
+    assert!(!run(&["--help"]).out.contains("--root"));
+    assert!(!run(&["serve", "--help"]).out.contains("--max-in-flight"));
+}

@@ -1,0 +1,108 @@
+//! Operations that end in every way that a call can end, and calls that make them.
+
+use std::time::Duration;
+
+use futures_util::stream;
+use redress_core::{
+    DynamicFailure, Events, Operation, Registry, consent_grant,
+    contract::{self, Access, Effect, Failure, Kind, Recovery},
+};
+use serde_json::{Value, json};
+
+/// A call of the table: its operation, its input and the code with which it ends.
+pub(crate) struct Row {
+    pub(crate) operation: &'static str,
+    pub(crate) input: &'static str,
+    pub(crate) code: Option<&'static str>,
+    /// Words that are typed after the call.
+    pub(crate) flags: &'static [&'static str],
+}
+
+const fn row(operation: &'static str, input: &'static str, code: Option<&'static str>) -> Row {
+    Row { operation, input, code, flags: &[] }
+}
+
+/// One call for each way to end.
+pub(crate) const TABLE: [Row; 14] = [
+    row("notes.read", r#"{"path":"a.md"}"#, None),
+    row("notes/read", r#"{"path":"a.md"}"#, None),
+    row("notes.read", r#"{"path":"b.md"}"#, Some("NOTE_NOT_FOUND")),
+    row("notes.read", r#"{"path":"busy.md"}"#, Some("DISK_BUSY")),
+    row("notes.read", r#"{"path":"broken.md"}"#, Some("INTERNAL")),
+    row("notes.read", r#"{"path":"undeclared.md"}"#, Some("INTERNAL")),
+    row("notes.read", r#"{"path":"panic.md"}"#, Some("INTERNAL")),
+    row("notes.read", r#"{"pth":"a.md"}"#, Some("INVALID_INPUT")),
+    row("notes.read", r#"{"path":7}"#, Some("INVALID_INPUT")),
+    row("notes.raed", "{}", Some("NOT_FOUND")),
+    row("notes.wipe", "{}", Some("CONSENT_REQUIRED")),
+    Row {
+        operation: "notes.read",
+        input: r#"{"path":"slow.md"}"#,
+        code: Some("TIMEOUT"),
+        flags: &["--deadline", "30ms"],
+    },
+    row("notes.follow", r#"{"path":"a.md"}"#, None),
+    row("notes.follow", r#"{"path":"torn.md"}"#, Some("NOTE_NOT_FOUND")),
+];
+
+fn at() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        "required": ["path"],
+        "additionalProperties": false,
+    })
+}
+
+fn failures(operation: contract::Operation) -> contract::Operation {
+    let missing = Failure::new("NOTE_NOT_FOUND", Kind::NotFound)
+        .with_when("The note does not exist.")
+        .with_message("no note at {path}")
+        .with_effect(Effect::None)
+        .with_details(at())
+        .with_recovery(
+            Recovery::call("notes.list", "List the folder and pick a note that exists.").why("see what is there"),
+        );
+    let busy = Failure::new("DISK_BUSY", Kind::Unavailable)
+        .with_when("The disk is busy with something else.")
+        .with_effect(Effect::None)
+        .with_recovery(Recovery::wait("Wait a moment, then read the note again."));
+    operation.with_access(Access::caller().scope("notes:read")).with_input(at()).fails(missing).fails(busy)
+}
+
+/// The operations of the table.
+pub(crate) fn registry() -> Registry {
+    let read =
+        contract::Operation::query("notes.read").with_summary("Read a note.").with_output(json!({"type": "string"}));
+    let read = Operation::dynamic(failures(read)).with_handler(|_, input: Value| async move {
+        match input["path"].as_str().unwrap_or_default() {
+            "a.md" => Ok(json!("Say how it fails.")),
+            "busy.md" => Err(DynamicFailure::new("DISK_BUSY", json!({})).into()),
+            "broken.md" => Ok(json!("seven".parse::<u32>()?)),
+            "undeclared.md" => Err(DynamicFailure::new("SECRET_LOST", json!({"secret": "canary"})).into()),
+            "panic.md" => panic!("canary"),
+            "slow.md" => {
+                std::future::pending::<()>().await;
+                Ok(json!("never"))
+            }
+            path => Err(DynamicFailure::new("NOTE_NOT_FOUND", json!({"path": path})).into()),
+        }
+    });
+    let list = contract::Operation::query("notes.list")
+        .with_summary("List the notes.")
+        .with_access(Access::caller().scope("notes:read"))
+        .with_output(json!({"type": "array"}));
+    let list = Operation::dynamic(list).with_handler(|_, _| async { Ok(json!(["a.md"])) });
+    let wipe = contract::Operation::mutation("notes.wipe")
+        .with_summary("Remove every note.")
+        .with_access(Access::caller().consent());
+    let wipe = Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!("wiped")) });
+    let follow = contract::Operation::subscription("notes.follow").with_summary("Follow a note.");
+    let follow = Operation::dynamic(failures(follow)).with_stream_handler(|_, input: Value| async move {
+        let torn = input["path"] == "torn.md";
+        let end = torn.then(|| Err(DynamicFailure::new("NOTE_NOT_FOUND", json!({"path": "torn.md"})).into()));
+        Ok(Events::new(stream::iter([Ok(json!(1)), Ok(json!(2))].into_iter().chain(end))))
+    });
+    let builder = Registry::builder().deadline(Duration::from_secs(5)).add(read).add(list).add(wipe).add(follow);
+    builder.add(consent_grant()).build().unwrap()
+}
