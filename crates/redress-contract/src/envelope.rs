@@ -213,7 +213,7 @@ impl Envelope {
     /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     /// # let problem: Problem = serde_json::from_str(example).unwrap();
     /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
-    /// let bytes = Envelope::failure(problem, meta).into_bytes_with(|problem, body| {
+    /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|problem, body| {
     ///     body.extend_from_slice(format!(r#","status":{}"#, problem.http).as_bytes());
     /// });
     /// let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();

@@ -84,6 +84,6 @@ impl Carried {
         let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         let request_id = self.subscription.request_id().clone();
         let meta = Meta { request_id, elapsed_ms, estimated_tokens: 0, session_id: None };
-        Envelope::failure(going_down().into_problem(), meta)
+        Envelope::failure(going_down().into_problem(), None, meta)
     }
 }

@@ -104,5 +104,5 @@ pub(crate) fn failure(kind: Kind, http: u16, retry_after_ms: Option<u64>) -> Env
         details: None,
         docs_url: "/errors/FILE_NOT_FOUND".into(),
     };
-    Envelope::failure(problem, meta())
+    Envelope::failure(problem, None, meta())
 }

@@ -213,7 +213,7 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
     };
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
     let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
-    let document = problem(Envelope::failure(ending, meta)).ok()?;
+    let document = problem(Envelope::failure(ending, None, meta)).ok()?;
     serde_json::from_slice(&document.body).ok()
 }
 

@@ -1,0 +1,65 @@
+//! Clients that go away, and the service that does.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::timeout};
+
+use crate::service::{Running, event};
+
+const SOON: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_its_call() {
+    let running = Running::start().await;
+    for path in ["/ops/demo/wait", "/call", "/rpc"] {
+        let body = match path {
+            "/call" => r#"{"operation":"demo.wait"}"#,
+            "/rpc" => r#"{"jsonrpc":"2.0","id":1,"method":"demo.wait"}"#,
+            _ => "{}",
+        };
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        let request = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).await.unwrap();
+        timeout(SOON, running.watched.started.notified()).await.expect("the call starts");
+        drop(stream);
+        timeout(SOON, running.watched.dropped.notified()).await.expect("the handler is dropped");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_stops_lets_running_calls_end() {
+    let running = Running::start().await;
+    let call = tokio::spawn(running.client.post(running.url("/ops/demo/wait")).body("{}").send());
+    timeout(SOON, running.watched.started.notified()).await.unwrap();
+    running.stop.cancel();
+    running.watched.release.notify_one();
+    let answer = call.await.unwrap().unwrap();
+    assert_eq!(answer.text().await.unwrap(), "\"released\"");
+    timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_end_in_time_is_cancelled_and_answered() {
+    let running = Running::with(|faces| faces.grace(Duration::from_millis(20))).await;
+    let call = tokio::spawn(running.client.post(running.url("/ops/demo/wait")).body("{}").send());
+    timeout(SOON, running.watched.started.notified()).await.unwrap();
+    running.stop.cancel();
+    let answer = call.await.unwrap().unwrap();
+    assert_eq!(answer.status().as_u16(), 499);
+    timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_open_stream_gets_its_last_event_when_the_service_stops() {
+    let running = Running::start().await;
+    let request = running.client.post(running.url("/ops/demo/count")).body(r#"{"to":1,"then":"hang"}"#);
+    let mut response = request.send().await.unwrap();
+    let first = response.chunk().await.unwrap().unwrap();
+    assert!(first.starts_with(b"id: 1"), "{first:?}");
+    running.stop.cancel();
+    let rest = timeout(SOON, response.text()).await.expect("the stream ends").unwrap();
+    let (name, _, data) = rest.split("\n\n").find_map(event).unwrap();
+    assert_eq!((name.as_str(), &data["code"], &data["retry"]), ("error", &json!("OVERLOADED"), &json!("safe")));
+    timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+}

@@ -1,0 +1,56 @@
+//! Streams as server-sent events.
+
+use serde_json::json;
+
+use crate::service::{Answer, Running};
+
+#[tokio::test]
+async fn a_stream_numbers_its_items_and_says_that_it_ended() {
+    let running = Running::start().await;
+    for (path, body) in [("/subscribe", r#"{"operation":"demo.count","input":{"to":2}}"#), ("/ops/demo/count", r#"{"to":2}"#)] {
+        let answer = running.post(path, body).await;
+        assert_eq!(answer.header("content-type"), "text/event-stream", "{path}");
+        let events = answer.events();
+        assert_eq!(events[0], (String::new(), "1".into(), json!(1)));
+        assert_eq!(events[1], (String::new(), "2".into(), json!(2)));
+        assert_eq!((events.len(), events[2].0.as_str(), &events[2].2["ok"]), (3, "end", &json!(true)));
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_the_last_event() {
+    let running = Running::start().await;
+    let answer = running.post("/ops/demo/count", r#"{"to":1,"then":"fail"}"#).await;
+    let events = answer.events();
+    assert_eq!((answer.status, events.len(), events[1].0.as_str()), (200, 2, "error"));
+    assert_eq!((&events[1].2["code"], &events[1].2["ok"]), (&json!("THING_MISSING"), &json!(false)));
+    assert_eq!(events[1].2["_meta"]["request_id"], answer.header("x-request-id"));
+}
+
+#[tokio::test]
+async fn a_reader_that_comes_back_goes_on_after_what_it_saw() {
+    let running = Running::start().await;
+    let answer = running.post_with("/ops/demo/count", r#"{"to":4}"#, &[("last-event-id", "2")]).await;
+    let ids: Vec<(String, serde_json::Value)> = answer.events().into_iter().take(2).map(|(_, id, data)| (id, data)).collect();
+    assert_eq!(ids, [("3".to_owned(), json!(3)), ("4".to_owned(), json!(4))]);
+}
+
+#[tokio::test]
+async fn what_refuses_a_stream_before_it_opens_has_a_status() {
+    let running = Running::start().await;
+    let answer = running.post("/ops/demo/count", r#"{"to":"x"}"#).await;
+    assert_eq!((answer.status, answer.header("content-type")), (400, "application/problem+json"));
+    let answer = running.post("/subscribe", r#"{"operation":"demo.cont"}"#).await;
+    assert_eq!((answer.status, &answer.json()["similar"][0]["value"]), (404, &json!("demo.count")));
+}
+
+#[tokio::test]
+async fn a_silent_stream_shows_that_it_is_there() {
+    let running = Running::with(|faces| faces.keep_alive(std::time::Duration::from_millis(10))).await;
+    let request = running.client.post(running.url("/ops/demo/count")).body(r#"{"to":0,"then":"hang"}"#);
+    let mut response = request.send().await.unwrap();
+    let chunk = response.chunk().await.unwrap().unwrap();
+    assert!(chunk.starts_with(b":"), "{chunk:?}");
+    drop(response);
+    let _ = Answer::of(&running, running.client.get(running.url("/healthz"))).await;
+}
