@@ -174,6 +174,6 @@ impl Session {
             estimated_tokens: 0,
             session_id: Some(Arc::clone(&self.id)),
         };
-        Envelope::failure(going_down().into_problem(), meta)
+        Envelope::failure(going_down().into_problem(), None, meta)
     }
 }

@@ -37,7 +37,8 @@ struct Inner {
     pending: Mutex<Option<HashMap<u64, Waiting>>>,
 }
 
-type Waiting = oneshot::Sender<Result<Box<RawValue>, PeerError>>;
+type Answer = Result<Box<RawValue>, PeerError>;
+type Waiting = oneshot::Sender<Answer>;
 
 /// Why a call to the other side gave no output.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -140,7 +141,7 @@ impl Peer {
         tokio::time::timeout(deadline, answered).await.unwrap_or(Err(PeerError::TimedOut))
     }
 
-    fn ask(&self) -> Result<(Asked<'_>, oneshot::Receiver<Result<Box<RawValue>, PeerError>>), PeerError> {
+    fn ask(&self) -> Result<(Asked<'_>, oneshot::Receiver<Answer>), PeerError> {
         let mut pending = self.0.pending();
         let waiting = pending.as_mut().ok_or(PeerError::Closed)?;
         let limit = self.0.limits.peer_calls;

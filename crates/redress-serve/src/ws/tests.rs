@@ -1,1 +1,138 @@
+//! What needs no connection: how messages are read, and whose turn it is to be written.
 
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use redress_contract::EngineCode;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Limits,
+    frame::{Carriage, Frame},
+    lanes::{Lane, Lanes, NotOpened, Sort},
+    message::{self, Malformed, Message},
+};
+
+fn small() -> Limits {
+    Limits { window: 4, calls: 2, streams: 3, ..Limits::default() }
+}
+
+fn open(lanes: &Arc<Lanes>, id: &str, sort: Sort) -> Lane {
+    lanes.open(id, sort, &CancellationToken::new()).unwrap()
+}
+
+fn item(id: &str, seq: u64) -> Frame {
+    Frame::responded(Carriage::Text, id, Some(seq), b"0")
+}
+
+/// The id and number of a message that is an item of a stream.
+fn told(frame: Frame) -> (String, u64) {
+    let Frame::Message(_, body) = frame else { panic!("a ping") };
+    let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    (json["id"].as_str().unwrap().to_owned(), json["payload"]["seq"].as_u64().unwrap_or(0))
+}
+
+#[test]
+fn the_input_is_a_part_of_the_message_and_not_a_copy() {
+    let text = r#"{"type":"call.requested","id":"a","payload":{"operation":"n.o","input":{"deep":[1,  2]}}}"#;
+    let Ok(Message::Requested(requested)) = message::read(text, 8) else { panic!() };
+    assert_eq!(requested.input, r#"{"deep":[1,  2]}"#);
+    assert!(text.as_bytes().as_ptr_range().contains(&requested.input.as_ptr()));
+}
+
+#[test]
+fn members_may_come_in_any_order_and_more_of_them_are_let_be() {
+    let text = r#"{"payload":{"x":1,"operationId":"/n/o","auth_token":null},"extra":[],"id":"\u0061","type":"call.requested"}"#;
+    let Ok(Message::Requested(requested)) = message::read(text, 8) else { panic!() };
+    assert_eq!((&*requested.id, &*requested.operation, requested.input), ("a", "/n/o", ""));
+}
+
+#[test]
+fn depth_is_counted_outside_of_strings_only() {
+    let at = |depth| message::read(r#"{"type":"call.aborted","id":"a","payload":{"x":[["[[[[\"[["]]}}"#, depth).is_ok();
+    assert!(at(4) && !at(3));
+}
+
+#[test]
+fn an_input_of_null_is_not_a_missing_one() {
+    let text = r#"{"type":"call.requested","id":"a","payload":{"operation":"n.o","input":null}}"#;
+    let Ok(Message::Requested(requested)) = message::read(text, 8) else { panic!() };
+    assert_eq!(requested.input, "null");
+}
+
+#[test]
+fn what_is_wrong_is_told_by_its_place() {
+    let text = r#"{"type":"call.requested","id":"a","payload":{"operation":"n.o","deadline_ms":-1}}"#;
+    let Err(Malformed { code, id, fault }) = message::read(text, 8) else { panic!() };
+    assert_eq!((code, id.as_deref(), fault.pointer), (EngineCode::InvalidRequest, Some("a"), "/payload/deadline_ms"));
+}
+
+#[tokio::test]
+async fn lanes_are_written_in_turns_and_each_in_its_order() {
+    let lanes = Lanes::new(small());
+    let (flood, trickle) = (open(&lanes, "flood", Sort::Stream), open(&lanes, "trickle", Sort::Stream));
+    for seq in 1..=4 {
+        flood.put(flood.room().await, item("flood", seq)).await;
+    }
+    trickle.put(trickle.room().await, item("trickle", 1)).await;
+    trickle.put(trickle.room().await, item("trickle", 2)).await;
+    let order: Vec<_> = std::iter::from_fn(|| lanes.next()).map(told).collect();
+    let order: Vec<_> = order.iter().map(|(id, seq)| (id.as_str(), *seq)).collect();
+    assert_eq!(order, [("flood", 1), ("trickle", 1), ("flood", 2), ("trickle", 2), ("flood", 3), ("flood", 4)]);
+}
+
+#[tokio::test]
+async fn a_full_lane_holds_back_its_own_source_and_no_other() {
+    let lanes = Lanes::new(small());
+    let (full, other) = (open(&lanes, "full", Sort::Stream), open(&lanes, "other", Sort::Stream));
+    for seq in 1..=4 {
+        full.put(full.room().await, item("full", seq)).await;
+    }
+    let waits = |lane: &Lane| lane.room().now_or_never().is_none();
+    assert!(waits(&full) && !waits(&other));
+    lanes.next();
+    assert!(!waits(&full));
+}
+
+#[tokio::test]
+async fn a_large_message_fills_a_lane_alone() {
+    let lanes = Lanes::new(small());
+    let lane = open(&lanes, "a", Sort::Stream);
+    let large = Frame::responded(Carriage::Text, "a", Some(1), &vec![b'1'; 1024 * 1024]);
+    lane.put(lane.room().await, large).await;
+    assert!(lane.room().now_or_never().is_none());
+    assert!(lanes.next().is_some() && lane.room().now_or_never().is_some());
+}
+
+#[tokio::test]
+async fn an_abort_drops_what_waits_and_frees_the_id_at_once() {
+    let lanes = Lanes::new(small());
+    let lane = open(&lanes, "a", Sort::Stream);
+    lane.put(lane.room().await, item("a", 1)).await;
+    assert_eq!(lanes.open("a", Sort::Call, &CancellationToken::new()).unwrap_err(), NotOpened::SameId);
+    lanes.abort("a", lanes.front_room().await, Frame::aborted(Carriage::Text, "a"));
+    assert!(lane.abort.is_cancelled());
+    let again = open(&lanes, "a", Sort::Stream);
+    // The old call's task may still be about to say something.
+    lane.put(lane.room().await, item("a", 2)).await;
+    again.put(again.room().await, item("a", 1)).await;
+    drop(lane);
+    assert_eq!(std::iter::from_fn(|| lanes.next()).map(told).collect::<Vec<_>>(), [("a".into(), 0), ("a".into(), 1)]);
+    assert_eq!((lanes.load().streams, lanes.load().messages, lanes.load().bytes), (1, 0, 0));
+}
+
+#[tokio::test]
+async fn there_are_no_more_calls_and_streams_than_allowed_until_their_last_message_is_written() {
+    let lanes = Lanes::new(small());
+    let first = open(&lanes, "1", Sort::Call);
+    let _second = open(&lanes, "2", Sort::Call);
+    let full = || lanes.open("3", Sort::Call, &CancellationToken::new()).map(drop);
+    assert_eq!(full(), Err(NotOpened::Full { limit: 2 }));
+    let _streams = ["a", "b", "c"].map(|id| open(&lanes, id, Sort::Stream));
+    let stream = lanes.open("d", Sort::Stream, &CancellationToken::new());
+    assert_eq!(stream.unwrap_err(), NotOpened::Full { limit: 3 });
+    first.end(item("1", 1));
+    assert_eq!(full(), Err(NotOpened::Full { limit: 2 }));
+    lanes.next();
+    assert_eq!(full(), Ok(()));
+}

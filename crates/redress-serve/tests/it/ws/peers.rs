@@ -1,0 +1,112 @@
+//! Calls from the server to the client.
+
+use redress_serve::ws::{Limits, PeerError};
+use serde_json::json;
+
+use super::service::{Server, until};
+
+#[tokio::test]
+async fn an_operation_can_call_its_caller() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    client.ask("a", "test.ask", json!({"x": 1, "y": 2})).await;
+    let asked = client.next().await;
+    assert_eq!(
+        (asked["type"].as_str(), asked["payload"]["operation"].as_str()),
+        (Some("call.requested"), Some("client.add"))
+    );
+    assert_eq!(asked["payload"]["input"], json!({"x": 1, "y": 2}));
+    assert_eq!(asked["id"], "srv-1");
+    client.send(json!({"type": "call.responded", "id": asked["id"], "payload": {"output": 3}})).await;
+    assert_eq!(client.next().await, json!({"type": "call.responded", "id": "a", "payload": {"output": 3}}));
+}
+
+#[tokio::test]
+async fn what_the_client_does_instead_of_answering_is_told_apart() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    let endings = [
+        ("call.error", json!({"code": "NO_SUM", "message": "no", "retryable": false}), "NO_SUM"),
+        ("call.error", json!({"odd": true}), "INTERNAL"),
+        ("call.aborted", json!({}), "Aborted"),
+        ("call.completed", json!({}), "NoOutput"),
+    ];
+    for (sort, payload, why) in endings {
+        client.ask("a", "test.ask", json!({})).await;
+        let asked = client.next().await;
+        client.send(json!({"type": sort, "id": asked["id"], "payload": payload})).await;
+        assert_eq!(client.next().await["payload"]["details"], json!({"why": why}));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_answer_in_time_is_told_so() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    client.ask("a", "test.ask", json!({"within_ms": 20})).await;
+    let asked = client.next().await;
+    let (first, second) = (client.next().await, client.next().await);
+    let (aborted, answer) = if first["id"] == "a" { (second, first) } else { (first, second) };
+    assert_eq!(aborted, json!({"type": "call.aborted", "id": asked["id"], "payload": {}}));
+    assert_eq!(answer["payload"]["details"], json!({"why": "TimedOut"}));
+    // A late answer, and one to what was never asked, change nothing.
+    client.send(json!({"type": "call.responded", "id": asked["id"], "payload": {"output": 3}})).await;
+    client.send(json!({"type": "call.responded", "id": "srv-99", "payload": {"output": 3}})).await;
+    assert_eq!(client.call("math.double", json!({"n": 1})).await["payload"]["output"], 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_drops_fails_every_call_to_it() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    client.call("math.double", json!({"n": 1})).await;
+    let peer = server.peer().await;
+    let calls: Vec<_> = (0..10)
+        .map(|n| {
+            let peer = peer.clone();
+            tokio::spawn(async move { peer.call("client.never", &json!({"n": n})).await })
+        })
+        .collect();
+    for _ in 0..10 {
+        assert_eq!(client.next().await["payload"]["operation"], "client.never");
+    }
+    drop(client);
+    for call in calls {
+        assert!(matches!(call.await.unwrap(), Err(PeerError::Closed)));
+    }
+    until(|| server.peers.all().is_empty()).await;
+    assert!(matches!(peer.call("client.never", &json!({})).await, Err(PeerError::Closed)));
+}
+
+#[tokio::test]
+async fn both_sides_call_at_once_and_each_answer_finds_its_call() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    for n in 0..100 {
+        client.ask(&format!("{n}"), "test.ask", json!({"n": n})).await;
+    }
+    let mut answered = 0;
+    while answered < 100 {
+        let message = client.next().await;
+        if message["type"] == "call.requested" {
+            let output = json!({"double": message["payload"]["input"]["n"].as_u64().unwrap() * 2});
+            client.send(json!({"type": "call.responded", "id": message["id"], "payload": {"output": output}})).await;
+        } else {
+            let n: u64 = message["id"].as_str().unwrap().parse().unwrap();
+            assert_eq!(message["payload"]["output"], json!({"double": n * 2}));
+            answered += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_more_calls_wait_than_allowed() {
+    let mut limits = Limits::default();
+    limits.peer_calls = 1;
+    let server = Server::start(limits).await;
+    let mut client = server.connect().await;
+    client.ask("a", "test.ask", json!({})).await;
+    client.next().await;
+    client.ask("b", "test.ask", json!({})).await;
+    assert_eq!(client.next().await["payload"]["details"], json!({"why": "Busy { limit: 1 }"}));
+}
