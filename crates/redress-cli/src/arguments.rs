@@ -19,14 +19,30 @@ pub(crate) struct Arguments {
     /// Write for programs: one stable JSON document
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    /// When to use colours: auto, always or never
+    #[arg(long, global = true, value_enum, hide_possible_values = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
-    /// What to log, on the error stream
-    #[arg(long, global = true, value_enum, value_name = "LEVEL", env = "REDRESS_LOG_LEVEL", hide_env_values = true)]
+    /// What to log: off, error, warn, info, debug or trace
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "LEVEL",
+        env = "REDRESS_LOG_LEVEL",
+        hide_env_values = true
+    )]
     pub(crate) log_level: Option<Level>,
-    /// How to log
-    #[arg(long, global = true, value_enum, value_name = "FORMAT", env = "REDRESS_LOG_FORMAT", hide_env_values = true)]
+    /// How to log, on the error stream: text or json
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "FORMAT",
+        env = "REDRESS_LOG_FORMAT",
+        hide_env_values = true
+    )]
     pub(crate) log_format: Option<Format>,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -79,7 +95,7 @@ pub(crate) struct Serve {
     pub(crate) shutdown_grace: Option<Span>,
 }
 
-/// The folder of the built-in operations.
+// The folder of the built-in operations. A doc comment would become the text of the help.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Folder {
     /// The folder of the file operations [default: the current one]
@@ -91,7 +107,7 @@ pub(crate) struct Folder {
     pub(crate) write: Option<bool>,
 }
 
-/// What bounds the built-in operations when they are served.
+// What bounds the built-in operations when they are served.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Bounds {
     /// How long a call may take where its operation does not say [default: 30s]

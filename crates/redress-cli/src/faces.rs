@@ -10,7 +10,7 @@ pub(crate) struct Face {
 
 /// Every face, in the order in which people look for them.
 pub(crate) const FACES: [Face; 8] = [
-    Face { name: "operations", key: "operations", scheme: "http", path: "/ops/{namespace}/{name}" },
+    Face { name: "HTTP", key: "operations", scheme: "http", path: "/ops/{namespace}/{name}" },
     Face { name: "any call", key: "call", scheme: "http", path: "/call" },
     Face { name: "streams", key: "subscribe", scheme: "http", path: "/subscribe" },
     Face { name: "JSON-RPC", key: "rpc", scheme: "http", path: "/rpc" },

@@ -9,8 +9,8 @@ use crate::process::{Place, Ran};
 #[test]
 fn the_help_is_kept() {
     insta::assert_snapshot!(Place::new().run(&["--help"]).seen());
-    insta::assert_snapshot!("serve help", Place::new().run(&["serve", "--help"]).seen());
-    insta::assert_snapshot!("call help", Place::new().run(&["call", "--help"]).seen());
+    insta::assert_snapshot!("serve_help", Place::new().run(&["serve", "--help"]).seen());
+    insta::assert_snapshot!("call_help", Place::new().run(&["call", "--help"]).seen());
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_page_is_shown_for_a_code_of_the_engine_of_an_operation_of_the_command_and_f
 fn what_was_mistyped_is_told_by_our_own_rules() {
     let place = Place::new();
     insta::assert_snapshot!(place.run(&["serve", "--lisen", "127.0.0.1:0"]).seen());
-    insta::assert_snapshot!("usage for programs", place.run(&["cal", "--json"]).seen());
-    insta::assert_snapshot!("no command", place.run(&[]).seen());
+    insta::assert_snapshot!("usage_for_programs", place.run(&["cal", "--json"]).seen());
+    insta::assert_snapshot!("no_command", place.run(&[]).seen());
 }
 
 #[test]

@@ -12,9 +12,9 @@ fn what_is_wrong_with_the_configuration_is_told_with_its_line() {
         place.run(&[&["serve", "redress.toml"], more].concat()).seen()
     };
     insta::assert_snapshot!(told("[serve]\nwriet = true\n", &[]));
-    insta::assert_snapshot!("unknown key for programs", told("[serve]\nwriet = true\n", &["--json"]));
-    insta::assert_snapshot!("bad value", told("[serve]\n\ndeadline = \"soon\"\n", &[]));
-    insta::assert_snapshot!("no file", Place::new().run(&["serve", "redress.toml"]).seen());
+    insta::assert_snapshot!("unknown_key_for_programs", told("[serve]\nwriet = true\n", &["--json"]));
+    insta::assert_snapshot!("bad_value", told("[serve]\n\ndeadline = \"soon\"\n", &[]));
+    insta::assert_snapshot!("no_file", Place::new().run(&["serve", "redress.toml"]).seen());
 }
 
 #[test]

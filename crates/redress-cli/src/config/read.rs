@@ -28,7 +28,10 @@ impl File {
         };
         let document = DeTable::parse(text).map_err(invalid)?;
         if let Some((key, known, span)) = stranger(document.get_ref()) {
-            let similar = nearest(&key, known);
+            let similar = match known.as_slice() {
+                [only] => vec![(*only).to_owned()],
+                _ => nearest(&key, known),
+            };
             return Err(Trouble::ConfigUnknownKey { path: path.to_owned(), line: line(text, &span), key, similar });
         }
         toml::from_str(text).map_err(invalid)
@@ -50,21 +53,21 @@ fn stranger(document: &DeTable<'_>) -> Option<(String, Vec<&'static str>, Range<
             SETTINGS.iter().filter(|setting| setting.table == key.get_ref()).map(|setting| setting.key).collect();
         for inner in table.keys() {
             if !known.contains(&inner.get_ref().as_ref()) {
-                return Some((
-                    format!("{}.{}", key.get_ref(), inner.get_ref()),
-                    qualified(key.get_ref()),
-                    inner.span(),
-                ));
+                let written = format!("{}.{}", key.get_ref(), inner.get_ref());
+                return Some((written, meant(key.get_ref(), inner.get_ref()), inner.span()));
             }
         }
     }
     None
 }
 
-/// The keys of one table first, then all others: `serve.level` most likely is `log.level`.
-fn qualified(table: &str) -> Vec<&'static str> {
-    let (own, other): (Vec<_>, Vec<_>) = SETTINGS.iter().partition(|setting| setting.table == table);
-    own.into_iter().chain(other).map(|setting| setting.path).collect()
+/// What `key` in `table` may have been meant as: the same key of another table, where there
+/// is one, else a key of the same table.
+fn meant(table: &str, key: &str) -> Vec<&'static str> {
+    let elsewhere: Vec<_> = SETTINGS.iter().filter(|setting| setting.key == key).collect();
+    let own = || SETTINGS.iter().filter(|setting| setting.table == table).collect();
+    let meant = if elsewhere.is_empty() { own() } else { elsewhere };
+    meant.into_iter().map(|setting| setting.path).collect()
 }
 
 fn line(text: &str, span: &Range<usize>) -> usize {
@@ -82,19 +85,19 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_refused_with_its_line_and_the_nearest_name() {
-        insta::assert_snapshot!(wrong("[serve]\nlisten = \"127.0.0.1:0\"\nwriet = true\n"), @"");
-        insta::assert_snapshot!(wrong("[sevre]\n"), @"");
-        insta::assert_snapshot!(wrong("[serve]\nlevel = 1\n"), @"");
-        insta::assert_snapshot!(wrong("zzzzzz = 1\n"), @"");
+        insta::assert_snapshot!(wrong("[serve]\nlisten = \"127.0.0.1:0\"\nwriet = true\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 3: `serve.wriet` is not a setting | Write `serve.write`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("[sevre]\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `sevre` is not a setting | Write `serve`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("[serve]\nlevel = 1\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 2: `serve.level` is not a setting | Write `log.level`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("zzzzzz = 1\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `zzzzzz` is not a setting | Take the line out, or look up what the file may hold.");
     }
 
     #[test]
     fn a_bad_value_is_refused_with_its_line_and_what_was_expected() {
-        insta::assert_snapshot!(wrong("[serve]\n\ndeadline = \"soon\"\n"), @"");
-        insta::assert_snapshot!(wrong("[serve]\nmax_body = true\n"), @"");
-        insta::assert_snapshot!(wrong("[log]\nlevel = \"loud\"\n"), @"");
-        insta::assert_snapshot!(wrong("[serve]\nlisten = \n"), @"");
-        insta::assert_snapshot!(wrong("serve = 1\n"), @"");
+        insta::assert_snapshot!(wrong("[serve]\n\ndeadline = \"soon\"\n"), @"CONFIG_INVALID redress.toml, line 3: expected a time longer than nothing, such as `5s`, `250ms` or `1m 30s` | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[serve]\nmax_body = true\n"), @"CONFIG_INVALID redress.toml, line 2: expected a number of bytes such as `2MiB`, `64kB` or `1024` | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[log]\nlevel = \"loud\"\n"), @"CONFIG_INVALID redress.toml, line 2: unknown variant `loud`, expected one of `off`, `error`, `warn`, `info`, `debug`, `trace` | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[serve]\nlisten = \n"), @"CONFIG_INVALID redress.toml, line 2: string values must be quoted, expected literal string | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("serve = 1\n"), @"CONFIG_INVALID redress.toml, line 1: invalid type: integer `1`, expected a table | Correct the value; docs/redress.toml.md says what each takes.");
     }
 
     #[test]
