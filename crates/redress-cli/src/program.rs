@@ -185,9 +185,10 @@ impl Program {
         let plain = rendered.to_string();
         let tip = plain.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_owned);
         let first = plain.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        let says = match error.kind() {
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command was given".to_owned(),
-            _ => first.split_whitespace().collect::<Vec<_>>().join(" "),
+        let says = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            "no command was given".to_owned()
+        } else {
+            first.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         Err(Trouble::Usage { says, tip, command: self.usage(error) })
     }

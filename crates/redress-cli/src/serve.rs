@@ -75,9 +75,12 @@ async fn listen(wanted: &str, guarded: bool) -> Result<TcpListener, Trouble> {
     if !guarded && addresses.iter().any(|address| !address.ip().to_canonical().is_loopback()) {
         return Err(Trouble::NotLoopbackWithoutAccess { address });
     }
-    TcpListener::bind(addresses.as_slice()).await.map_err(|cause| match cause.kind() {
-        io::ErrorKind::AddrInUse => Trouble::PortInUse { address },
-        _ => Trouble::AddressUnusable { address, cause },
+    TcpListener::bind(addresses.as_slice()).await.map_err(|cause| {
+        if cause.kind() == io::ErrorKind::AddrInUse {
+            Trouble::PortInUse { address }
+        } else {
+            Trouble::AddressUnusable { address, cause }
+        }
     })
 }
 
