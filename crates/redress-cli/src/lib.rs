@@ -33,6 +33,7 @@ mod program;
 mod serve;
 mod service;
 mod shell;
+mod signals;
 mod stream;
 mod terminal;
 mod trouble;

@@ -15,6 +15,7 @@ use crate::{
     config::{Settings, Span},
     faces::FACES,
     program::{Ended, Setup},
+    signals,
     terminal::{GOOD, NAME, SOFT, TYPED, Terminal},
     trouble::Trouble,
 };
@@ -32,7 +33,7 @@ async fn serve(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'
     let listener = listen(&settings.listen, registry.identity().is_some()).await?;
     let address = listener.local_addr().map_err(Trouble::ListenerFailed)?;
     // The signals are taken before the screen says that they are.
-    let stop = stop().map_err(Trouble::RuntimeUnavailable)?;
+    let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
     let screen = Screen { setup, settings, registry: &registry, address };
     if terminal.is_json() {
         terminal.document(&screen.document())?;
@@ -80,30 +81,6 @@ async fn listen(wanted: &str, guarded: bool) -> Result<TcpListener, Trouble> {
             Trouble::PortInUse { address }
         } else {
             Trouble::AddressUnusable { address, cause }
-        }
-    })
-}
-
-/// Resolves when the process is told to stop.
-#[cfg(unix)]
-fn stop() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
-/// Resolves when the process is told to stop.
-#[cfg(not(unix))]
-fn stop() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        // Without a console there is no Ctrl-C, and the process is ended from outside.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
         }
     })
 }

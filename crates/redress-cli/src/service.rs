@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::{outcome::Answer, stream::Items, trouble::Trouble};
+use crate::{outcome::Answer, signals, stream::Items, trouble::Trouble};
 
 /// Where calls go.
 pub(crate) enum Service {
@@ -51,7 +51,7 @@ impl Service {
         let mut request = local(ask);
         // A stream is not called, it is refused at once; Ctrl-C goes on to end the process.
         if registry.operation(ask.operation).is_some_and(|operation| operation.shape() != Shape::Subscription) {
-            request = request.with_cancellation(interrupted());
+            request = request.with_cancellation(interrupted()?);
         }
         let envelope = registry.call(ask.operation, request).await;
         Answer::read(envelope.into_bytes()).ok_or_else(|| unreadable(url.unwrap_or("this process"), StatusCode::OK))
@@ -131,15 +131,15 @@ fn local<'a>(ask: &Ask<'a>) -> Request<'a> {
 }
 
 /// What Ctrl-C cancels: the call ends as CANCELLED and shows how, and the process goes on.
-fn interrupted() -> CancellationToken {
+fn interrupted() -> Result<CancellationToken, Trouble> {
     let token = CancellationToken::new();
     let cancelled = token.clone();
+    let interrupt = signals::interrupt().map_err(Trouble::RuntimeUnavailable)?;
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancelled.cancel();
-        }
+        interrupt.await;
+        cancelled.cancel();
     });
-    token
+    Ok(token)
 }
 
 fn line(operation: &Operation) -> Value {

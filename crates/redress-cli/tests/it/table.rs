@@ -82,6 +82,8 @@ pub(crate) fn registry() -> Registry {
             "undeclared.md" => Err(DynamicFailure::new("SECRET_LOST", json!({"secret": "canary"})).into()),
             "panic.md" => panic!("canary"),
             "slow.md" => {
+                // Whoever waits for the call to run reads this; a handler has no other way.
+                std::io::Write::write_all(&mut std::io::stderr(), b"slow.md is read\n")?;
                 std::future::pending::<()>().await;
                 Ok(json!("never"))
             }

@@ -1,0 +1,42 @@
+//! The signals by which people and systems tell a process to stop. Each is taken from the
+//! moment these are called, and not only once the future is waited for.
+
+use std::io;
+
+/// Resolves at Ctrl-C.
+#[cfg(unix)]
+pub(crate) fn interrupt() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        interrupt.recv().await;
+    })
+}
+
+/// Resolves when the process is told to stop: at Ctrl-C, or by whoever supervises it.
+#[cfg(unix)]
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (interrupt, mut terminate) = (interrupt()?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            () = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Resolves at Ctrl-C.
+#[cfg(windows)]
+pub(crate) fn interrupt() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupt = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        interrupt.recv().await;
+    })
+}
+
+/// Resolves when the process is told to stop.
+#[cfg(windows)]
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
+    interrupt()
+}
