@@ -192,7 +192,16 @@ impl Exchange {
             Route::Errors if reads => routes::errors(self).await,
             Route::WebSocket if *method == Method::GET => routes::web_socket(self).await,
             route if *method == Method::OPTIONS => options(&route),
-            route => self.not_allowed(&route),
+            Route::Operation
+            | Route::Operations
+            | Route::Call
+            | Route::Batch
+            | Route::Subscribe
+            | Route::Rpc
+            | Route::WebSocket
+            | Route::Document
+            | Route::Errors
+            | Route::Ready => self.not_allowed(&route),
         }
     }
 

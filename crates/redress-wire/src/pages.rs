@@ -27,12 +27,16 @@ pub fn index_json(contract: &Contract) -> Value {
 pub fn index_html(contract: &Contract) -> String {
     let (engine, declared): (Vec<Entry<'_>>, Vec<Entry<'_>>) =
         entries(contract).into_iter().partition(|entry| entry.engine.is_some());
-    let mut body = String::from("<h1>Codes</h1>\n<p>Every way in which a call may end badly, and what to do then.</p>\n");
+    let mut body =
+        String::from("<h1>Codes</h1>\n<p>Every way in which a call may end badly, and what to do then.</p>\n");
     for (title, entries) in [("Declared by the operations", declared), ("Of the engine itself", engine)] {
         if entries.is_empty() {
             continue;
         }
-        let _ = write!(body, "<h2>{title}</h2>\n<table><thead><tr><th>code</th><th>kind</th><th>status</th><th>when</th></tr></thead><tbody>\n");
+        let _ = write!(
+            body,
+            "<h2>{title}</h2>\n<table><thead><tr><th>code</th><th>kind</th><th>status</th><th>when</th></tr></thead><tbody>\n"
+        );
         for entry in entries {
             let failure = &entry.failure;
             let code = failure.code().as_str();

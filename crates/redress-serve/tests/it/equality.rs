@@ -32,7 +32,8 @@ async fn a_call_ends_in_the_same_way_on_every_face() {
     for (operation, input) in calls {
         let path = format!("/ops/{}", operation.replace('.', "/"));
         let plain = running.post(&path, input).await;
-        let plain = if plain.status == 200 { json!({"ok": true, "result": plain.json()}) } else { outcome(plain.json()) };
+        let plain =
+            if plain.status == 200 { json!({"ok": true, "result": plain.json()}) } else { outcome(plain.json()) };
 
         let asked = format!(r#"{{"operation":"{operation}","input":{input}}}"#);
         let called = running.post("/call", &asked).await;

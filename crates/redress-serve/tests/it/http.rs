@@ -26,9 +26,15 @@ async fn a_failure_is_a_problem_document() {
     let json = answer.json();
     assert_eq!((answer.status, answer.header("content-type")), (404, "application/problem+json"));
     assert_eq!(json["type"], "/errors/THING_MISSING");
-    assert_eq!((&json["status"], &json["detail"], &json["code"]), (&json!(404), &json!("no thing 7"), &json!("THING_MISSING")));
+    assert_eq!(
+        (&json["status"], &json["detail"], &json["code"]),
+        (&json!(404), &json!("no thing 7"), &json!("THING_MISSING"))
+    );
     assert_eq!(json["_meta"]["request_id"], answer.header("x-request-id"));
 }
+
+/// A message that is refused: path, body and headers, then status and code.
+type Refused<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], u16, &'a str);
 
 #[tokio::test]
 async fn every_refusal_has_its_status_code_and_headers() {
@@ -36,7 +42,7 @@ async fn every_refusal_has_its_status_code_and_headers() {
     let large = format!(r#"{{"name":"{}"}}"#, "x".repeat(66 * 1024));
     let huge = "x".repeat(80 * 1024);
     let none: &[(&str, &str)] = &[];
-    let cases: &[(&str, &str, &[(&str, &str)], u16, &str)] = &[
+    let cases: &[Refused<'_>] = &[
         ("/ops/demo/limited", "{}", none, 429, "RATE_LIMITED"),
         ("/ops/demo/gret", "{}", none, 404, "NOT_FOUND"),
         ("/ops/demo/hidden", "{}", none, 404, "NOT_FOUND"),
@@ -97,13 +103,24 @@ async fn an_invalid_input_comes_with_its_fix() {
 #[tokio::test]
 async fn a_batch_keeps_its_order_and_each_member_its_own_ending() {
     let running = Running::start().await;
-    let body = r#"[{"operation":"demo.slow"},{"operation":"demo.greet","input":{"name":"Ada"}},5,{"operation":"demo.find"}]"#;
+    let body =
+        r#"[{"operation":"demo.slow"},{"operation":"demo.greet","input":{"name":"Ada"}},5,{"operation":"demo.find"}]"#;
     let answer = running.post_with("/batch", body, &[("x-request-id", "b")]).await;
     let answers = answer.json();
-    let told: Vec<Value> = answers.as_array().unwrap().iter().map(|one| json!([one["ok"], one["code"], one["_meta"]["request_id"]])).collect();
+    let told: Vec<Value> = answers
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["ok"], one["code"], one["_meta"]["request_id"]]))
+        .collect();
     assert_eq!(
         json!(told),
-        json!([[false, "TIMEOUT", "b:0"], [true, null, "b:1"], [false, "INVALID_REQUEST", "b:2"], [false, "THING_MISSING", "b:3"]])
+        json!([
+            [false, "TIMEOUT", "b:0"],
+            [true, null, "b:1"],
+            [false, "INVALID_REQUEST", "b:2"],
+            [false, "THING_MISSING", "b:3"]
+        ])
     );
     let many = format!("[{}5]", "5,".repeat(50));
     let answer = running.post("/batch", &many).await;
@@ -123,7 +140,8 @@ async fn a_key_makes_a_call_happen_once() {
 async fn what_is_served_can_be_read() {
     let running = Running::start().await;
     let ops = running.get("/ops").await.json();
-    let names: Vec<&str> = ops["operations"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    let names: Vec<&str> =
+        ops["operations"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
     assert!(names.contains(&"demo.closed") && !names.contains(&"demo.hidden"), "{names:?}");
     assert_eq!(running.get("/ops/demo/greet").await.json()["name"], "demo.greet");
     assert_eq!(running.get("/ops/demo/wait").await.json()["shape"], "mutation");

@@ -19,7 +19,8 @@ async fn a_client_that_goes_away_cancels_its_call() {
             _ => "{}",
         };
         let mut stream = TcpStream::connect(running.address).await.unwrap();
-        let request = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let request =
+            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         stream.write_all(request.as_bytes()).await.unwrap();
         timeout(SOON, running.watched.started.notified()).await.expect("the call starts");
         drop(stream);

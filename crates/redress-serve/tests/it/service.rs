@@ -68,7 +68,8 @@ fn greet_input() -> Value {
 }
 
 pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
-    let declare = |operation: contract::Operation| operation.with_summary("One of everything.").with_access(Access::anyone());
+    let declare =
+        |operation: contract::Operation| operation.with_summary("One of everything.").with_access(Access::anyone());
     let greet = Operation::dynamic(declare(contract::Operation::query("demo.greet").with_input(greet_input())))
         .with_handler(|_, input| async move {
             Ok(json!({"message": format!("hello {}", input["name"].as_str().unwrap_or_default())}))
@@ -87,17 +88,19 @@ pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
         async move { Err(Fail::contain(text)) }
     });
     let text = canary.plant("a panic");
-    let panics = Operation::dynamic(declare(contract::Operation::query("demo.panic")))
-        .with_handler(move |_, _| { let text = text.clone(); async move { panic!("{text}") } });
-    let undeclared = canary.plant("the details of an undeclared failure");
-    let undeclared = Operation::dynamic(declare(contract::Operation::query("demo.undeclared"))).with_handler(move |_, _| {
-        let failure = DynamicFailure::new("NOT_DECLARED", json!({"secret": undeclared}));
-        async move { Err(failure)? }
+    let panics = Operation::dynamic(declare(contract::Operation::query("demo.panic"))).with_handler(move |_, _| {
+        let text = text.clone();
+        async move { panic!("{text}") }
     });
-    let slow = Operation::dynamic(declare(
-        contract::Operation::query("demo.slow").with_deadline(Duration::from_millis(30)),
-    ))
-    .with_handler(|_, _| std::future::pending());
+    let undeclared = canary.plant("the details of an undeclared failure");
+    let undeclared =
+        Operation::dynamic(declare(contract::Operation::query("demo.undeclared"))).with_handler(move |_, _| {
+            let failure = DynamicFailure::new("NOT_DECLARED", json!({"secret": undeclared}));
+            async move { Err(failure)? }
+        });
+    let slow =
+        Operation::dynamic(declare(contract::Operation::query("demo.slow").with_deadline(Duration::from_millis(30))))
+            .with_handler(|_, _| std::future::pending());
     let seen = Arc::clone(watched);
     let wait = Operation::dynamic(declare(contract::Operation::mutation("demo.wait"))).with_handler(move |_, _| {
         let seen = Arc::clone(&seen);
@@ -116,17 +119,18 @@ pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
         });
     let limited = Operation::dynamic(declare(contract::Operation::query("demo.limited")))
         .with_handler(|_, _| async { Ok(json!(null)) });
-    let closed = contract::Operation::query("demo.closed").with_summary("Needs a caller.").with_access(Access::caller());
-    let closed = Operation::dynamic(closed).with_handler(|ctx, _| async move {
-        Ok(json!(ctx.caller().map(Caller::id)))
-    });
+    let closed =
+        contract::Operation::query("demo.closed").with_summary("Needs a caller.").with_access(Access::caller());
+    let closed =
+        Operation::dynamic(closed).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let hidden = contract::Operation::query("demo.hidden").with_summary("Hidden.").internal();
     let hidden = Operation::dynamic(hidden).with_handler(|_, _| async { Ok(json!("hidden")) });
     let streaming = Streaming { resumable: true, overflow: Overflow::Wait(1000), ..Streaming::default() };
-    let count = contract::Operation::subscription("demo.count").with_streaming(streaming).fails(missing).with_input(json!({
-        "type": "object",
-        "properties": {"to": {"type": "integer"}, "then": {"type": "string"}},
-    }));
+    let count =
+        contract::Operation::subscription("demo.count").with_streaming(streaming).fails(missing).with_input(json!({
+            "type": "object",
+            "properties": {"to": {"type": "integer"}, "then": {"type": "string"}},
+        }));
     let count = Operation::dynamic(declare(count)).with_stream_handler(|ctx, input| async move {
         let from: i64 = ctx.last_event_id().and_then(|id| id.parse().ok()).unwrap_or(0);
         let to = input["to"].as_i64().unwrap_or(3);
@@ -142,7 +146,11 @@ pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
     });
     let builder = Registry::builder().limit(Closed).max_input(64 * 1024);
     let all = [greet, find, fault, panics, undeclared, slow, wait, once, limited, closed, hidden, count];
-    all.into_iter().chain(redress_serve::discovery()).fold(builder, |builder, operation| builder.add(operation)).build().unwrap()
+    all.into_iter()
+        .chain(redress_serve::discovery())
+        .fold(builder, |builder, operation| builder.add(operation))
+        .build()
+        .unwrap()
 }
 
 impl Running {

@@ -7,7 +7,9 @@ use crate::service::{Answer, Running};
 #[tokio::test]
 async fn a_stream_numbers_its_items_and_says_that_it_ended() {
     let running = Running::start().await;
-    for (path, body) in [("/subscribe", r#"{"operation":"demo.count","input":{"to":2}}"#), ("/ops/demo/count", r#"{"to":2}"#)] {
+    for (path, body) in
+        [("/subscribe", r#"{"operation":"demo.count","input":{"to":2}}"#), ("/ops/demo/count", r#"{"to":2}"#)]
+    {
         let answer = running.post(path, body).await;
         assert_eq!(answer.header("content-type"), "text/event-stream", "{path}");
         let events = answer.events();
@@ -31,7 +33,8 @@ async fn a_failure_in_the_middle_is_the_last_event() {
 async fn a_reader_that_comes_back_goes_on_after_what_it_saw() {
     let running = Running::start().await;
     let answer = running.post_with("/ops/demo/count", r#"{"to":4}"#, &[("last-event-id", "2")]).await;
-    let ids: Vec<(String, serde_json::Value)> = answer.events().into_iter().take(2).map(|(_, id, data)| (id, data)).collect();
+    let ids: Vec<(String, serde_json::Value)> =
+        answer.events().into_iter().take(2).map(|(_, id, data)| (id, data)).collect();
     assert_eq!(ids, [("3".to_owned(), json!(3)), ("4".to_owned(), json!(4))]);
 }
 

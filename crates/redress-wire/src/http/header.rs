@@ -44,7 +44,12 @@ impl<'a> TraceParent<'a> {
         let known = |text: &str, length| hex(text, length) && text.bytes().any(|byte| byte != b'0');
         // A later version may have more parts; this one has none.
         let ends = version != "00" || parts.next().is_none();
-        if !hex(version, 2) || version == "ff" || !known(trace_id, 32) || !known(parent_id, 16) || !hex(flags, 2) || !ends
+        if !hex(version, 2)
+            || version == "ff"
+            || !known(trace_id, 32)
+            || !known(parent_id, 16)
+            || !hex(flags, 2)
+            || !ends
         {
             return None;
         }

@@ -41,7 +41,8 @@ impl FlatInput {
         let root = schema.as_value();
         let object = root.as_object()?;
         let composed = ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"];
-        if object.get("type") != Some(&Value::from("object")) || composed.iter().any(|word| object.contains_key(*word)) {
+        if object.get("type") != Some(&Value::from("object")) || composed.iter().any(|word| object.contains_key(*word))
+        {
             return None;
         }
         let mut parameters = BTreeMap::new();

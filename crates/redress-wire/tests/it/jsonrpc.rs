@@ -177,8 +177,5 @@ fn an_answer_carries_the_output_or_the_envelope() {
     assert_eq!(answer(success(&json!([1]))), json!({"jsonrpc": "2.0", "id": null, "result": [1]}));
     let failed = answer(failure(Kind::NotFound, 404, None));
     let envelope: Value = serde_json::from_slice(&failure(Kind::NotFound, 404, None).into_bytes()).unwrap();
-    assert_eq!(
-        failed["error"],
-        json!({"code": -32001, "message": "no \"file\" at ä", "data": envelope})
-    );
+    assert_eq!(failed["error"], json!({"code": -32001, "message": "no \"file\" at ä", "data": envelope}));
 }

@@ -13,7 +13,9 @@ pub(crate) fn contract() -> Contract {
         .with_effect(Effect::None)
         .with_details(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
         .with_since("0.2.0")
-        .with_recovery(Recovery::call("files.list", "List the folder and pick a path that exists.").bind("path", "path"));
+        .with_recovery(
+            Recovery::call("files.list", "List the folder and pick a path that exists.").bind("path", "path"),
+        );
     let busy = Failure::new("STORE_BUSY", Kind::Unavailable)
         .with_when("The store is being compacted.")
         .with_retry_after("wait_ms")
@@ -48,7 +50,10 @@ pub(crate) fn contract() -> Contract {
                 input: json!({"path": "a.md"}),
                 ending: ExampleEnding::Output(json!({"text": "hello"})),
             })
-            .with_example(Example { input: json!({"path": "b"}), ending: ExampleEnding::Failure("FILE_NOT_FOUND".into()) })
+            .with_example(Example {
+                input: json!({"path": "b"}),
+                ending: ExampleEnding::Failure("FILE_NOT_FOUND".into()),
+            })
             .fails(missing)
             .fails(busy),
         Operation::query("files.list")
@@ -69,10 +74,9 @@ pub(crate) fn contract() -> Contract {
             .with_summary("Watch a folder.")
             .with_streaming(Streaming { resumable: true, idle_ms: Some(1000), ..Streaming::default() })
             .with_access(Access::anyone()),
-        Operation::mutation("eval.run")
-            .with_summary("Run a script.")
-            .with_eval("source", "javascript")
-            .with_input(json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]})),
+        Operation::mutation("eval.run").with_summary("Run a script.").with_eval("source", "javascript").with_input(
+            json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]}),
+        ),
         Operation::query("files.secret").with_summary("Nobody sees this.").internal(),
     ])
 }

@@ -88,7 +88,8 @@ fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, 
     let mut responses = failures::responses(operation, failures);
     let mut answer = success(operation);
     if let Some(json) = answer.pointer_mut("/content/application~1json") {
-        *json = json!({"schema": {"anyOf": [reference::to(&output_name(operation)), reference::to(shared::OPERATION)]}});
+        *json =
+            json!({"schema": {"anyOf": [reference::to(&output_name(operation)), reference::to(shared::OPERATION)]}});
     }
     responses.insert("200".into(), answer);
     responses.remove("415");
@@ -199,6 +200,9 @@ fn extensions(operation: &Operation, schemas: &FailureSchemas) -> Map<String, Va
         Some(declaration)
     });
     map.insert("x-redress-failures".into(), failures.collect());
-    map.insert("x-redress-engine-codes".into(), failures::engine_codes(operation).iter().map(|code| code.as_str()).collect());
+    map.insert(
+        "x-redress-engine-codes".into(),
+        failures::engine_codes(operation).iter().map(|code| code.as_str()).collect(),
+    );
     map
 }

@@ -28,7 +28,8 @@ fn under(word: &str, value: &Value, name: &str) -> Value {
             None => value.clone(),
         },
         ("properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas", Value::Object(named)) => {
-            let moved: Map<String, Value> = named.iter().map(|(key, schema)| (key.clone(), moved(schema, name))).collect();
+            let moved: Map<String, Value> =
+                named.iter().map(|(key, schema)| (key.clone(), moved(schema, name))).collect();
             Value::Object(moved)
         }
         (_, Value::Array(schemas)) => Value::Array(schemas.iter().map(|schema| moved(schema, name)).collect()),

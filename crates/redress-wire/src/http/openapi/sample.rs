@@ -25,10 +25,8 @@ fn value(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
     if let Some(first) = listed("oneOf").or_else(|| listed("anyOf")) {
         return value(root, first, depth + 1);
     }
-    let named = match words.get("type")? {
-        Value::Array(many) => many.first()?.as_str()?,
-        one => one.as_str()?,
-    };
+    let named = words.get("type")?;
+    let named = named.as_array().map_or(Some(named), |many| many.first())?.as_str()?;
     match named {
         "string" if words.contains_key("pattern") || words.contains_key("format") => None,
         "string" => {

@@ -47,15 +47,25 @@ pub(super) fn paths() -> Map<String, Value> {
             },
             "413": json_answer("The message is too large.", &json!({"type": "object"})),
         });
-        let message = json!({"description": "A JSON-RPC 2.0 message: one request, or a batch.", "type": ["object", "array"]});
+        let message =
+            json!({"description": "A JSON-RPC 2.0 message: one request, or a batch.", "type": ["object", "array"]});
         asking("redress.rpc", "JSON-RPC 2.0", &message, answers)
     });
     let any = json!({"type": "object"});
-    add("/ops", "get", giving("redress.operations", "The operations that the caller may call", "application/json", &json!({
-        "type": "object",
-        "properties": {"operations": {"type": "array", "items": {"type": "object"}}},
-        "required": ["operations"],
-    })));
+    add(
+        "/ops",
+        "get",
+        giving(
+            "redress.operations",
+            "The operations that the caller may call",
+            "application/json",
+            &json!({
+                "type": "object",
+                "properties": {"operations": {"type": "array", "items": {"type": "object"}}},
+                "required": ["operations"],
+            }),
+        ),
+    );
     add("/openapi.json", "get", giving("redress.openapi", "This document", "application/json", &any));
     add("/openrpc.json", "get", giving("redress.openrpc", "The OpenRPC document", "application/json", &any));
     add("/contract.json", "get", giving("redress.contract", "The contract", "application/json", &any));
