@@ -57,9 +57,10 @@ impl Carried {
             return None;
         }
         let event = tokio::select! {
+            // A stream that never pauses has to hear of the shutdown too.
             biased;
-            event = self.subscription.next() => event?,
             () = self.shared.shutdown.draining() => Event::Failed(self.cut_off()),
+            event = self.subscription.next() => event?,
         };
         Some(match event {
             Event::Item(output) => {
