@@ -9,7 +9,7 @@ struct Read {
 #[operation(subscription, name = "files.watch", buffer = 0)]
 async fn read(input: Read) -> Outcome<Events<String>> {
     let _ = input;
-    todo!()
+    unreachable!()
 }
 
 fn main() {

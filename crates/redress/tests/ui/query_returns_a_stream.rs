@@ -9,7 +9,7 @@ struct Read {
 #[operation(query, name = "files.read")]
 async fn read(input: Read) -> Outcome<Events<String>> {
     let _ = input;
-    todo!()
+    unreachable!()
 }
 
 fn main() {
