@@ -1,7 +1,13 @@
 //! What redress costs, beside the floor and the peers, measured in one run.
 //!
 //! **Invariant:** every figure is a ratio of two things measured side by side in the same
-//! process; no bench asserts a time, and none is a test.
+//! run; no bench asserts a time, and none is a test.
+
+pub mod client;
+pub mod http;
+pub mod ours;
+pub mod peers;
+pub mod process;
 
 use std::time::{Duration, Instant};
 
