@@ -49,12 +49,3 @@ fn runs_in_a_window(side: &mut Side<'_>) -> usize {
         times *= 2;
     }
 }
-
-/// How often one run of `side` allocates.
-pub fn allocations(side: Side<'_>) -> f64 {
-    const TIMES: usize = 1_000;
-    // The first runs make what is made once.
-    side(TIMES);
-    let counted = allocation_counter::measure(|| side(TIMES));
-    counted.count_total as f64 / TIMES as f64
-}

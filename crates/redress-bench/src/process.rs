@@ -86,15 +86,15 @@ impl Running {
         self.child.wait().map(drop)
     }
 
-    /// The time that the server has used, in seconds.
+    /// The time that the server's threads have used, in seconds, to the nanosecond.
     pub fn cpu_seconds(&self) -> io::Result<f64> {
-        // The kernel counts in hundredths of a second for programs, whatever it does itself.
-        const TICKS: f64 = 100.0;
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let after_name = stat.rsplit(')').next().unwrap_or_default();
-        let ticks: u64 =
-            after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-        Ok(ticks as f64 / TICKS)
+        let mut nanoseconds = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let times = fs::read_to_string(task?.path().join("schedstat"))?;
+            nanoseconds +=
+                times.split_whitespace().next().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default();
+        }
+        Ok(nanoseconds as f64 / 1e9)
     }
 
     /// The memory that the server holds, in megabytes.

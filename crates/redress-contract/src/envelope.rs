@@ -5,7 +5,10 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Code, Effect, Kind, Name, Printed, RequestId, Retry};
+use crate::{
+    Code, Effect, Kind, Name, Printed, RequestId, Retry,
+    members::{Members, error_json},
+};
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
 /// is known about the call itself.
@@ -186,6 +189,11 @@ impl Envelope {
         self.problem().map(|problem| problem.code.as_str())
     }
 
+    /// The message of the bad ending as JSON, if it was one.
+    pub fn error_json(&self) -> Option<&[u8]> {
+        if self.is_ok() { None } else { Some(error_json(&self.body)) }
+    }
+
     /// What is known about the call itself.
     pub fn meta(&self) -> &Meta {
         &self.meta
@@ -204,8 +212,8 @@ impl Envelope {
         body
     }
 
-    /// The whole envelope as JSON, with further members. `more` appends them before `_meta`,
-    /// each with a comma in front of it, and is asked only about a bad ending.
+    /// The whole envelope as JSON, with further members before `_meta`. `more` is asked only
+    /// about a bad ending.
     ///
     /// ```
     /// # use redress_contract::{EngineCode, Envelope, Meta, Problem, RequestId};
@@ -213,16 +221,17 @@ impl Envelope {
     /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     /// # let problem: Problem = serde_json::from_str(example).unwrap();
     /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
-    /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|problem, body| {
-    ///     body.extend_from_slice(format!(r#","status":{}"#, problem.http).as_bytes());
+    /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
+    ///     let status = members.problem().http.to_string();
+    ///     members.json("status", status.as_bytes());
     /// });
     /// let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
-    pub fn into_bytes_with(self, more: impl FnOnce(&Problem, &mut Vec<u8>)) -> Vec<u8> {
+    pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
         let Envelope { mut body, problem, meta } = self;
         if let Some(problem) = &problem {
-            more(problem, &mut body);
+            more(&mut Members::new(problem, &mut body));
         }
         close(&mut body, &meta);
         body

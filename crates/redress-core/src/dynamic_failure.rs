@@ -61,8 +61,8 @@ impl AnyFailure for DynamicFailure {
         if self.details.is_empty() { Ok(None) } else { serde_json::value::to_raw_value(&self.details).map(Some) }
     }
 
-    fn field(&self, name: &str) -> Option<Box<RawValue>> {
-        self.details.get(name).and_then(|value| serde_json::value::to_raw_value(value).ok())
+    fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool {
+        self.details.get(name).is_some_and(|value| serde_json::to_writer(json, value).is_ok())
     }
 
     fn retry_after_ms(&self) -> Option<u64> {

@@ -21,8 +21,9 @@ pub trait AnyFailure: Error + Send + Sync + 'static {
     /// The public fields, as a JSON object; nothing where there are none.
     fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error>;
 
-    /// One public field as JSON, for the next call's input.
-    fn field(&self, name: &str) -> Option<Box<RawValue>>;
+    /// Appends one public field as JSON, for the next call's input. Says no where there is
+    /// none that can be written.
+    fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool;
 
     /// How long to wait before the next try, where the failure knows.
     fn retry_after_ms(&self) -> Option<u64> {
@@ -96,7 +97,7 @@ impl AnyFailure for NoFailure {
         match *self {}
     }
 
-    fn field(&self, _: &str) -> Option<Box<RawValue>> {
+    fn write_field(&self, _: &str, _: &mut Vec<u8>) -> bool {
         match *self {}
     }
 

@@ -141,16 +141,18 @@ impl Next {
     /// The call that helps with this very occurrence. One that lacks a bound field is no
     /// help, and is left out.
     fn action(&self, failure: &dyn AnyFailure) -> Option<NextAction> {
-        let mut input = String::with_capacity(64);
+        let mut input = Vec::with_capacity(64);
         for (before, from) in &self.bind {
-            input.push_str(before);
-            input.push_str(failure.field(from)?.get());
+            input.extend_from_slice(before.as_bytes());
+            if !failure.write_field(from, &mut input) {
+                return None;
+            }
         }
         if self.bind.is_empty() {
-            input.push('{');
+            input.push(b'{');
         }
-        input.push('}');
-        let input = RawValue::from_string(input).ok()?;
+        input.push(b'}');
+        let input = RawValue::from_string(String::from_utf8(input).ok()?).ok()?;
         Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn body(status: StatusCode, media: HeaderValue, bytes: Bytes) -> Resp
 }
 
 pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
-    HeaderValue::from_maybe_shared(Bytes::from(id.to_string())).ok()
+    HeaderValue::from_maybe_shared(Bytes::from(String::from(id))).ok()
 }
 
 pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Response {

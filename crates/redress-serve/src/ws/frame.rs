@@ -45,10 +45,7 @@ impl Frame {
             Some(id) => open("call.error", id, 1024),
             None => br#"{"type":"call.error","id":null,"payload":"#.to_vec(),
         };
-        let payload = envelope.into_bytes_with(|problem, payload| {
-            payload.extend_from_slice(br#","message":"#);
-            write(payload, &problem.error);
-        });
+        let payload = envelope.into_bytes_with(|members| members.error("message"));
         body.extend_from_slice(&payload);
         close(carriage, body)
     }
