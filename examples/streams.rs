@@ -11,7 +11,7 @@ struct Pour {
 #[derive(Debug, Failure)]
 enum PourFailure {
     /// The pot is empty.
-    #[failure(kind = unavailable, message = "the pot was empty after {poured} cups", effect = partial,
+    #[failure(kind = unavailable, message = "the pot was empty after {poured} cups", effect = none,
               recover(wait, hint = "Wait until the next pot has been brewed."))]
     PotEmpty { poured: u32 },
 }

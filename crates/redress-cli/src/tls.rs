@@ -63,6 +63,7 @@ pub(crate) fn untrusted(error: &reqwest::Error) -> Option<String> {
 
 /// What is wrong with a certificate, in words for a person.
 #[cfg(feature = "tls")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls has words of its own for the rest, and for what it adds")]
 fn told(why: &rustls::CertificateError) -> String {
     use rustls::CertificateError as Why;
     let text = match why {

@@ -5,17 +5,16 @@ use std::process::Command;
 /// Runs an example, as a newcomer would, and gives what it printed, with what differs from
 /// run to run replaced.
 fn output_of(example: &str) -> String {
-    let (text, ended_well) = run(example, &["serve"], &[]);
+    let (text, ended_well) = run(example, &[]);
     assert!(ended_well, "{text}");
     text
 }
 
-/// Runs an example with these features and words, and gives what it printed and whether it
-/// ended well.
-fn run(example: &str, features: &[&str], words: &[&str]) -> (String, bool) {
+/// Runs an example with these words, and gives what it printed and whether it ended well. All
+/// are built with the same features, and so only once.
+fn run(example: &str, words: &[&str]) -> (String, bool) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", &features.join(",")])
-        .args(["--example", example, "--"])
+        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", "cli", "--example", example, "--"])
         .args(words)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output();
@@ -47,11 +46,11 @@ fn the_notes_example_shows_four_ways_to_end() {
 
 #[test]
 fn a_binary_of_ones_own_has_every_command() {
-    let (read, ended_well) = run("serve", &["cli"], &["call", "clock.convert", r#"{"hour":15}"#]);
+    let (read, ended_well) = run("serve", &["call", "clock.convert", r#"{"hour":15}"#]);
     assert!(ended_well, "{read}");
     assert_eq!(read, "\"3 in the afternoon\"\n");
-    let (listed, _) = run("serve", &["cli"], &["ops"]);
-    let (refused, ended_well) = run("serve", &["cli"], &["call", "clock.convert", r#"{"hour":27}"#, "--json"]);
+    let (listed, _) = run("serve", &["ops"]);
+    let (refused, ended_well) = run("serve", &["call", "clock.convert", r#"{"hour":27}"#, "--json"]);
     assert!(!ended_well);
     insta::assert_snapshot!(format!("{listed}\n{refused}"));
 }

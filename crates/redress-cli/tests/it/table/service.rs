@@ -73,7 +73,20 @@ fn of_kind(kind: Kind) -> Failure {
             (Effect::None, Recovery::get_access("vault:open", "Ask for the scope and then call it again."))
         }
         Kind::Conflict => (Effect::Partial, Recovery::ask_user("Ask the person which of the two is meant.")),
-        _ => (Effect::Unknown, Recovery::stop("There is nothing left to try here.")),
+        Kind::Parse
+        | Kind::InvalidRequest
+        | Kind::MethodNotFound
+        | Kind::Internal
+        | Kind::Unavailable
+        | Kind::NotFound
+        | Kind::RateLimited
+        | Kind::Timeout
+        | Kind::Configuration
+        | Kind::Initialization
+        | Kind::Database
+        | Kind::Cancelled
+        | Kind::Serialization
+        | Kind::Unknown => (Effect::Unknown, Recovery::stop("There is nothing left to try here.")),
     };
     failure.with_effect(effect).with_recovery(recovery)
 }

@@ -31,7 +31,14 @@ pub(crate) struct Site {
     /// Cancelled when running calls are.
     pub(crate) over: CancellationToken,
     stop: CancellationToken,
-    servers: Vec<(Who, SocketAddr, JoinHandle<Result<(), ServeError>>)>,
+    servers: Vec<Server>,
+}
+
+/// A server on which everybody is `who`.
+struct Server {
+    who: Who,
+    address: SocketAddr,
+    running: JoinHandle<Result<(), ServeError>>,
 }
 
 /// What the handlers that wait and the observer let a test see.
@@ -117,7 +124,8 @@ impl Site {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let faces = Faces::new(registry.clone()).caller(Always(caller(who))).grace(grace);
-            servers.push((who, address, tokio::spawn(faces.serve(listener, stop.clone().cancelled_owned()))));
+            let running = tokio::spawn(faces.serve(listener, stop.clone().cancelled_owned()));
+            servers.push(Server { who, address, running });
         }
         // The key that a row comes with was used before with another input: by itself, and as
         // it is called in a batch.
@@ -132,7 +140,7 @@ impl Site {
 
     /// Where the server is on which everybody is `who`.
     pub(crate) fn address(&self, who: Who) -> SocketAddr {
-        self.servers.iter().find(|server| server.0 == who).expect("there is a server for each").1
+        self.servers.iter().find(|server| server.who == who).expect("there is a server for each").address
     }
 
     /// Shows both canaries what a face let out.
@@ -151,8 +159,8 @@ impl Site {
     pub(crate) async fn stopped(self) -> Arc<Marks> {
         self.stop();
         drop(self.client);
-        for (_, _, server) in self.servers {
-            timeout(SOON, server).await.expect("the server stops").unwrap().unwrap();
+        for server in self.servers {
+            timeout(SOON, server.running).await.expect("the server stops").unwrap().unwrap();
         }
         self.marks
     }
