@@ -21,7 +21,7 @@ impl Face for Batch {
 
     fn ask<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Outcome> {
         Box::pin(async move {
-            let answer = http::ask(self.name(), site, row, "/batch", &format!("[{}]", message(row))).await;
+            let answer = http::ask(self.name(), site, row, "/batch", Some(&format!("[{}]", message(row)))).await;
             assert_eq!(answer.status, 200, "{answer:?}");
             let envelopes: Vec<serde_json::Value> = serde_json::from_str(&answer.text).unwrap();
             let [envelope] = <[_; 1]>::try_from(envelopes).expect("one call, one envelope");
@@ -30,6 +30,6 @@ impl Face for Batch {
     }
 
     fn leave<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Option<Outcome>> {
-        Box::pin(async move { http::leave(site, row, "/batch", &format!("[{}]", message(row))).await })
+        Box::pin(async move { http::leave(site, row, "/batch", Some(&format!("[{}]", message(row)))).await })
     }
 }

@@ -26,13 +26,13 @@ impl Face for Call {
 
     fn ask<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Outcome> {
         Box::pin(async move {
-            let answer = http::ask(self.name(), site, row, "/call", &message(row)).await;
+            let answer = http::ask(self.name(), site, row, "/call", Some(&message(row))).await;
             answer.agrees_with(&answer.json());
             Outcome::envelope(answer.json())
         })
     }
 
     fn leave<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Option<Outcome>> {
-        Box::pin(async move { http::leave(site, row, "/call", &message(row)).await })
+        Box::pin(async move { http::leave(site, row, "/call", Some(&message(row))).await })
     }
 }

@@ -13,9 +13,13 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
-async fn post(site: &Site, row: &Row, path: &str, body: &str) -> Response {
+/// A message with this body, or a `GET` with none.
+async fn send(site: &Site, row: &Row, path: &str, body: Option<&str>) -> Response {
     let url = format!("http://{}{path}", site.address(row.who));
-    let mut request = site.client.post(url).header("content-type", "application/json").body(body.to_owned());
+    let mut request = match body {
+        Some(body) => site.client.post(url).header("content-type", "application/json").body(body.to_owned()),
+        None => site.client.get(url),
+    };
     if let Some(ms) = row.deadline_ms {
         request = request.header("redress-deadline-ms", ms);
     }
@@ -26,8 +30,8 @@ async fn post(site: &Site, row: &Row, path: &str, body: &str) -> Response {
 }
 
 /// Sends a message and reads the whole answer.
-pub(super) async fn ask(face: &str, site: &Site, row: &Row, path: &str, body: &str) -> Answer {
-    let response = post(site, row, path, body).await;
+pub(super) async fn ask(face: &str, site: &Site, row: &Row, path: &str, body: Option<&str>) -> Answer {
+    let response = send(site, row, path, body).await;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let text = response.text().await.unwrap();
     site.check(face, format!("{headers:?}"));
@@ -36,11 +40,11 @@ pub(super) async fn ask(face: &str, site: &Site, row: &Row, path: &str, body: &s
 }
 
 /// Sends a message and hangs up once its handler runs.
-pub(super) async fn leave(site: &Site, row: &Row, path: &str, body: &str) -> Option<Outcome> {
+pub(super) async fn leave(site: &Site, row: &Row, path: &str, body: Option<&str>) -> Option<Outcome> {
     // What has been answered so far is held until then: the head of a stream comes at once.
     let mut answered = None;
     let asking = async {
-        answered = Some(post(site, row, path, body).await);
+        answered = Some(send(site, row, path, body).await);
         std::future::pending::<()>().await;
     };
     tokio::select! {

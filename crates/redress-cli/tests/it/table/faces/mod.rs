@@ -18,7 +18,8 @@ pub(crate) use in_process::InProcess;
 pub(crate) fn all() -> Vec<Box<dyn Face>> {
     vec![
         Box::new(InProcess),
-        Box::new(operation::Operation),
+        Box::new(operation::Operation { by_query: false }),
+        Box::new(operation::Operation { by_query: true }),
         Box::new(call::Call),
         Box::new(batch::Batch),
         Box::new(subscribe::Subscribe),

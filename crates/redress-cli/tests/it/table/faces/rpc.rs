@@ -35,7 +35,7 @@ impl Face for Rpc {
 
     fn ask<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Outcome> {
         Box::pin(async move {
-            let answer = http::ask(self.name(), site, row, "/rpc", &self.message(row)).await;
+            let answer = http::ask(self.name(), site, row, "/rpc", Some(&self.message(row))).await;
             assert_eq!(answer.status, 200, "{answer:?}");
             let mut response = answer.json();
             if self.in_batch {
@@ -52,6 +52,6 @@ impl Face for Rpc {
     }
 
     fn leave<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Option<Outcome>> {
-        Box::pin(async move { http::leave(site, row, "/rpc", &self.message(row)).await })
+        Box::pin(async move { http::leave(site, row, "/rpc", Some(&self.message(row))).await })
     }
 }

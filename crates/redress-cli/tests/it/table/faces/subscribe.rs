@@ -21,7 +21,7 @@ impl Face for Subscribe {
 
     fn ask<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Outcome> {
         Box::pin(async move {
-            let answer = http::ask(self.name(), site, row, "/subscribe", &message(row)).await;
+            let answer = http::ask(self.name(), site, row, "/subscribe", Some(&message(row))).await;
             if answer.status == 200 {
                 return answer.stream();
             }
@@ -31,6 +31,6 @@ impl Face for Subscribe {
     }
 
     fn leave<'a>(&'a self, site: &'a Site, row: &'a Row) -> Asking<'a, Option<Outcome>> {
-        Box::pin(async move { http::leave(site, row, "/subscribe", &message(row)).await })
+        Box::pin(async move { http::leave(site, row, "/subscribe", Some(&message(row))).await })
     }
 }
