@@ -36,6 +36,7 @@ mod shell;
 mod signals;
 mod stream;
 mod terminal;
+mod tls;
 mod trouble;
 
 pub use code::TroubleCode;

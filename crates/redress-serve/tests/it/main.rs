@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
-mod equality;
 mod http;
 mod leaving;
 mod rpc;
