@@ -22,6 +22,7 @@
 //! ```
 
 mod access;
+mod block;
 mod caller;
 mod code;
 mod content;
@@ -34,8 +35,10 @@ mod example;
 mod failure;
 mod finding;
 mod kind;
+mod message;
 mod name;
 mod operation;
+mod presented;
 mod printed;
 mod recovery;
 mod request_id;
@@ -44,8 +47,10 @@ mod schema;
 mod shape;
 mod streaming;
 mod template;
+mod uri_template;
 
 pub use access::{Access, Denied};
+pub use block::{Block, Blocks, Part};
 pub use caller::Caller;
 pub use code::{Code, CodeError};
 pub use content::Content;
@@ -57,8 +62,10 @@ pub use example::{Example, ExampleEnding};
 pub use failure::Failure;
 pub use finding::Finding;
 pub use kind::{Category, Kind};
+pub use message::{Message, Messages, Speaker};
 pub use name::{Name, NameError};
 pub use operation::Operation;
+pub use presented::{Gives, Role};
 pub use printed::Printed;
 pub use recovery::{Binding, Recovery, Verb};
 pub use request_id::RequestId;
@@ -67,3 +74,4 @@ pub use schema::Schema;
 pub use shape::{Origin, Shape, Visibility};
 pub use streaming::{Overflow, Streaming};
 pub use template::{Template, TemplateError};
+pub use uri_template::{UriTemplate, UriTemplateError};
