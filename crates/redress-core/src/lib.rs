@@ -5,6 +5,7 @@
 //! outward, always yields an outcome, and lets nothing out that was not declared.
 
 mod argument;
+mod ask;
 mod called;
 mod classify;
 mod compose;
@@ -21,6 +22,7 @@ mod handler;
 mod idempotency;
 mod identity;
 mod input;
+mod listener;
 mod observer;
 mod operation;
 mod path;
@@ -37,6 +39,9 @@ pub mod testing;
 pub use redress_contract as contract;
 
 pub use argument::{Argument, ArgumentMissing, CallerKnown, CallerUnknown, State};
+pub use ask::{
+    Answer, AskError, Asker, Conversation, Field, Form, Question, QuestionKind, Root, Sample, Sampled, StateError,
+};
 pub use called::Called;
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use consent::consent_grant;
@@ -54,9 +59,10 @@ pub use guard::{
 };
 pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded};
 pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
+pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;
-pub use path::{Event, Refusal, Subscription};
+pub use path::{Asks, Event, Refusal, Subscription, Turn};
 pub use plain::plain;
 pub use registry::{BuildError, Builder, Registry};
 pub use request::Request;

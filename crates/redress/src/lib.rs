@@ -77,15 +77,20 @@
 #[cfg(feature = "cli")]
 pub use redress_cli::main;
 pub use redress_contract as contract;
-pub use redress_contract::{Access, Caller, Code, Effect, EngineCode, Envelope, Kind, Recovery, Retry, Shape};
+pub use redress_contract::{
+    Access, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part, Recovery, Retry,
+    Shape,
+};
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
 pub use redress_core::{
-    Blocked, BuildError, Builder, Called, Classification, Classifier, ClassifierRow, ClassifierTable, Consent,
-    ConsentMemory, ConsentStore, ContentGuard, Credentials, Ctx, DynamicFailure, EndedCall, Event, Events, Extension,
-    Fail, Failure, Guard, GuardBroken, GuardedCall, IdempotencyMemory, IdempotencyStore, IdentityError,
-    IdentityProvider, InFlight, Limit, Limited, NoFailure, Nothing, Observer, Operation, Outcome, PatternError, Permit,
-    Registry, Request, Secret, Settings, State, Subscription, Veto, WhenBroken, consent_grant,
+    Answer, AskError, Asker, Asks, Blocked, BuildError, Builder, Called, Classification, Classifier, ClassifierRow,
+    ClassifierTable, Consent, ConsentMemory, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
+    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Fail, Failure, Field, Form, Guard, GuardBroken,
+    GuardedCall, Heard, IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit,
+    Limited, Listener, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress,
+    Question, QuestionKind, Registry, Request, Root, Sample, Sampled, Secret, Settings, State, StateError,
+    Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
 };
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "serve")]

@@ -4,6 +4,7 @@
 
 mod access;
 mod architecture;
+mod asking;
 mod canary;
 mod composition;
 mod conformance;
@@ -14,6 +15,7 @@ mod extensions;
 mod guards;
 mod idempotency;
 mod licences;
+mod listening;
 mod macros;
 mod mapping;
 mod observers;
