@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, Contract, Failure, RequestId};
+use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -111,6 +111,11 @@ impl Ctx {
     /// shows it must show no more than [`open_to`](Contract::open_to) the caller.
     pub fn contract(&self) -> &Contract {
         self.registry.contract()
+    }
+
+    /// The operations that the caller may call from outside right now.
+    pub fn open(&self) -> impl Iterator<Item = &Operation> {
+        self.registry.open_to(self.caller())
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.

@@ -7,6 +7,7 @@
 mod argument;
 mod ask;
 mod called;
+mod changes;
 mod classify;
 mod compose;
 mod consent;
@@ -43,6 +44,7 @@ pub use ask::{
     Answer, AskError, Asker, Conversation, Field, Form, Question, QuestionKind, Root, Sample, Sampled, StateError,
 };
 pub use called::Called;
+pub use changes::{Change, ChangeReader, Changes};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use consent::consent_grant;
 pub use ctx::Ctx;
@@ -62,7 +64,7 @@ pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, Identity
 pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;
-pub use path::{Asks, Event, Refusal, Subscription, Turn};
+pub use path::{Asks, Completion, Event, Refusal, Subscription, Turn};
 pub use plain::plain;
 pub use registry::{BuildError, Builder, Registry};
 pub use request::Request;

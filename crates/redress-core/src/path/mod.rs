@@ -7,6 +7,7 @@
 
 mod admit;
 mod begin;
+mod complete;
 mod content;
 mod converse;
 mod drive;
@@ -32,6 +33,7 @@ use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
 
 pub(crate) use begin::{Call, make_id};
+pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;

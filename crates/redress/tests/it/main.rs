@@ -21,6 +21,7 @@ mod mapping;
 mod observers;
 mod path_order;
 mod registration;
+mod roles;
 mod running;
 mod service;
 mod streams;
