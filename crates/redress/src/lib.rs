@@ -66,6 +66,7 @@
 //! | gather and check them | [`Registry`], [`Builder`] |
 //! | call one | [`Request`], [`Envelope`] |
 //! | stream | [`Events`], [`Subscription`] |
+//! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
@@ -111,3 +112,7 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/asking.md")]
+struct Asking;

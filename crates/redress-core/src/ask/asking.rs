@@ -98,6 +98,12 @@ impl Asking {
         Some((asked.into_iter().map(|(open, question)| (open.key, question)).collect(), state))
     }
 
+    /// Forgets the answers to a question that has been acted on for good, so that nobody can
+    /// bring them again with an old state.
+    pub(crate) fn forget(&self, id: &str) {
+        self.talk().conversation.record.answered.retain(|answered| answered.open.id != id);
+    }
+
     fn can(&self, kind: QuestionKind) -> bool {
         match &self.way {
             Way::Live(asker) => asker.can(kind),
@@ -129,7 +135,9 @@ impl Asking {
                 for _ in 0..TRIES {
                     let answer = asker.ask(&open.key, &question).await?;
                     if question.takes(&answer) {
-                        self.talk().conversation.record.answered.push(Answered { open, answer: answer.clone() });
+                        let mut talk = self.talk();
+                        talk.asked.retain(|(asked, _)| *asked != open);
+                        talk.conversation.record.answered.push(Answered { open, answer: answer.clone() });
                         return Ok(answer);
                     }
                 }

@@ -10,6 +10,8 @@ use crate::{Limited, Permit, QuestionKind, consent, registry::Entry};
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
+/// The id of the question for a consent.
+const CONSENT: &str = "redress.consent";
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
@@ -71,7 +73,7 @@ impl Call {
             return false;
         }
         let declaration = &entry.declaration;
-        let agreed = match self.ctx.ask("redress.consent", consent::question(declaration)).await {
+        let agreed = match self.ctx.ask(CONSENT, consent::question(declaration)).await {
             Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "the caller could not be asked for consent");
@@ -80,6 +82,10 @@ impl Call {
         };
         if agreed {
             self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await;
+            // The consent ends by itself, and no old state of this call may renew it.
+            if let Some(asking) = &self.ctx.asking {
+                asking.forget(CONSENT);
+            }
         }
         agreed
     }

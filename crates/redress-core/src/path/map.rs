@@ -175,6 +175,8 @@ impl Call {
                 let details = json!({"operation": name, "asks": kind});
                 let mut bad = self.refuse_with(EngineCode::InvalidOperationType, &details);
                 bad.problem.hint = "Call it through a client that can be asked: the operation has a question.".into();
+                // The method is not what is wrong, so the status does not say so.
+                bad.problem.http = 400;
                 bad
             }
             AskError::Unfit { id } => self.refuse_with(EngineCode::InvalidInput, &json!({"answer": id})),
