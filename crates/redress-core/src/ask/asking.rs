@@ -36,6 +36,12 @@ enum Way {
     Rounds,
 }
 
+/// What a round ends with that asks something.
+pub(crate) struct Round {
+    pub(crate) questions: Vec<(String, Question)>,
+    pub(crate) state: Vec<u8>,
+}
+
 #[derive(Default)]
 struct Talk {
     conversation: Conversation,
@@ -89,13 +95,14 @@ impl Asking {
 
     /// The questions of this round, and the state from which the next one goes on; nothing
     /// where the state has grown too large to be handed out.
-    pub(crate) fn questions(&self) -> Option<(Vec<(String, Question)>, Vec<u8>)> {
+    pub(crate) fn questions(&self) -> Option<Round> {
         let mut talk = self.talk();
         let asked = std::mem::take(&mut talk.asked);
         let record = &mut talk.conversation.record;
         record.open = asked.iter().map(|(open, _)| open.clone()).collect();
         let state = record.write()?;
-        Some((asked.into_iter().map(|(open, question)| (open.key, question)).collect(), state))
+        let questions = asked.into_iter().map(|(open, question)| (open.key, question)).collect();
+        Some(Round { questions, state })
     }
 
     /// Forgets the answers to a question that has been acted on for good, so that nobody can

@@ -77,10 +77,8 @@ impl Form {
 
 impl Field {
     fn new(schema: Value) -> Field {
-        match schema {
-            Value::Object(schema) => Field { schema, optional: false },
-            _ => Field { schema: Map::new(), optional: false },
-        }
+        let schema = if let Value::Object(schema) = schema { schema } else { Map::new() };
+        Field { schema, optional: false }
     }
 
     /// A text.

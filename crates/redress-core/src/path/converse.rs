@@ -6,11 +6,14 @@ use redress_contract::{EngineCode, Envelope, Meta};
 use sha2::{Digest as _, Sha256};
 
 use super::{Asked, Bad, Call};
-use crate::{Conversation, Question, Registry, Request, ask::Asking, registry::Entry};
+use crate::{
+    Conversation, Question, Registry, Request,
+    ask::{Asking, Round},
+    registry::Entry,
+};
 
 /// How one round of a call ends.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "most rounds end the call, and a box would cost each of them")]
 pub enum Turn {
     /// The call has ended.
     Ended(Envelope),
@@ -67,7 +70,10 @@ impl Registry {
         call.ctx.asking = Some(Arc::clone(&asking));
         let ended = match call.answer(&asked).await {
             Err(bad) if bad.asks => match asking.questions() {
-                Some((questions, state)) => return Turn::Asks(Asks { questions, state, meta: call.end_round() }),
+                Some(round) => {
+                    let Round { questions, state } = round;
+                    return Turn::Asks(Asks { questions, state, meta: call.end_round() });
+                }
                 None => {
                     tracing::error!(request_id = %call.ctx.request_id, "a call remembers more than a state can hold");
                     Err(call.refuse(EngineCode::Internal))
