@@ -164,8 +164,11 @@ fn is_name(name: &LitStr, word: &str, mistakes: &mut Mistakes) {
     let text = name.value();
     if !grammar::is_name(&text) {
         let advice = "two or more lower-case segments joined by dots";
-        let example =
-            if word == "name" { "name = \"files.read\"".to_owned() } else { format!("{word}(\"files.read\")") };
+        let example = match word {
+            "name" => "name = \"files.read\"".to_owned(),
+            "complete" => "complete(path = \"files.like\")".to_owned(),
+            _ => format!("{word}(\"files.read\")"),
+        };
         mistakes.add(name, format_args!("`{text}` is not an operation's name; write {advice}, as in `{example}`"));
     }
 }
