@@ -61,7 +61,7 @@ fn list() -> contract::Operation {
 }
 
 async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
-    Ok(json!({"operations": listed(ctx.contract().open_to(ctx.caller()))}))
+    Ok(json!({"operations": listed(ctx.open())}))
 }
 
 fn schema() -> contract::Operation {
@@ -85,11 +85,11 @@ fn schema() -> contract::Operation {
 
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
-    let open = |named: &&contract::Operation| named.is_external() && named.access().admit(ctx.caller()).is_ok();
-    match ctx.contract().operation(wanted).filter(open) {
+    let named = ctx.contract().operation(wanted).map(contract::Operation::name);
+    match ctx.open().find(|operation| Some(operation.name()) == named) {
         Some(operation) => Ok(serde_json::to_value(operation)?),
         None => {
-            let names = ctx.contract().open_to(ctx.caller()).map(|operation| operation.name().as_str());
+            let names = ctx.open().map(|operation| operation.name().as_str());
             Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))
         }
     }
@@ -115,7 +115,7 @@ fn explain() -> contract::Operation {
 
 async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default();
-    let open = Contract::new(ctx.contract().open_to(ctx.caller()).cloned());
+    let open = Contract::new(ctx.open().cloned());
     match pages::code_json(&open, None, wanted) {
         Some(page) => Ok(page),
         None => {

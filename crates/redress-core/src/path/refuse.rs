@@ -104,11 +104,13 @@ pub(crate) struct Bad {
     pub(crate) printed: Option<Arc<Printed>>,
     /// The failure itself, for a typed composed call.
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
+    /// Whether it is no ending yet: the call asks its caller something.
+    pub(crate) asks: bool,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None })
+        Box::new(Bad { problem, printed: None, failure: None, asks: false })
     }
 }
 

@@ -81,6 +81,11 @@ fn a_client_on_a_web_socket_calls_and_is_called() {
 }
 
 #[test]
+fn the_ask_example_shows_three_ways_to_be_asked() {
+    insta::assert_snapshot!(output_of("ask"));
+}
+
+#[test]
 fn the_notes_example_is_at_most_sixty_lines() {
     let source = include_str!("../../../../examples/notes.rs");
     assert!(source.lines().count() <= 60);
