@@ -152,8 +152,12 @@ struct Found {
 /// Find orders.
 ///
 /// A query whose input is flat is also called by `GET`, with the input as query parameters.
-#[operation(query, name = "orders.find", access(scopes = "orders:read"),
-            example(input = r#"{"state":"shipped"}"#, output = r#"{"orders":[]}"#))]
+#[operation(
+    query,
+    name = "orders.find",
+    access(scopes = "orders:read"),
+    example(input = r#"{"state":"shipped"}"#, output = r#"{"orders":[]}"#)
+)]
 async fn find(shop: State<Shop>, input: Find) -> Outcome<Found> {
     let wanted = |order: &&Order| input.state.is_none_or(|state| order.state == state);
     let limit = usize::try_from(input.limit)?;
@@ -168,8 +172,13 @@ struct OrderId {
 }
 
 /// Get one order.
-#[operation(query, name = "orders.get", access(scopes = "orders:read"), strict,
-            example(input = r#"{"id":"o-0"}"#, failure = "ORDER_NOT_FOUND"))]
+#[operation(
+    query,
+    name = "orders.get",
+    access(scopes = "orders:read"),
+    strict,
+    example(input = r#"{"id":"o-0"}"#, failure = "ORDER_NOT_FOUND")
+)]
 async fn get(shop: State<Shop>, input: OrderId) -> Outcome<Order, OrderFailure> {
     match shop.orders().get(&input.id) {
         Some(order) => Ok(order.clone()),
@@ -191,8 +200,13 @@ struct Quote {
 /// Say what some things cost.
 ///
 /// A query whose input is nested does not fit into a query string, so only `POST` calls it.
-#[operation(query, name = "orders.quote", access(anyone), strict,
-            example(input = r#"{"lines":[{"sku":"lamp","count":2}]}"#, output = r#"{"total_cents":5000}"#))]
+#[operation(
+    query,
+    name = "orders.quote",
+    access(anyone),
+    strict,
+    example(input = r#"{"lines":[{"sku":"lamp","count":2}]}"#, output = r#"{"total_cents":5000}"#)
+)]
 async fn quote(input: Lines) -> Outcome<Quote, StockFailure> {
     Ok(Quote { total_cents: total(&input.lines)? })
 }
@@ -220,7 +234,7 @@ async fn place(shop: State<Shop>, input: Lines) -> Outcome<Order, PlaceFailure> 
 /// Cancel an order.
 ///
 /// It needs a scope, and the caller's consent: `consent.grant` is the next action of CONSENT_REQUIRED.
-#[operation(mutation, name = "orders.cancel", access(scopes = "orders:write", consent), strict)]
+#[operation(mutation, name = "orders.cancel", access(scopes = "orders:read orders:write", consent), strict)]
 async fn cancel(caller: &Caller, shop: State<Shop>, input: OrderId) -> Outcome<Order, CancelFailure> {
     let mut orders = shop.orders();
     let Some(order) = orders.get_mut(&input.id) else {

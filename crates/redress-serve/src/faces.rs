@@ -206,6 +206,7 @@ impl Faces {
     fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
         let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, .. } = self;
         info.bearer = registry.identity().is_some();
+        info.max_batch = max_batch;
         let caller = caller.unwrap_or_else(|| match registry.identity() {
             Some(_) => Arc::new(Anonymous),
             None => Arc::new(Loopback::new()),

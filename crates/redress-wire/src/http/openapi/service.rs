@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{reference, shared};
+use super::{Info, events, reference, rpc, shared};
 
 /// The tag of these paths.
 pub(super) const TAG: &str = "redress";
 
-pub(super) fn paths() -> Map<String, Value> {
+pub(super) fn paths(info: &Info) -> Map<String, Value> {
     let asked = json!({
         "type": "object",
         "properties": {"operation": {"type": "string"}, "input": true},
@@ -26,30 +26,33 @@ pub(super) fn paths() -> Map<String, Value> {
         asking("redress.call", "Call any operation, answered with an envelope", &asked, answers)
     });
     add("/batch", "post", {
-        let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": 50});
+        let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": info.max_batch});
         let answers = json!({"200": json_answer("One envelope for each call, in order.", &json!({"type": "array", "items": envelope}))});
         asking("redress.batch", "Make several calls at once", &many, answers)
     });
     add("/subscribe", "post", {
-        let stream = json!({
-            "description": "A stream of events: one `message` for each item, with an id; then `end`, or `error` with the envelope.",
-            "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        });
-        asking("redress.subscribe", "Subscribe to any operation that streams", &asked, json!({"200": stream}))
+        let stream = events::answer(&Value::Bool(true));
+        let mut described =
+            asking("redress.subscribe", "Subscribe to any operation that streams", &asked, json!({"200": stream}));
+        if let Some(parameters) = described["parameters"].as_array_mut() {
+            parameters.push(json!({"$ref": "#/components/parameters/LastEventId"}));
+        }
+        described
     });
     add("/rpc", "post", {
+        let refused = |text: &str| json_answer(text, &rpc::refused());
         let answers = json!({
-            "200": json_answer("The answers; a failure is an answer too.", &json!({"type": ["object", "array"]})),
+            "200": json_answer("The answers; a failure is an answer too.", &rpc::answers()),
             "204": {
                 "description": "There were notifications only.",
                 "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
             },
-            "413": json_answer("The message is too large.", &json!({"type": "object"})),
+            "400": refused("A header cannot be honoured."),
+            "413": refused("The message is too large."),
+            "415": refused("The message does not claim to be JSON."),
+            "503": refused("The service is shutting down."),
         });
-        let message =
-            json!({"description": "A JSON-RPC 2.0 message: one request, or a batch.", "type": ["object", "array"]});
-        asking("redress.rpc", "JSON-RPC 2.0", &message, answers)
+        asking("redress.rpc", "JSON-RPC 2.0", &rpc::message(info.max_batch), answers)
     });
     let any = json!({"type": "object"});
     add(
@@ -86,15 +89,18 @@ fn json_answer(description: &str, schema: &Value) -> Value {
     })
 }
 
-/// A path that takes a message.
+/// A path that takes a message, with the headers that every call may have.
 fn asking(id: &str, summary: &str, schema: &Value, mut answers: Value) -> Value {
     if let Value::Object(answers) = &mut answers {
         answers.insert("default".into(), json!({"$ref": "#/components/responses/Envelope"}));
     }
+    let headers = ["DeadlineMs", "RequestId", "IdempotencyKey"];
+    let headers = headers.map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
     json!({
         "operationId": id,
         "summary": summary,
         "tags": [TAG],
+        "parameters": headers,
         "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}},
         "responses": answers,
     })
