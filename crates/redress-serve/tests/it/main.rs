@@ -5,7 +5,10 @@
 mod equality;
 mod http;
 mod leaving;
+mod mounting;
 mod rpc;
 mod service;
 mod streams;
+mod tokens;
+mod traces;
 mod ws;
