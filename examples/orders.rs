@@ -218,7 +218,16 @@ fn total(lines: &[Line]) -> Result<u64, StockFailure> {
 /// Place an order.
 ///
 /// With an `Idempotency-Key` the same call may be made again: it is one order.
-#[operation(mutation, name = "orders.place", access(scopes = "orders:write"), idempotency_key, deadline = "5s", strict)]
+#[operation(
+    mutation,
+    name = "orders.place",
+    access(scopes = "orders:write"),
+    idempotency_key,
+    deadline = "5s",
+    strict,
+    example(input = r#"{"lines":[{"sku":"sofa","count":1}]}"#, failure = "STOCK_BEING_COUNTED"),
+    example(input = r#"{"lines":[{"sku":"desk","count":9}]}"#, failure = "OUT_OF_STOCK")
+)]
 async fn place(shop: State<Shop>, input: Lines) -> Outcome<Order, PlaceFailure> {
     let total_cents = total(&input.lines)?;
     let mut orders = shop.orders();
@@ -257,7 +266,13 @@ struct Step {
 /// Follow an order on its way.
 ///
 /// A stream that can be resumed: whoever comes back with `Last-Event-ID` goes on after it.
-#[operation(subscription, name = "orders.follow", access(scopes = "orders:read"), resumable)]
+#[operation(
+    subscription,
+    name = "orders.follow",
+    access(scopes = "orders:read"),
+    resumable,
+    example(input = r#"{"id":"o-1"}"#, output = r#"{"id":"o-1","at":"packed"}"#)
+)]
 async fn follow(ctx: &Ctx, shop: State<Shop>, input: OrderId) -> Outcome<Events<Step, OrderFailure>, OrderFailure> {
     if !shop.orders().contains_key(&input.id) {
         return Err(OrderFailure::OrderNotFound { id: input.id }.into());

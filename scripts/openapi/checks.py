@@ -18,9 +18,13 @@ def declared_unavailability(ctx, response, case):
         assert asked_deadline(case) is not None, "504, and the caller set no deadline"
         assert asked_deadline(case) < 2000, "504 long before the deadline that the caller set"
         return
-    declared = case.operation.definition.raw.get("x-redress-failures", [])
-    codes = [failure["code"] for failure in declared if failure["http"] == 503]
-    assert problem["code"] in codes, f"503 with {problem['code']}, which the operation does not declare"
+    paths = case.operation.schema.raw_schema["paths"]
+    own = case.operation.path
+    # A generic message may name any operation; the path of one has its failures beside its `POST`.
+    asked = [paths[own]] if own.startswith("/ops/") else paths.values()
+    failures = [failure for item in asked for failure in item.get("post", {}).get("x-redress-failures", [])]
+    codes = {failure["code"] for failure in failures if failure["http"] == 503}
+    assert problem["code"] in codes, f"503 with {problem['code']}, which is not declared"
 
 
 @schemathesis.check
@@ -35,6 +39,17 @@ def refusal_in_its_place(ctx, response, case):
     answers = response.json()
     answers = answers if isinstance(answers, list) else [answers]
     assert any("error" in answer for answer in answers), f"accepted: {json.dumps(answers)[:500]}"
+
+
+@schemathesis.check
+def refusal_by_the_operation(ctx, response, case):
+    """A generic message that fits its schema is refused only by the operation that it names."""
+    if case.operation.path not in ("/call", "/subscribe") or response.status_code not in (400, 405):
+        return
+    if case.meta is None or case.meta.generation.mode.is_negative:
+        return
+    code = response.json()["code"]
+    assert code in ("INVALID_INPUT", "INVALID_OPERATION_TYPE"), f"the message itself was refused: {code}"
 
 
 def asked_deadline(case):

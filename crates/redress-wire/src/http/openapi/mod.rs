@@ -58,7 +58,7 @@ pub fn openapi(contract: &Contract, info: &Info) -> Value {
     let mut schemas = shared::schemas();
     schemas.extend(rpc::schemas());
     failures.insert_into(&mut schemas);
-    let mut paths = service::paths(info);
+    let mut paths = service::paths(info, &external);
     for operation in &external {
         operations::schemas(operation, &mut schemas);
         paths.insert(super::path(operation.name()), operations::path_item(operation, &failures, info));

@@ -1,5 +1,6 @@
 //! The paths that every service has beside its operations.
 
+use redress_contract::{ExampleEnding, Operation, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Info, events, reference, rpc, shared};
@@ -7,7 +8,9 @@ use super::{Info, events, reference, rpc, shared};
 /// The tag of these paths.
 pub(super) const TAG: &str = "redress";
 
-pub(super) fn paths(info: &Info) -> Map<String, Value> {
+pub(super) fn paths(info: &Info, operations: &[&Operation]) -> Map<String, Value> {
+    let call = example(operations, |shape| shape != Shape::Subscription);
+    let subscription = example(operations, |shape| shape == Shape::Subscription);
     let asked = json!({
         "type": "object",
         "properties": {"operation": {"type": "string"}, "input": true},
@@ -23,17 +26,20 @@ pub(super) fn paths(info: &Info) -> Map<String, Value> {
     };
     add("/call", "post", {
         let answers = json!({"200": json_answer("The call ended well.", &reference::to(shared::SUCCESS))});
-        asking("redress.call", "Call any operation, answered with an envelope", &asked, answers)
+        let body = body(&asked, call.as_ref().map(|(name, input)| json!({"operation": name, "input": input})));
+        asking("redress.call", "Call any operation, answered with an envelope", body, answers)
     });
     add("/batch", "post", {
         let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": info.max_batch});
         let answers = json!({"200": json_answer("One envelope for each call, in order.", &json!({"type": "array", "items": envelope}))});
-        asking("redress.batch", "Make several calls at once", &many, answers)
+        let body = body(&many, call.as_ref().map(|(name, input)| json!([{"operation": name, "input": input}])));
+        asking("redress.batch", "Make several calls at once", body, answers)
     });
     add("/subscribe", "post", {
         let stream = events::answer(&Value::Bool(true));
+        let body = body(&asked, subscription.map(|(name, input)| json!({"operation": name, "input": input})));
         let mut described =
-            asking("redress.subscribe", "Subscribe to any operation that streams", &asked, json!({"200": stream}));
+            asking("redress.subscribe", "Subscribe to any operation that streams", body, json!({"200": stream}));
         if let Some(parameters) = described["parameters"].as_array_mut() {
             parameters.push(json!({"$ref": "#/components/parameters/LastEventId"}));
         }
@@ -52,7 +58,9 @@ pub(super) fn paths(info: &Info) -> Map<String, Value> {
             "415": refused("The message does not claim to be JSON."),
             "503": refused("The service is shutting down."),
         });
-        asking("redress.rpc", "JSON-RPC 2.0", &rpc::message(info.max_batch), answers)
+        let request =
+            |(name, input): &(String, Value)| json!({"jsonrpc": "2.0", "id": 1, "method": name, "params": input});
+        asking("redress.rpc", "JSON-RPC 2.0", body(&rpc::message(info.max_batch), call.as_ref().map(request)), answers)
     });
     let any = json!({"type": "object"});
     add(
@@ -89,8 +97,25 @@ fn json_answer(description: &str, schema: &Value) -> Value {
     })
 }
 
+/// The first call that an author gave as one that ends well: its name and its input.
+fn example(operations: &[&Operation], is_meant: impl Fn(Shape) -> bool) -> Option<(String, Value)> {
+    operations.iter().filter(|operation| is_meant(operation.shape())).find_map(|operation| {
+        let well = operation.examples().iter().find(|example| matches!(example.ending, ExampleEnding::Output(_)))?;
+        Some((operation.name().to_string(), well.input.clone()))
+    })
+}
+
+/// What is sent, with an example where there is one.
+fn body(schema: &Value, example: Option<Value>) -> Value {
+    let mut content = json!({"schema": schema});
+    if let (Some(example), Value::Object(content)) = (example, &mut content) {
+        content.insert("example".into(), example);
+    }
+    json!({"required": true, "content": {"application/json": content}})
+}
+
 /// A path that takes a message, with the headers that every call may have.
-fn asking(id: &str, summary: &str, schema: &Value, mut answers: Value) -> Value {
+fn asking(id: &str, summary: &str, body: Value, mut answers: Value) -> Value {
     if let Value::Object(answers) = &mut answers {
         answers.insert("default".into(), json!({"$ref": "#/components/responses/Envelope"}));
     }
@@ -101,7 +126,7 @@ fn asking(id: &str, summary: &str, schema: &Value, mut answers: Value) -> Value 
         "summary": summary,
         "tags": [TAG],
         "parameters": headers,
-        "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}},
+        "requestBody": body,
         "responses": answers,
     })
 }
