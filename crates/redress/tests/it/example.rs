@@ -54,7 +54,7 @@ fn orders(words: &[&str]) -> (i32, serde_json::Value) {
 fn the_orders_example_has_one_operation_of_each_sort_and_every_command() {
     let (code, listed) = orders(&["ops"]);
     let shape_of = |name: &str| {
-        let operations = listed["operations"].as_array().unwrap();
+        let operations = listed.as_array().unwrap();
         operations.iter().find(|one| one["name"] == name).map(|one| one["shape"].clone()).unwrap_or_default()
     };
     assert_eq!(code, 0);
