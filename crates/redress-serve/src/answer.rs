@@ -7,10 +7,11 @@ use axum::{
 };
 use bytes::Bytes;
 use redress_contract::{Envelope, RequestId};
-use redress_wire::http::{self, PROBLEM_JSON, ProblemDocument};
+use redress_wire::http::{self, OPERATION_JSON, PROBLEM_JSON, ProblemDocument};
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+pub(crate) const OPERATION: HeaderValue = HeaderValue::from_static(OPERATION_JSON);
 const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
 static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
 

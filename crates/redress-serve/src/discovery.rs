@@ -1,7 +1,7 @@
 //! What is served, told by operations: `services.list`, `services.schema` and
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
-use redress_contract::{self as contract, Access, Contract, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Access, Contract, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
 use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 use redress_wire::{http, pages};
 use serde_json::{Value, json};
@@ -80,6 +80,10 @@ fn schema() -> contract::Operation {
             "properties": {"name": {"type": "string"}, "shape": {"type": "string"}, "failures": {"type": "array"}},
             "required": ["name", "shape", "failures"],
         }))
+        .with_example(Example {
+            input: json!({"name": "services.list"}),
+            ending: ExampleEnding::Output(json!({"name": "services.list", "shape": "query", "failures": []})),
+        })
         .fails(unknown)
 }
 
@@ -110,6 +114,12 @@ fn explain() -> contract::Operation {
             "properties": {"code": {"type": "string"}, "kind": {"type": "string"}, "when": {"type": "string"}},
             "required": ["code", "kind", "when"],
         }))
+        .with_example(Example {
+            input: json!({"code": "TIMEOUT"}),
+            ending: ExampleEnding::Output(
+                json!({"code": "TIMEOUT", "kind": "timeout", "when": "The deadline passed."}),
+            ),
+        })
         .fails(unknown)
 }
 

@@ -4,7 +4,10 @@
 
 mod http;
 mod leaving;
+mod mounting;
 mod rpc;
 mod service;
 mod streams;
+mod tokens;
+mod traces;
 mod ws;

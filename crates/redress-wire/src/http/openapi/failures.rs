@@ -128,14 +128,19 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
     }
 }
 
-/// The answers of an operation that ended badly, by status.
-pub(super) fn responses(operation: &Operation, schemas: &FailureSchemas) -> BTreeMap<String, Value> {
+/// The answers of an operation that ended badly, by status: its failures, the engine codes
+/// that it can end with, and those that the way of asking brings.
+pub(super) fn responses(
+    operation: &Operation,
+    schemas: &FailureSchemas,
+    asked: &[EngineCode],
+) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<(String, Failure)>> = BTreeMap::new();
     for failure in operation.failures() {
         let name = schemas.name(operation, failure);
         by_status.entry(failure.http()).or_default().push((name, failure.clone()));
     }
-    for code in engine_codes(operation) {
+    for code in engine_codes(operation).into_iter().chain(asked.iter().copied()) {
         let declaration = code.declaration();
         if code == EngineCode::InvalidRequest {
             // A body that does not claim to be JSON has a status of its own.
