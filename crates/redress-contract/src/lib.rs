@@ -34,6 +34,7 @@ mod envelope;
 mod example;
 mod failure;
 mod finding;
+mod json;
 mod kind;
 mod members;
 mod message;
@@ -62,6 +63,7 @@ pub use envelope::{Envelope, Meta, NextAction, Output, Problem, RecoveryStep, Si
 pub use example::{Example, ExampleEnding};
 pub use failure::Failure;
 pub use finding::Finding;
+pub use json::Json;
 pub use kind::{Category, Kind};
 pub use members::Members;
 pub use message::{Message, Messages, Speaker};

@@ -12,11 +12,15 @@ pub(crate) const BEFORE_ERROR: &[u8] = br#"{"ok":false,"error":"#;
 pub struct Members<'a> {
     problem: &'a Problem,
     body: &'a mut Vec<u8>,
+    error_end: usize,
+    /// Where the envelope's own members end.
+    end: usize,
 }
 
 impl<'a> Members<'a> {
-    pub(crate) fn new(problem: &'a Problem, body: &'a mut Vec<u8>) -> Members<'a> {
-        Members { problem, body }
+    pub(crate) fn new(problem: &'a Problem, body: &'a mut Vec<u8>, error_end: usize) -> Members<'a> {
+        let end = body.len();
+        Members { problem, body, error_end, end }
     }
 
     /// The problem.
@@ -40,20 +44,19 @@ impl<'a> Members<'a> {
     /// Adds the message once more.
     pub fn error(&mut self, name: &'static str) {
         self.name(name);
-        let end = BEFORE_ERROR.len() + error_json(self.body).len();
-        self.body.extend_from_within(BEFORE_ERROR.len()..end);
+        self.body.extend_from_within(BEFORE_ERROR.len()..self.error_end);
     }
 
     /// Adds where the page about the code is once more.
     pub fn docs_url(&mut self, name: &'static str) {
         self.name(name);
-        // A path of a code holds nothing to escape; one that came from elsewhere may.
-        let plain = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'"' && byte != b'\\';
+        // It is the last member of the envelope, and stands there as it is if nothing in it
+        // had to be escaped.
         let url: &str = &self.problem.docs_url;
-        if url.bytes().all(plain) {
-            self.body.push(b'"');
-            self.body.extend_from_slice(url.as_bytes());
-            self.body.push(b'"');
+        let start = self.end.saturating_sub(url.len() + 2);
+        let there = self.body.get(start..self.end).and_then(|json| json.strip_prefix(b"\"")?.strip_suffix(b"\""));
+        if there == Some(url.as_bytes()) {
+            self.body.extend_from_within(start..self.end);
         } else {
             let _ = serde_json::to_writer(&mut *self.body, url);
         }
@@ -66,30 +69,29 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The message in the JSON of a bad ending, with its quotes.
-pub(crate) fn error_json(body: &[u8]) -> &[u8] {
-    let text = body.get(BEFORE_ERROR.len()..).unwrap_or_default();
-    let mut escaped = false;
-    let end = text.iter().skip(1).position(|byte| {
-        let ends = *byte == b'"' && !escaped;
-        escaped = *byte == b'\\' && !escaped;
-        ends
-    });
-    text.get(..end.map_or(0, |end| end + 2)).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::{EngineCode, Envelope, Meta, Problem, RequestId};
 
     #[test]
-    fn the_message_is_found_in_the_json_whatever_it_holds() {
-        for message in ["", "plain", "\"", "\\", "a \"quoted\" \\ path\\", "ä\n\u{1}😀", "\\\""] {
-            let json = serde_json::to_string(message).unwrap();
-            let body = format!(r#"{{"ok":false,"error":{json},"code":"X""#);
-            assert_eq!(error_json(body.as_bytes()), json.as_bytes(), "{message:?}");
+    fn what_the_envelope_says_already_is_said_again_to_the_letter() {
+        let page = EngineCode::Timeout.page();
+        let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        for text in ["", "plain", "\"", "\\", "a \"quoted\" \\ path\\", "ä\n\u{1}😀", "\\\""] {
+            let mut problem: Problem = serde_json::from_str(example).unwrap();
+            problem.error = text.to_owned().into();
+            problem.docs_url = text.into();
+            let request_id = RequestId::given("a").unwrap();
+            let meta = Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None };
+            let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
+                members.error("detail");
+                members.docs_url("type");
+                members.text("own", text);
+            });
+            let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            for member in ["error", "detail", "docs_url", "type", "own"] {
+                assert_eq!(json[member], text, "{member}");
+            }
         }
-        assert_eq!(error_json(b""), b"");
-        assert_eq!(error_json(br#"{"ok":false,"error":"cut"#), b"");
     }
 }

@@ -86,13 +86,12 @@ impl Printed {
             && self.recovery == problem.recovery
     }
 
-    /// Appends the members of `problem` to an object that is already open, or changes nothing
-    /// and says no where what was printed does not fit.
+    /// Appends the members of `problem` after its message to an object that is already open,
+    /// or changes nothing and says no where what was printed does not fit.
     pub(crate) fn append(&self, body: &mut Vec<u8>, problem: &Problem) -> bool {
         if !self.fits(problem) {
             return false;
         }
-        member(body, "error", &problem.error);
         body.extend_from_slice(&self.head);
         if self.advice.fits(problem) {
             body.extend_from_slice(&self.advice.json);
@@ -180,8 +179,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Effect, Envelope, Meta, Name, NextAction, RequestId, Retry, Similar};
-    use serde_json::{json, value::to_raw_value};
+    use crate::{Effect, Envelope, Json, Meta, Name, NextAction, RequestId, Retry, Similar};
+    use serde_json::json;
 
     fn bare() -> Problem {
         Problem {
@@ -204,14 +203,14 @@ mod tests {
     }
 
     fn full() -> Problem {
-        let input = to_raw_value(&json!({"path": "notes"})).unwrap();
+        let input = Json::of(&json!({"path": "notes"})).unwrap();
         let operation = Name::new("files.list").unwrap();
         Problem {
             retry_after_ms: Some(250),
             recovery: Some(RecoveryStep::Call { operation: operation.clone() }),
             next_actions: vec![NextAction { operation, input, why: Some("see what is there".into()) }],
             similar: vec![Similar { value: "notes/A.md".to_owned() }],
-            details: Some(to_raw_value(&json!({"path": "notes/a.md"})).unwrap()),
+            details: Some(Json::of(&json!({"path": "notes/a.md"})).unwrap()),
             ..bare()
         }
     }

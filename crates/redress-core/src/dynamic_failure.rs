@@ -7,7 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Map, Value, value::RawValue};
+use redress_contract::Json;
+use serde_json::{Map, Value};
 
 use crate::{AnyFailure, Failure};
 
@@ -57,8 +58,8 @@ impl AnyFailure for DynamicFailure {
         &self.code
     }
 
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error> {
-        if self.details.is_empty() { Ok(None) } else { serde_json::value::to_raw_value(&self.details).map(Some) }
+    fn details(&self) -> Result<Option<Json>, serde_json::Error> {
+        if self.details.is_empty() { Ok(None) } else { Json::of(&self.details).map(Some) }
     }
 
     fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool {

@@ -6,8 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract as contract;
-use serde_json::value::RawValue;
+use redress_contract::{self as contract, Json};
 
 use crate::Fail;
 
@@ -19,7 +18,7 @@ pub trait AnyFailure: Error + Send + Sync + 'static {
     fn code(&self) -> &str;
 
     /// The public fields, as a JSON object; nothing where there are none.
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error>;
+    fn details(&self) -> Result<Option<Json>, serde_json::Error>;
 
     /// Appends one public field as JSON, for the next call's input. Says no where there is
     /// none that can be written.
@@ -93,7 +92,7 @@ impl AnyFailure for NoFailure {
         match *self {}
     }
 
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error> {
+    fn details(&self) -> Result<Option<Json>, serde_json::Error> {
         match *self {}
     }
 

@@ -6,10 +6,9 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, Failure, Name, NextAction, Printed, Problem, Recovery, RecoveryStep, Retry,
-    Shape, Started, Template, Verb,
+    Binding, Code, Effect, EngineCode, Failure, Json, Name, NextAction, Printed, Problem, Recovery, RecoveryStep,
+    Retry, Shape, Started, Template, Verb,
 };
-use serde_json::value::RawValue;
 
 use crate::{AnyFailure, input};
 
@@ -39,7 +38,7 @@ pub(crate) struct Occurrence<'a> {
     pub(crate) shape: Shape,
     pub(crate) started: Started,
     pub(crate) message: Cow<'static, str>,
-    pub(crate) details: Option<Box<RawValue>>,
+    pub(crate) details: Option<Json>,
     pub(crate) retry_after_ms: Option<u64>,
     pub(crate) failure: Option<&'a dyn AnyFailure>,
 }
@@ -124,7 +123,7 @@ impl Prepared {
 
     /// Whether `details` are what the declaration says. The schema is compiled when the
     /// failure first happens.
-    pub(crate) fn details_fit(&self, details: Option<&RawValue>) -> bool {
+    pub(crate) fn details_fit(&self, details: Option<&Json>) -> bool {
         let shape =
             self.details.get_or_init(|| input::Shape::dynamic(self.declaration.details().as_value().clone()).ok());
         let Some(shape) = shape else { return false };
@@ -152,7 +151,7 @@ impl Next {
             input.push(b'{');
         }
         input.push(b'}');
-        let input = RawValue::from_string(String::from_utf8(input).ok()?).ok()?;
+        let input = Json::from_written(String::from_utf8(input).ok()?);
         Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
     }
 }

@@ -138,7 +138,7 @@ impl QuestionKind {
 
     /// The kind of question that a call could not ask and therefore ended with `problem`.
     pub fn missing_in(problem: &redress_contract::Problem) -> Option<QuestionKind> {
-        let details: Value = serde_json::from_str(problem.details.as_deref()?.get()).ok()?;
+        let details: Value = serde_json::from_str(problem.details.as_ref()?.get()).ok()?;
         QuestionKind::deserialize(details.get("asks")?).ok()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Denied, EngineCode, Name, NextAction};
-use serde_json::{json, value::to_raw_value};
+use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
+use serde_json::json;
 
 use super::{Asked, Bad, Call};
 use crate::{Limited, Permit, QuestionKind, consent, registry::Entry};
@@ -59,7 +59,7 @@ impl Call {
         let details = json!({"operation": declaration.name()});
         let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
         if let (Some(_), Ok(operation), Ok(input)) =
-            (self.ctx.registry.find(GRANT), Name::new(GRANT), to_raw_value(&details))
+            (self.ctx.registry.find(GRANT), Name::new(GRANT), Json::of(&details))
         {
             bad.problem.next_actions.push(NextAction { operation, input, why: Some("agree to this operation".into()) });
         }

@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Code, Effect, EngineCode, Kind, Output, Problem, Retry, Shape};
-use serde_json::{json, value::RawValue};
+use redress_contract::{Code, Effect, EngineCode, Json, Kind, Output, Problem, Retry, Shape};
+use serde_json::json;
 
 use super::{
     Bad, Call,
@@ -94,7 +94,7 @@ impl Call {
             }
         };
         let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
-        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_deref()) {
+        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_ref()) {
             tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal);
         }
@@ -112,7 +112,7 @@ impl Call {
         prepared: &Prepared,
         failure: &dyn AnyFailure,
         dynamic: Option<&DynamicFailure>,
-        details: Option<Box<RawValue>>,
+        details: Option<Json>,
     ) -> Problem {
         let message = match dynamic {
             None => failure.to_string(),

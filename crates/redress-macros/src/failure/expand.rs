@@ -51,7 +51,7 @@ pub(crate) fn stand_in(item: &DeriveInput, include: &[Path], mistakes: &Mistakes
             fn details(
                 &self,
             ) -> ::core::result::Result<
-                ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>>,
+                ::core::option::Option<::redress::__private::contract::Json>,
                 ::redress::__private::serde_json::Error,
             > {
                 ::core::result::Result::Ok(::core::option::Option::None)
@@ -233,7 +233,7 @@ fn any(failures: &Failures) -> TokenStream {
             fn details(
                 &self,
             ) -> ::core::result::Result<
-                ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>>,
+                ::core::option::Option<::redress::__private::contract::Json>,
                 ::redress::__private::serde_json::Error,
             > {
                 match self { #(#details)* }
@@ -276,8 +276,7 @@ fn details(failure: &Failure) -> TokenStream {
                     __object.end()
                 }
             }
-            ::redress::__private::serde_json::value::to_raw_value(&__Details(#(#bound),*))
-                .map(::core::option::Option::Some)
+            ::redress::__private::contract::Json::of(&__Details(#(#bound),*)).map(::core::option::Option::Some)
         }
     }
 }

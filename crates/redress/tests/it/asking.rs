@@ -131,7 +131,7 @@ async fn a_live_answer_that_does_not_fit_is_asked_for_again_and_given_up_in_the_
     let script = Script::new([wrong(), wrong(), wrong(), named("Ada")]);
     let envelope = registry.call("door.greet", Request::default().with_asker(Arc::new(script.clone()))).await;
     assert_eq!(envelope.code(), Some("INVALID_INPUT"));
-    assert_eq!(envelope.problem().unwrap().details.as_deref().unwrap().get(), r#"{"answer":"name"}"#);
+    assert_eq!(envelope.problem().unwrap().details.as_ref().unwrap().get(), r#"{"answer":"name"}"#);
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ fn declared(code: &str) -> contract::Failure {
     Reading::declarations().into_iter().find(|failure| *failure.code() == *code).unwrap()
 }
 
-fn json_of(raw: Option<Box<serde_json::value::RawValue>>) -> Option<String> {
+fn json_of(raw: Option<contract::Json>) -> Option<String> {
     raw.map(|raw| raw.get().to_owned())
 }
 

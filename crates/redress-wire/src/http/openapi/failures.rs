@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use redress_contract::{
-    Effect, EngineCode, Envelope, Failure, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape, Started,
-    Template, Verb,
+    Effect, EngineCode, Envelope, Failure, Json, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape,
+    Started, Template, Verb,
 };
-use serde_json::{Map, Value, json, value::to_raw_value};
+use serde_json::{Map, Value, json};
 
 use super::{reference, sample::sample, shared};
 use crate::http::problem;
@@ -213,7 +213,7 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
         recovery: failure.recovery().map(|recovery| step(recovery.verb())),
         next_actions: Vec::new(),
         similar: Vec::new(),
-        details: if fields.is_empty() { None } else { to_raw_value(&details).ok() },
+        details: if fields.is_empty() { None } else { Json::of(&details).ok() },
         docs_url: failure.code().docs_url().into(),
     };
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
