@@ -203,10 +203,11 @@ impl Envelope {
         &self.meta
     }
 
-    /// The buffer that ends with the output, and where in it the output begins: for a face
-    /// that sends the output alone, and does not want to copy it. A bad ending comes back.
-    pub fn into_output(self) -> Result<(Vec<u8>, usize), Envelope> {
-        if self.is_ok() { Ok((self.body, OK.len())) } else { Err(self) }
+    /// The buffer that ends with the output, where in it the output begins, and what is known
+    /// about the call: for a face that sends the output alone, and does not want to copy it. A
+    /// bad ending comes back.
+    pub fn into_output(self) -> Result<(Vec<u8>, usize, Meta), Envelope> {
+        if self.is_ok() { Ok((self.body, OK.len(), self.meta)) } else { Err(self) }
     }
 
     /// The whole envelope as JSON.

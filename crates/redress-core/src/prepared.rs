@@ -93,7 +93,7 @@ impl Prepared {
             declaration.recovery(),
         );
         let next_actions = match (&self.next, occurrence.failure) {
-            (Some(next), Some(failure)) => next.action(failure).into_iter().collect(),
+            (Some(next), Some(failure)) => next.action(failure).map_or_else(Vec::new, |action| vec![action]),
             (Some(_), None) | (None, _) => Vec::new(),
         };
         Problem {

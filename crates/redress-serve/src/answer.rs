@@ -17,11 +17,10 @@ static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::he
 
 /// The output alone, or a problem document.
 pub(crate) fn plain(envelope: Envelope) -> Response {
-    let id = request_id(&envelope.meta().request_id);
     match envelope.into_output() {
-        Ok((buffer, start)) => {
+        Ok((buffer, start, meta)) => {
             let output = Bytes::from(buffer).slice(start..);
-            with_id(body(StatusCode::OK, JSON, output), id)
+            with_id(body(StatusCode::OK, JSON, output), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),
     }
