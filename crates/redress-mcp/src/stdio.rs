@@ -78,7 +78,11 @@ pub(crate) async fn serve(
         }
     }
     connection.close().await;
-    end.await.unwrap_or(Ok(()))
+    // Who keeps the output open and does not read it is not waited for.
+    match tokio::time::timeout(LAST_WORDS, end).await {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) | Err(_) => Ok(()),
+    }
 }
 
 struct Connection {

@@ -69,6 +69,7 @@
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
+//! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
@@ -88,6 +89,8 @@ pub use redress_core::{
     Registry, Request, Secret, Settings, State, Subscription, Veto, WhenBroken, consent_grant,
 };
 pub use redress_macros::{Failure, data, operation};
+#[cfg(feature = "mcp")]
+pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
 

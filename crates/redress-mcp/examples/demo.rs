@@ -1,0 +1,18 @@
+//! An MCP server on the standard input and output, with one of everything: what the tests start.
+
+#[path = "../tests/it/demo.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod demo;
+
+use std::sync::Arc;
+
+use redress_core::{contract::Caller, testing::Canary};
+use redress_mcp::{Asking, Mcp, McpOptions};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = demo::registry(&Canary::new(), &Arc::default());
+    let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
+    Mcp::new(registry, McpOptions::default())?.stdio(std::io::stdin(), std::io::stdout(), asking).await?;
+    Ok(())
+}
