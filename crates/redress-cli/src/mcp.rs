@@ -1,13 +1,10 @@
 //! `mcp`: the MCP face on the standard input and output, until the input ends.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-};
+use std::io;
 
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile};
+use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile, own_stdout};
 
 use crate::{
     config::{self, Settings},
@@ -28,7 +25,7 @@ async fn serve(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble>
     let registry = setup.registry(settings)?;
     let face = face(setup, settings, &registry)?;
     let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
-    let output = own_output().map_err(Trouble::OutputUnwritable)?;
+    let output = own_stdout().map_err(Trouble::OutputUnwritable)?;
     // Whoever can start the process may do everything in it.
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
     let served = tokio::select! {
@@ -70,19 +67,4 @@ pub(crate) fn face(setup: &Setup<'_>, settings: &Settings, registry: &Registry) 
         options.profile = Some(Profile::new(name, patterns));
     }
     Mcp::new(registry.clone(), options).map_err(|error: McpError| usage(error.to_string()))
-}
-
-/// The standard output, taken away from everyone else: what an operation prints must not stand
-/// between two messages, so it goes to the error stream.
-#[cfg(unix)]
-fn own_output() -> io::Result<impl Write + Send + 'static> {
-    let own = rustix::io::dup(io::stdout())?;
-    rustix::stdio::dup2_stdout(io::stderr())?;
-    Ok(File::from(own))
-}
-
-/// The standard output.
-#[cfg(not(unix))]
-fn own_output() -> io::Result<impl Write + Send + 'static> {
-    Ok(io::stdout())
 }

@@ -7,12 +7,17 @@ mod demo;
 use std::sync::Arc;
 
 use redress_core::{contract::Caller, testing::Canary};
-use redress_mcp::{Asking, Mcp, McpOptions};
+use redress_mcp::{Asking, Mcp, McpOptions, own_stdout};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // As loud as can be, on the error stream.
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_writer(std::io::stderr)
+        .init();
     let registry = demo::registry(&Canary::new(), &Arc::default());
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
-    Mcp::new(registry, McpOptions::default())?.stdio(std::io::stdin(), std::io::stdout(), asking).await?;
+    Mcp::new(registry, McpOptions::default())?.stdio(std::io::stdin(), own_stdout()?, asking).await?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, DiscoverResult, ErrorCode, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ServerConfig,
+        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerConfig,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -141,20 +141,25 @@ impl Handler {
                 biased;
                 // Dropping the call cancels it.
                 () = context.ct.cancelled() => return Err(ErrorData::internal_error("the request was cancelled", None)),
-                Some(step) = steps.recv() => {
-                    if let Some(token) = &token {
-                        let mut told = ProgressNotificationParam::new(token.clone(), step.progress);
-                        told.total = step.total;
-                        told.message = step.message;
-                        // Who does not listen still gets the result.
-                        let _ = context.peer.notify_progress(told).await;
-                    }
-                }
+                Some(step) = steps.recv() => tell(&context, token.as_ref(), step).await,
                 reply = &mut answer => break reply,
             }
         };
+        // A call that never paused has left its steps behind.
+        while let Ok(step) = steps.try_recv() {
+            tell(&context, token.as_ref(), step).await;
+        }
         taken_apart(&reply.body)
     }
+}
+
+async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, step: Step) {
+    let Some(token) = token else { return };
+    let mut told = ProgressNotificationParam::new(token.clone(), step.progress);
+    told.total = step.total;
+    told.message = step.message;
+    // Who does not listen still gets the result.
+    let _ = context.peer.notify_progress(told).await;
 }
 
 fn taken_apart<T: DeserializeOwned>(body: &[u8]) -> Result<T, ErrorData> {

@@ -32,6 +32,7 @@ mod profile;
 mod reply;
 mod search;
 mod stdio;
+mod stdout;
 mod stream;
 
 pub use asking::Asking;
@@ -41,3 +42,4 @@ pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;
 pub use redress_wire::mcp::{Cost, EnvelopeUse, Form, OutputSchema};
+pub use stdout::own_stdout;

@@ -226,15 +226,20 @@ impl Request {
     async fn with_progress(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, token: &RawValue) -> Reply {
         let (sender, mut steps) = mpsc::channel::<Step>(STEPS);
         let mut answer = std::pin::pin!(self.inner.answer(id, asked, era, &self.asking, Some(&sender)));
-        loop {
+        let reply = loop {
             tokio::select! {
                 biased;
                 Some(step) = steps.recv() => {
                     let _ = self.out.send(told(token, &step)).await;
                 }
-                reply = &mut answer => return reply,
+                reply = &mut answer => break reply,
             }
+        };
+        // A call that never paused has left its steps behind.
+        while let Ok(step) = steps.try_recv() {
+            let _ = self.out.send(told(token, &step)).await;
         }
+        reply
     }
 }
 

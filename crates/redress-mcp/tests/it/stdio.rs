@@ -137,6 +137,26 @@ async fn progress_comes_before_the_result() {
 }
 
 #[tokio::test]
+async fn the_output_holds_messages_only_whatever_operations_print_or_panic() {
+    let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let tools = ["demo_panic", "demo_fault", "demo_find", "demo_greet", "demo_slow", "demo_count", "demo_unknown"];
+    for (id, tool) in tools.iter().cycle().take(70).enumerate() {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}});
+        input.write_all(format!("{request}\nnot json\n").as_bytes()).await.unwrap();
+    }
+    drop(input);
+    let output = timeout(Duration::from_secs(30), child.wait_with_output()).await.unwrap().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let messages: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(messages.len(), 140);
+    assert!(messages.iter().all(|message| message["jsonrpc"] == "2.0"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("printed by an operation") && stderr.contains("panicked"), "the rest is told elsewhere");
+    assert!(stderr.contains("TRACE") || stderr.contains("DEBUG") || stderr.contains("ERROR"), "{stderr}");
+}
+
+#[tokio::test]
 async fn hostile_lines_are_told_so_and_the_next_one_is_answered() {
     let mut process = Process::start();
     for (line, code) in [
