@@ -4,5 +4,6 @@
 
 mod commands;
 mod config;
+mod mcp;
 mod process;
 mod serve;
