@@ -1,7 +1,7 @@
 //! An MCP server on the standard input and output, with one of everything: what the tests start.
 
 #[path = "../tests/it/demo.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
+#[allow(dead_code, clippy::unwrap_used, reason = "the tests use the rest, and what cannot go on has failed")]
 mod demo;
 
 use std::sync::Arc;

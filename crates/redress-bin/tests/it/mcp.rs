@@ -37,7 +37,8 @@ fn answer(messages: &[Value], id: u64) -> &Value {
 #[test]
 fn files_are_read_over_stdio_and_the_output_holds_messages_only_at_the_loudest() {
     let place = Place::new();
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let lines = [
         request(1, "initialize", hello),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -70,7 +71,10 @@ fn a_profile_chooses_the_tools_and_a_wrong_one_is_told_on_the_error_stream() {
     let (messages, _) = spoken(place.command(&typed), &lines);
     assert_eq!(answer(&messages, 1)["result"]["tools"].as_array().map(Vec::len), Some(1));
     for (words, says) in [
-        (["--profile", "writing", "--json", "redress.toml"].as_slice(), "there is no profile `writing`; known: reading"),
+        (
+            ["--profile", "writing", "--json", "redress.toml"].as_slice(),
+            "there is no profile `writing`; known: reading",
+        ),
         (["--profile", "x", "--profiles", "x=files.nothing"].as_slice(), "no operation fits that"),
     ] {
         let ran = place.run(&[&["mcp"], words].concat());

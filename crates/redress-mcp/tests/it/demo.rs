@@ -33,6 +33,11 @@ impl Drop for Dropped {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "some operation will do it")]
+fn print() {
+    println!("printed by an operation");
+}
+
 fn missing() -> Failure {
     Failure::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
@@ -80,7 +85,7 @@ pub(crate) fn build(
     let panics = Operation::dynamic(open(contract::Operation::query("demo.panic"))).with_handler(move |_, _| {
         let text = text.clone();
         async move {
-            println!("printed by an operation");
+            print();
             panic!("{text}")
         }
     });

@@ -55,7 +55,7 @@ async fn what_is_no_request_is_told_so() {
 #[tokio::test]
 async fn arguments_are_bounded_in_size_and_depth() {
     let running = Running::start().await;
-    let deep = format!("{}{}", r#"{"name":"#.repeat(5_000), format!("1{}", "}".repeat(5_000)));
+    let deep = format!("{}1{}", r#"{"name":"#.repeat(5_000), "}".repeat(5_000));
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"demo_greet","arguments":{deep}}}}}"#
     );
