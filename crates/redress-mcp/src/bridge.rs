@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::mpsc;
 
 use crate::{
-    Asking, Body,
+    Asking, Body, HttpOptions,
     mcp::{Asked, Inner},
     stream::Step,
 };
@@ -45,7 +45,7 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    pub(crate) fn new(inner: &Arc<Inner>, max_body: usize) -> Bridge {
+    pub(crate) fn new(inner: &Arc<Inner>, options: &HttpOptions) -> Bridge {
         let manager = Arc::new(LocalSessionManager::default());
         // Host and Origin were looked at before, by one rule for all ways.
         let config = StreamableHttpServerConfig::default()
@@ -53,7 +53,8 @@ impl Bridge {
             .disable_allowed_origins()
             .with_json_response(true)
             .with_sse_keep_alive(Some(KEEP_ALIVE))
-            .with_max_request_body_bytes(max_body);
+            .with_cancellation_token(options.shutdown.clone())
+            .with_max_request_body_bytes(options.max_body);
         let service = |manager: &Arc<LocalSessionManager>, config| {
             let handler = Handler { inner: Arc::clone(inner) };
             StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(manager), config)

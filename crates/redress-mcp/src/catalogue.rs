@@ -20,7 +20,7 @@ const MOST_SETS: usize = 64;
 pub(crate) struct Catalogue {
     tools: Arc<[Entry]>,
     /// Tool names, and the names and aliases of operations, to their place in `tools`.
-    by_name: HashMap<Box<str>, usize>,
+    by_name: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
     sets: Mutex<HashMap<Set, Arc<Visible>>>,
     settings: Settings,
 }
@@ -77,7 +77,7 @@ impl Catalogue {
         let mut tools: Vec<Entry> = held.map(entry).collect();
         // The order of declarations may change with a line of code, and lists are kept by clients.
         tools.sort_by(|one, other| one.tool.name().cmp(other.tool.name()));
-        let mut by_name = HashMap::new();
+        let mut by_name = HashMap::default();
         for (place, entry) in tools.iter().enumerate() {
             by_name.insert(entry.tool.name().into(), place);
             by_name.insert(entry.tool.operation().as_str().into(), place);

@@ -19,6 +19,12 @@ static NAME: HeaderName = HeaderName::from_static(header::NAME);
 /// How a header value says that it is written in Base64.
 pub(crate) const ENCODED: &str = "=?base64?";
 
+/// Whether an id is one that the protocol has: a string, or a whole number.
+pub(crate) fn is_id(id: Id<'_>) -> bool {
+    let json = id.as_json();
+    json.starts_with('"') || json.parse::<i64>().is_ok()
+}
+
 /// Which era a request over standard input speaks, or why it cannot be answered.
 pub(crate) fn over_lines(id: Id<'_>, asked: &Asked<'_>) -> Result<Era, Reply> {
     let nothing = RequestMeta::default();

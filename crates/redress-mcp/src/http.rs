@@ -14,6 +14,7 @@ use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{Era, ProtocolError, header as mcp_header},
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Asking, Mcp, Metadata,
@@ -54,6 +55,8 @@ pub struct HttpOptions {
     /// How many sessions of legacy clients there may be at once. A client beyond that is served
     /// without one, and is not asked anything.
     pub max_sessions: usize,
+    /// What ends every stream that is still open.
+    pub shutdown: CancellationToken,
     /// Whether requests that stand on their own are answered straight from the call path; if
     /// not, all go through the protocol's library.
     pub direct: bool,
@@ -70,6 +73,7 @@ impl Default for HttpOptions {
             authorization_servers: Vec::new(),
             server: None,
             max_sessions: 1024,
+            shutdown: CancellationToken::new(),
             direct: true,
         }
     }
@@ -91,7 +95,7 @@ impl HttpFace {
             .registry
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
-        HttpFace { bridge: Bridge::new(&inner, options.max_body), inner, options, metadata }
+        HttpFace { bridge: Bridge::new(&inner, &options), inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.
@@ -168,6 +172,10 @@ impl HttpFace {
                 Err(reply) => Lane::Answered(reply, Era::Modern),
             };
         };
+        if !checks::is_id(id) {
+            let says = "an id is a string or a whole number";
+            return Lane::Answered(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None), Era::Modern);
+        }
         if !self.options.direct {
             return Lane::Stateless;
         }
@@ -183,7 +191,10 @@ impl HttpFace {
             Asked::Call(params) => {
                 let told = params.meta.as_ref().is_some_and(|meta| meta.progress_token.is_some());
                 let answers = params.input_responses.is_some() || params.request_state.is_some();
-                if told || answers || checks::is_encoded(&parts.headers) {
+                // Who may not call is told so under a status, which the library has no say in.
+                let entry = self.inner.catalogue.find(&params.name);
+                let denied = entry.is_some_and(|entry| entry.access().admit(asking.caller()).is_err());
+                if !denied && (told || answers || checks::is_encoded(&parts.headers)) {
                     return Lane::Stateless;
                 }
             }

@@ -125,6 +125,10 @@ impl Connection {
 
     /// Takes note of a request that starts.
     fn admit(&self, id: Id<'_>) -> Result<CancellationToken, Reply> {
+        if !checks::is_id(id) {
+            let says = "an id is a string or a whole number";
+            return Err(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None));
+        }
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.contains_key(id.as_json()) {
             let says = "a request of this id still runs";

@@ -241,7 +241,7 @@ impl Faces {
         });
         Arc::new(Shared {
             #[cfg(feature = "mcp")]
-            mcp: mcp.face(&registry, &info, max_body, guarded),
+            mcp: mcp.face(&registry, &info, max_body, guarded, &shutdown),
             registry,
             caller,
             info,

@@ -6,7 +6,7 @@ use redress_core::Registry;
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
 use redress_wire::http::Info;
 
-use crate::{answer, service::Exchange};
+use crate::{answer, service::Exchange, shutdown::Shutdown};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -17,7 +17,14 @@ pub(crate) struct McpSettings {
 
 impl McpSettings {
     /// The face: the one that was given, or one of all external operations.
-    pub(crate) fn face(self, registry: &Registry, info: &Info, max_body: usize, guarded: bool) -> Option<HttpFace> {
+    pub(crate) fn face(
+        self,
+        registry: &Registry,
+        info: &Info,
+        max_body: usize,
+        guarded: bool,
+        shutdown: &Shutdown,
+    ) -> Option<HttpFace> {
         let McpSettings { mcp, mut http } = self;
         let mcp = mcp.or_else(|| {
             let mut options = McpOptions::default();
@@ -29,6 +36,7 @@ impl McpSettings {
         })?;
         http.max_body = max_body;
         http.guarded |= guarded;
+        http.shutdown = shutdown.over().clone();
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
         }

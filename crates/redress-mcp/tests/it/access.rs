@@ -89,6 +89,8 @@ async fn a_missing_scope_is_asked_for() {
     let nobody = running.send(call, &[]).await;
     assert_eq!((nobody.status, failure(&nobody.result())["code"].as_str()), (401, Some("AUTH_REQUIRED")));
     assert!(nobody.header("www-authenticate").contains("resource_metadata="));
+    let told = call.replace(r#""demo_closed""#, r#""demo_closed","_meta":{"progressToken":1}"#);
+    assert_eq!(running.send(told, &[("authorization", "Bearer bob")]).await.status, 403, "with progress as without");
     assert_eq!(running.call(LEGACY, "demo_number", json!({})).await.status, 200, "what is open stays open");
 }
 

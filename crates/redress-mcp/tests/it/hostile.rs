@@ -21,6 +21,8 @@ async fn what_is_no_request_is_told_so() {
         (r#"{"id":1,"method":"ping"}"#, 400, -32600),
         (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, 400, -32600),
         (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"no/such"}"#, 400, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, 400, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#, 400, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, 400, -32600),
