@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::config::{Format, Level, Size, Span};
+use crate::config::{Envelope, Format, Level, NamedProfile, OutputSchema, Size, Span};
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -64,6 +64,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Serve every face on one port
     Serve(Serve),
+    /// Serve the MCP face on the standard input and output
+    Mcp(Mcp),
     /// Call one operation and show its outcome
     Call(Call),
     /// List the operations that may be called
@@ -79,7 +81,7 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Serve {
     /// The configuration; without one, the defaults hold
     #[arg(value_name = "redress.toml")]
@@ -93,6 +95,51 @@ pub(crate) struct Serve {
     /// How long running calls have to end at a stop [default: 10s]
     #[arg(long, value_name = "TIME", env = "REDRESS_SHUTDOWN_GRACE", hide_env_values = true)]
     pub(crate) shutdown_grace: Option<Span>,
+    #[command(flatten)]
+    pub(crate) tools: Tools,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The configuration; without one, the defaults hold
+    #[arg(value_name = "redress.toml")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tools: Tools,
+}
+
+// How operations become tools. A doc comment would become the text of the help.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Tools {
+    /// The profile whose operations are tools [default: all operations]
+    #[arg(long, value_name = "NAME", env = "REDRESS_PROFILE", hide_env_values = true)]
+    pub(crate) profile: Option<String>,
+    /// Profiles, such as 'reading=files.read,files.list;notes=notes.*'
+    #[arg(long, value_name = "PROFILES", env = "REDRESS_PROFILES", hide_env_values = true, value_delimiter = ';')]
+    pub(crate) profiles: Vec<NamedProfile>,
+    /// What a tool's output schema admits: success, union or none [default: success]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHAT",
+        env = "REDRESS_OUTPUT_SCHEMA",
+        hide_env_values = true
+    )]
+    pub(crate) output_schema: Option<OutputSchema>,
+    /// Which tool results come in an envelope: failures or always [default: failures]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "WHICH",
+        env = "REDRESS_ENVELOPE",
+        hide_env_values = true
+    )]
+    pub(crate) envelope: Option<Envelope>,
+    /// Above how many tools four that find them are listed instead [default: 200]
+    #[arg(long, value_name = "TOOLS", env = "REDRESS_DISCOVERY_ABOVE", hide_env_values = true)]
+    pub(crate) discovery_above: Option<usize>,
 }
 
 // The folder of the built-in operations. A doc comment would become the text of the help.
@@ -143,6 +190,9 @@ pub(crate) struct Call {
 pub(crate) struct Ops {
     #[command(flatten)]
     pub(crate) server: Server,
+    /// Show what each costs as an MCP tool, in bytes and tokens
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) cost: bool,
 }
 
 #[derive(Debug, Args)]
@@ -209,7 +259,9 @@ pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Comman
     if !built_in {
         return command;
     }
-    Folder::augment_args(command).mut_subcommand("serve", Bounds::augment_args)
+    Folder::augment_args(command)
+        .mut_subcommand("serve", Bounds::augment_args)
+        .mut_subcommand("mcp", Bounds::augment_args)
 }
 
 /// Reads what was typed.
@@ -223,8 +275,8 @@ pub(crate) fn read(
     let mut typed = Typed { arguments, folder: Folder::default(), bounds: Bounds::default() };
     if built_in {
         typed.folder = Folder::from_arg_matches(&matches)?;
-        if let Some(("serve", serve)) = matches.subcommand() {
-            typed.bounds = Bounds::from_arg_matches(serve)?;
+        if let Some(("serve" | "mcp", bounded)) = matches.subcommand() {
+            typed.bounds = Bounds::from_arg_matches(bounded)?;
         }
     }
     Ok(typed)

@@ -9,12 +9,13 @@ pub(crate) struct Face {
 }
 
 /// Every face, in the order in which people look for them.
-pub(crate) const FACES: [Face; 8] = [
+pub(crate) const FACES: [Face; 9] = [
     Face { name: "HTTP", key: "operations", scheme: "http", path: "/ops/{namespace}/{name}" },
     Face { name: "any call", key: "call", scheme: "http", path: "/call" },
     Face { name: "streams", key: "subscribe", scheme: "http", path: "/subscribe" },
     Face { name: "JSON-RPC", key: "rpc", scheme: "http", path: "/rpc" },
     Face { name: "WebSocket", key: "ws", scheme: "ws", path: "/ws" },
+    Face { name: "MCP", key: "mcp", scheme: "http", path: "/mcp" },
     Face { name: "OpenAPI", key: "openapi", scheme: "http", path: "/openapi.json" },
     Face { name: "error pages", key: "errors", scheme: "http", path: "/errors" },
     Face { name: "health", key: "health", scheme: "http", path: "/healthz" },

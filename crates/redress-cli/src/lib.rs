@@ -26,6 +26,7 @@ mod faces;
 mod generated;
 mod input;
 mod logs;
+mod mcp;
 mod near;
 mod ops;
 mod outcome;

@@ -1,9 +1,12 @@
 //! `ops`: what may be called, a line each.
 
-use serde_json::Value;
+use redress_contract::Caller;
+use serde_json::{Value, json};
 
 use crate::{
     arguments,
+    config::Settings,
+    mcp,
     program::{Ended, Setup, wait},
     service::Service,
     terminal::{NAME, SOFT, Terminal, harmless},
@@ -11,6 +14,9 @@ use crate::{
 };
 
 pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    if typed.cost {
+        return cost(setup, terminal);
+    }
     let operations = wait(async {
         let service = match &typed.server.url {
             Some(url) => Service::at(url, typed.server.ca())?,
@@ -33,5 +39,27 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Term
         let (name, shape) = (out.paint(NAME, name), out.paint(SOFT, shape));
         out.line(format_args!("{name:width$}  {shape:12}  {}{note}", text(operation, "summary")))?;
     }
+    Ok(Ended::Well)
+}
+
+/// What each operation costs a model that is shown it as a tool, the dearest first.
+fn cost(setup: &Setup<'_>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let costs = mcp::face(setup, &Settings::local(&setup.folder), &setup.local()?)?.costs(Some(&Caller::local()));
+    let (bytes, tokens) = costs.iter().fold((0, 0), |(bytes, tokens), cost| (bytes + cost.bytes, tokens + cost.tokens));
+    if terminal.is_json() {
+        let tools = costs.iter().map(|cost| json!({"tool": cost.tool, "bytes": cost.bytes, "tokens": cost.tokens}));
+        let tools: Vec<Value> = tools.collect();
+        terminal.document(&json!({"tools": tools, "total": {"bytes": bytes, "tokens": tokens}}))?;
+        return Ok(Ended::Well);
+    }
+    let total = format!("{} tools", costs.len());
+    let width = costs.iter().map(|cost| cost.tool.len()).max().unwrap_or_default().max(total.len());
+    let out = terminal.out();
+    out.line(format_args!("{:width$}  {:>7}  {:>7}", "", out.paint(SOFT, "bytes"), out.paint(SOFT, "tokens")))?;
+    for cost in &costs {
+        let name = out.paint(NAME, &cost.tool);
+        out.line(format_args!("{name:width$}  {:>7}  {:>7}", cost.bytes, cost.tokens))?;
+    }
+    out.line(format_args!("{total:width$}  {bytes:>7}  {tokens:>7}"))?;
     Ok(Ended::Well)
 }

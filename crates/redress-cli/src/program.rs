@@ -9,7 +9,7 @@ use crate::{
     arguments::{self, Bounds, Color, Command, Folder, Typed},
     call,
     config::{File, Format, Level, Settings},
-    doctor, explain, generated, logs, ops, serve,
+    doctor, explain, generated, logs, mcp, ops, serve,
     terminal::{Stream, Terminal},
     trouble::Trouble,
 };
@@ -161,9 +161,18 @@ impl Program {
             log((settings.level, settings.format), Level::Info);
             return serve::run(&setup, &settings, terminal);
         }
+        if let Command::Mcp(typed) = &arguments.command {
+            // The output is the protocol's alone, so that what goes wrong is told elsewhere.
+            terminal.set(false, arguments.color);
+            let typed =
+                arguments::Serve { config: typed.config.clone(), tools: typed.tools.clone(), ..Default::default() };
+            let settings = setup.settings(&typed)?;
+            log((settings.level, settings.format), Level::Error);
+            return mcp::run(&setup, &settings);
+        }
         log((None, None), Level::Error);
         match arguments.command {
-            Command::Serve(_) => Ok(Ended::Well),
+            Command::Serve(_) | Command::Mcp(_) => Ok(Ended::Well),
             Command::Call(typed) => call::run(&setup, &typed, terminal),
             Command::Ops(typed) => ops::run(&setup, &typed, terminal),
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),

@@ -30,6 +30,7 @@ pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, terminal: &mut Termina
 
 async fn serve(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let registry = setup.registry(settings)?;
+    let mcp = crate::mcp::face(setup, settings, &registry)?;
     let listener = listen(&settings.listen, registry.identity().is_some()).await?;
     let address = listener.local_addr().map_err(Trouble::ListenerFailed)?;
     // The signals are taken before the screen says that they are.
@@ -40,8 +41,11 @@ async fn serve(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'
     } else {
         screen.show(terminal)?;
     }
-    let mut faces =
-        Faces::new(registry.clone()).title(setup.program.name()).version(setup.program.version()).grace(settings.grace);
+    let mut faces = Faces::new(registry.clone())
+        .title(setup.program.name())
+        .version(setup.program.version())
+        .grace(settings.grace)
+        .mcp(mcp);
     if let Some(bytes) = settings.max_body {
         faces = faces.max_body(bytes);
     }

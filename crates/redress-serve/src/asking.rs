@@ -132,6 +132,18 @@ impl Asking {
         request
     }
 
+    /// What the MCP face is told of the request beside its message.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn for_mcp(&self, shared: &Shared) -> redress_mcp::Asking {
+        redress_mcp::Asking {
+            caller: self.caller.clone(),
+            request_id: self.request_id.as_deref().map(Arc::from),
+            deadline: self.deadline,
+            idempotency_key: self.key.clone(),
+            cancellation: Some(shared.shutdown.over().clone()),
+        }
+    }
+
     /// The caller's own id, for an answer that stands for several calls.
     pub(crate) fn own_id(&self) -> Option<HeaderValue> {
         self.request_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok())

@@ -38,6 +38,8 @@ pub struct Faces {
     keep_alive: Duration,
     grace: Duration,
     web_sockets: WebSockets,
+    #[cfg(feature = "mcp")]
+    mcp: crate::mcp::McpSettings,
 }
 
 /// Why a service did not start, or did not go on.
@@ -67,6 +69,8 @@ impl Faces {
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
             web_sockets: WebSockets::default(),
+            #[cfg(feature = "mcp")]
+            mcp: crate::mcp::McpSettings::default(),
         }
     }
 
@@ -148,6 +152,23 @@ impl Faces {
     #[must_use]
     pub fn ws_peers(mut self, peers: ws::Peers) -> Faces {
         self.web_sockets.peers = peers;
+        self
+    }
+
+    /// Sets the MCP face; by default it is one of all external operations.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp(mut self, mcp: redress_mcp::Mcp) -> Faces {
+        self.mcp.mcp = Some(mcp);
+        self
+    }
+
+    /// Sets who may reach the MCP face, and where its tokens come from. The size of a message is
+    /// that of [`max_body`](Faces::max_body).
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_http(mut self, options: redress_mcp::HttpOptions) -> Faces {
+        self.mcp.http = options;
         self
     }
 
@@ -236,7 +257,11 @@ impl Faces {
     }
 
     fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
+        #[cfg(feature = "mcp")]
+        let mcp = self.mcp;
         let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, .. } = self;
+        #[cfg(feature = "mcp")]
+        let guarded = caller.is_some() || registry.identity().is_some();
         info.bearer = registry.identity().is_some();
         info.max_batch = max_batch;
         let caller = caller.unwrap_or_else(|| match registry.identity() {
@@ -248,6 +273,8 @@ impl Faces {
             declared.fold(registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
         });
         Arc::new(Shared {
+            #[cfg(feature = "mcp")]
+            mcp: mcp.face(&registry, &info, max_body, guarded, &shutdown),
             registry,
             caller,
             info,

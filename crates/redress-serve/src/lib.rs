@@ -1,5 +1,6 @@
 //! *Connections*: the faces of a registry. One router serves every operation over HTTP and
-//! JSON-RPC, its streams as server-sent events, and the documents that describe it all.
+//! JSON-RPC, its streams as server-sent events, and the documents that describe it all; with
+//! the feature `mcp` also over the Model Context Protocol.
 //!
 //! **Invariant:** this crate decides nothing about an outcome. Every call goes through
 //! `Registry::call` or `Registry::subscribe`, and how the outcome looks is `redress-wire`'s.
@@ -21,6 +22,8 @@ mod caller;
 mod discovery;
 mod documents;
 mod faces;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod mounted;
 mod routes;
 mod service;

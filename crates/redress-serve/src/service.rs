@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) documents: Documents,
     pub(crate) shutdown: Shutdown,
     pub(crate) web_sockets: WebSockets,
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp: Option<redress_mcp::HttpFace>,
 }
 
 /// The faces as a service: on a connection that it knows, or inside another router.
@@ -117,11 +119,15 @@ enum Route {
     Health,
     Ready,
     WebSocket,
+    #[cfg(feature = "mcp")]
+    Mcp,
+    #[cfg(feature = "mcp")]
+    ResourceMetadata,
     Nowhere,
 }
 
 /// The fixed paths, for a router that has others beside them.
-pub(crate) const PATHS: [&str; 15] = [
+pub(crate) const PATHS: [&str; 18] = [
     "/ops",
     "/ops/{*name}",
     "/call",
@@ -136,6 +142,9 @@ pub(crate) const PATHS: [&str; 15] = [
     "/healthz",
     "/readyz",
     "/ws",
+    "/mcp",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
     "/",
 ];
 
@@ -154,6 +163,12 @@ impl Route {
             "/healthz" => Route::Health,
             "/readyz" => Route::Ready,
             "/ws" => Route::WebSocket,
+            #[cfg(feature = "mcp")]
+            "/mcp" => Route::Mcp,
+            #[cfg(feature = "mcp")]
+            "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp" => {
+                Route::ResourceMetadata
+            }
             "/errors" => Route::Errors,
             _ if path.starts_with("/errors/") => Route::Errors,
             _ => Route::Nowhere,
@@ -167,6 +182,10 @@ impl Route {
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
             Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready => "GET, HEAD, OPTIONS",
             Route::WebSocket => "GET, OPTIONS",
+            #[cfg(feature = "mcp")]
+            Route::Mcp => "DELETE, GET, OPTIONS, POST",
+            #[cfg(feature = "mcp")]
+            Route::ResourceMetadata => "GET, HEAD, OPTIONS",
             Route::Nowhere => "",
         }
     }
@@ -191,7 +210,13 @@ impl Exchange {
             Route::Document if reads => routes::document(self).await,
             Route::Errors if reads => routes::errors(self).await,
             Route::WebSocket if *method == Method::GET => routes::web_socket(self).await,
+            #[cfg(feature = "mcp")]
+            Route::ResourceMetadata if reads => crate::mcp::metadata(self),
             route if *method == Method::OPTIONS => options(&route),
+            #[cfg(feature = "mcp")]
+            Route::Mcp => crate::mcp::message(self, body).await,
+            #[cfg(feature = "mcp")]
+            Route::ResourceMetadata => self.not_allowed(&route),
             Route::Operation
             | Route::Operations
             | Route::Call
@@ -213,7 +238,7 @@ impl Exchange {
         answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ready"}"#))
     }
 
-    fn nowhere(self) -> Response {
+    pub(crate) fn nowhere(self) -> Response {
         let refusal = Refusal::new(EngineCode::NotFound)
             .with_hint("Look into /openapi.json for the paths that are served here.")
             .with_details(&json!({"documents": ["/openapi.json", "/ops", "/errors"]}));

@@ -70,6 +70,7 @@
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
+//! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
@@ -94,6 +95,8 @@ pub use redress_core::{
     State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
 };
 pub use redress_macros::{Failure, data, operation};
+#[cfg(feature = "mcp")]
+pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
 

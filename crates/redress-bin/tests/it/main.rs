@@ -4,6 +4,7 @@
 
 mod commands;
 mod config;
+mod mcp;
 mod process;
 mod serve;
 mod tls;

@@ -97,6 +97,11 @@ fn every_face_on_the_first_screen_answers() {
                 .body(r#"{"jsonrpc":"2.0","id":1,"method":"files.list"}"#)
                 .header("content-type", "application/json")
                 .send(),
+            "mcp" => client
+                .post(url)
+                .body(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+                .header("content-type", "application/json")
+                .send(),
             // Without an upgrade there is no socket, but the path is known.
             "ws" => {
                 let answered = client.get(url.replace("ws://", "http://")).send().unwrap();

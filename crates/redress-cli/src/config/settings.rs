@@ -1,10 +1,10 @@
 //! What holds: a flag before the environment, that before the file, that before the default.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use super::{File, Format, Level, Span};
+use super::{Envelope, File, Format, Level, McpTable, OutputSchema, Span};
 use crate::{
-    arguments::{Bounds, Folder, Serve},
+    arguments::{Bounds, Folder, Serve, Tools},
     trouble::Trouble,
 };
 
@@ -41,7 +41,7 @@ macro_rules! setting {
 }
 
 /// Every value that can be set.
-pub(crate) const SETTINGS: [Setting; 9] = [
+pub(crate) const SETTINGS: [Setting; 14] = [
     setting!("serve"."listen", "--listen", "REDRESS_LISTEN", "`127.0.0.1:7717`", false),
     setting!("serve"."root", "--root", "REDRESS_ROOT", "the current folder", true),
     setting!("serve"."write", "--write", "REDRESS_WRITE", "`false`", true),
@@ -51,6 +51,11 @@ pub(crate) const SETTINGS: [Setting; 9] = [
     setting!("serve"."deadline", "--deadline", "REDRESS_DEADLINE", "`30s`", true),
     setting!("log"."level", "--log-level", "REDRESS_LOG_LEVEL", "`info` in `serve`, else `error`", false),
     setting!("log"."format", "--log-format", "REDRESS_LOG_FORMAT", "`text`", false),
+    setting!("mcp"."profile", "--profile", "REDRESS_PROFILE", "all operations", false),
+    setting!("mcp"."profiles", "--profiles", "REDRESS_PROFILES", "none", false),
+    setting!("mcp"."output_schema", "--output-schema", "REDRESS_OUTPUT_SCHEMA", "`success`", false),
+    setting!("mcp"."envelope", "--envelope", "REDRESS_ENVELOPE", "`failures`", false),
+    setting!("mcp"."discovery_above", "--discovery-above", "REDRESS_DISCOVERY_ABOVE", "`200`", false),
 ];
 
 /// Every value that can be set, as a Markdown table.
@@ -75,13 +80,39 @@ pub(crate) struct Settings {
     pub(crate) deadline: Duration,
     pub(crate) level: Option<Level>,
     pub(crate) format: Option<Format>,
+    pub(crate) tools: ToolSettings,
+}
+
+/// How operations become tools.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ToolSettings {
+    pub(crate) profile: Option<String>,
+    pub(crate) profiles: BTreeMap<String, Vec<String>>,
+    pub(crate) output_schema: Option<OutputSchema>,
+    pub(crate) envelope: Option<Envelope>,
+    pub(crate) discovery_above: Option<usize>,
+}
+
+impl ToolSettings {
+    /// What was typed goes before the file; profiles of both are known, by their names.
+    fn of(typed: &Tools, file: McpTable) -> ToolSettings {
+        let mut profiles = file.profiles.unwrap_or_default();
+        profiles.extend(typed.profiles.iter().map(|profile| (profile.name.clone(), profile.patterns.clone())));
+        ToolSettings {
+            profile: typed.profile.clone().or(file.profile),
+            profiles,
+            output_schema: typed.output_schema.or(file.output_schema),
+            envelope: typed.envelope.or(file.envelope),
+            discovery_above: typed.discovery_above.or(file.discovery_above),
+        }
+    }
 }
 
 impl Settings {
     /// What was typed goes before the file; the environment counts as typed where a flag is
     /// missing.
     pub(crate) fn of(typed: &Serve, folder: &Folder, bounds: &Bounds, file: File) -> Settings {
-        let File { serve, log } = file;
+        let File { serve, log, mcp } = file;
         let span = |typed: Option<Span>, file: Option<Span>, default| typed.or(file).map_or(default, |span| span.0);
         Settings {
             listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
@@ -93,13 +124,13 @@ impl Settings {
             deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
             level: log.level,
             format: log.format,
+            tools: ToolSettings::of(&typed.tools, mcp),
         }
     }
 
     /// What holds for the built-in operations where nothing is served.
     pub(crate) fn local(folder: &Folder) -> Settings {
-        let typed = Serve { config: None, listen: None, max_body: None, shutdown_grace: None };
-        Settings::of(&typed, folder, &Bounds::default(), File::default())
+        Settings::of(&Serve::default(), folder, &Bounds::default(), File::default())
     }
 }
 
@@ -159,7 +190,10 @@ mod tests {
         for setting in &SETTINGS {
             let value = match setting.key {
                 "write" => "true",
-                "max_in_flight" | "max_body" => "1",
+                "max_in_flight" | "max_body" | "discovery_above" => "1",
+                "profiles" => "{}",
+                "output_schema" => "\"union\"",
+                "envelope" => "\"always\"",
                 "level" => "\"info\"",
                 "format" => "\"text\"",
                 _ => "\"1s\"",
@@ -173,12 +207,7 @@ mod tests {
     fn what_was_typed_goes_before_the_file_and_that_before_the_default() {
         let file =
             || toml::from_str::<File>("[serve]\nlisten = \"127.0.0.1:1\"\nwrite = true\ndeadline = \"1s\"\n").unwrap();
-        let typed = |listen: Option<&str>| Serve {
-            config: None,
-            listen: listen.map(str::to_owned),
-            max_body: None,
-            shutdown_grace: None,
-        };
+        let typed = |listen: Option<&str>| Serve { listen: listen.map(str::to_owned), ..Serve::default() };
         let folder = Folder { root: None, write: Some(false) };
         let held = Settings::of(&typed(Some("127.0.0.1:2")), &folder, &Bounds::default(), file());
         assert_eq!((held.listen.as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, Shape, Started};
+use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, Shape, Similar, Started};
 use serde::Serialize;
 
 use super::Call;
@@ -20,12 +20,13 @@ pub struct Refusal {
     hint: Option<Arc<str>>,
     http: Option<u16>,
     retry_after_ms: Option<u64>,
+    similar: Vec<Similar>,
 }
 
 impl Refusal {
     /// Refuses with this code.
     pub fn new(code: EngineCode) -> Refusal {
-        Refusal { code, details: None, hint: None, http: None, retry_after_ms: None }
+        Refusal { code, details: None, hint: None, http: None, retry_after_ms: None, similar: Vec::new() }
     }
 
     /// Says more, for a program. It must hold nothing of what the caller sent.
@@ -56,6 +57,14 @@ impl Refusal {
         self
     }
 
+    /// Says what exists and is near to what was asked for. It must hold nothing that the caller
+    /// may not see.
+    #[must_use]
+    pub fn with_similar(mut self, near: impl IntoIterator<Item = String>) -> Refusal {
+        self.similar = near.into_iter().map(|value| Similar { value }).collect();
+        self
+    }
+
     /// The refusal as the caller sees it.
     pub fn into_problem(self) -> Problem {
         let mut problem = Prepared::engine(self.code).problem(Occurrence {
@@ -72,6 +81,7 @@ impl Refusal {
         if let Some(http) = self.http {
             problem.http = http;
         }
+        problem.similar = self.similar;
         problem
     }
 }

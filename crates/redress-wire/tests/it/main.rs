@@ -4,5 +4,6 @@
 
 mod documents;
 mod jsonrpc;
+mod mcp;
 mod problems;
 mod service;

@@ -1,0 +1,107 @@
+//! `redress mcp`, and what its tools cost.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::process::Place;
+
+/// Sends `lines` to a command, and gives the messages that it wrote and its error stream.
+fn spoken(mut command: Command, lines: &[Value]) -> (Vec<Value>, String) {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let messages = text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")));
+    (messages.collect(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn answer(messages: &[Value], id: u64) -> &Value {
+    messages.iter().find(|message| message["id"] == id).unwrap()
+}
+
+#[test]
+fn files_are_read_over_stdio_and_the_output_holds_messages_only_at_the_loudest() {
+    let place = Place::new();
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let lines = [
+        request(1, "initialize", hello),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request(2, "tools/list", json!({})),
+        request(3, "tools/call", json!({"name": "files_read", "arguments": {"path": "notes.md"}})),
+        request(4, "tools/call", json!({"name": "files_read", "arguments": {"path": "nots.md"}})),
+    ];
+    let (messages, log) = spoken(place.command(&["mcp", "--log-level", "trace"]), &lines);
+    assert_eq!(messages.len(), 4);
+    assert_eq!(answer(&messages, 1)["result"]["serverInfo"]["name"], "redress");
+    let tools = answer(&messages, 2)["result"]["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| tool["name"] == "files_read"));
+    assert!(tools.iter().all(|tool| tool["name"] != "files_write"), "only --write offers what changes files");
+    let read = answer(&messages, 3)["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(read.contains("Say how it fails."));
+    let missing = &answer(&messages, 4)["result"]["_meta"]["dev.redress/error"];
+    assert_eq!((&missing["code"], &missing["similar"][0]["value"]), (&json!("FILE_NOT_FOUND"), &json!("notes.md")));
+    assert!(!log.contains(r#""jsonrpc""#), "{log}");
+}
+
+#[test]
+fn a_profile_chooses_the_tools_and_a_wrong_one_is_told_on_the_error_stream() {
+    let place = Place::new().with("redress.toml", "[mcp.profiles]\nreading = [\"files.read\", \"services.*\"]\n");
+    let lines = [request(1, "tools/list", json!({}))];
+    let (messages, _) = spoken(place.command(&["mcp", "redress.toml", "--profile", "reading"]), &lines);
+    let tools = answer(&messages, 1)["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["files_read", "services_list", "services_schema"]);
+    let typed = ["mcp", "--profiles", "one=files.read;two=files.list", "--profile", "two"];
+    let (messages, _) = spoken(place.command(&typed), &lines);
+    assert_eq!(answer(&messages, 1)["result"]["tools"].as_array().map(Vec::len), Some(1));
+    for (words, says) in [
+        (
+            ["--profile", "writing", "--json", "redress.toml"].as_slice(),
+            "there is no profile `writing`; known: reading",
+        ),
+        (["--profile", "x", "--profiles", "x=files.nothing"].as_slice(), "no operation fits that"),
+    ] {
+        let ran = place.run(&[&["mcp"], words].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}
+
+/// What the tools cost, with why it was let grow. `REDRESS_BLESS=1` writes it anew.
+#[test]
+fn the_tools_cost_no_more_than_was_agreed() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp-cost.json");
+    let cost = Place::new().run(&["ops", "--cost", "--write", "--json"]).json();
+    let names = |cost: &Value| -> Vec<String> {
+        cost["tools"].as_array().unwrap().iter().map(|tool| tool["tool"].as_str().unwrap().to_owned()).collect()
+    };
+    if std::env::var_os("REDRESS_BLESS").is_some() {
+        let mut agreed = cost;
+        agreed["made_by"] = "REDRESS_BLESS=1 cargo test -p redress-bin".into();
+        return fs::write(kept, format!("{agreed:#}\n")).unwrap();
+    }
+    let agreed: Value = serde_json::from_str(&fs::read_to_string(kept).unwrap()).unwrap();
+    let (mut then, mut now) = (names(&agreed), names(&cost));
+    then.sort();
+    now.sort();
+    assert_eq!(then, now, "the tools are others; look at what they cost and keep that");
+    let bytes = |cost: &Value| cost["total"]["bytes"].as_u64().unwrap();
+    let (was, is) = (bytes(&agreed), bytes(&cost));
+    assert!(is * 100 <= was * 103, "the list of tools grew from {was} to {is} bytes, more than 3 %");
+}

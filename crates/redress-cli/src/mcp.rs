@@ -1,0 +1,70 @@
+//! `mcp`: the MCP face on the standard input and output, until the input ends.
+
+use std::io;
+
+use redress_contract::Caller;
+use redress_core::Registry;
+use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile, own_stdout};
+
+use crate::{
+    config::{self, Settings},
+    program::{Ended, Setup},
+    signals,
+    trouble::Trouble,
+};
+
+pub(crate) fn run(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+    let ended = runtime.block_on(serve(setup, settings));
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble> {
+    let registry = setup.registry(settings)?;
+    let face = face(setup, settings, &registry)?;
+    let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
+    let output = own_stdout().map_err(Trouble::OutputUnwritable)?;
+    // Whoever can start the process may do everything in it.
+    let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
+    let served = tokio::select! {
+        served = face.stdio(io::stdin(), output, asking) => served,
+        () = stop => Ok(()),
+    };
+    registry.shut_down().await;
+    served.map(|()| Ended::Well).map_err(Trouble::OutputUnwritable)
+}
+
+/// The MCP face of `registry`, as `settings` say.
+pub(crate) fn face(setup: &Setup<'_>, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
+    let tools = &settings.tools;
+    let mut options = McpOptions::default();
+    setup.program.name().clone_into(&mut options.name);
+    setup.program.version().clone_into(&mut options.version);
+    options.form = Form {
+        output_schema: match tools.output_schema {
+            Some(config::OutputSchema::Success) | None => OutputSchema::Success,
+            Some(config::OutputSchema::Union) => OutputSchema::Union,
+            Some(config::OutputSchema::None) => OutputSchema::None,
+        },
+        envelope: match tools.envelope {
+            Some(config::Envelope::Failures) | None => EnvelopeUse::Failures,
+            Some(config::Envelope::Always) => EnvelopeUse::Always,
+        },
+    };
+    if let Some(above) = tools.discovery_above {
+        options.discovery_above = above;
+        options.page = options.page.max(above.min(1_000));
+    }
+    let usage = |says: String| Trouble::Usage { says, tip: None, command: setup.program.name().to_owned() };
+    if let Some(name) = &tools.profile {
+        let Some(patterns) = tools.profiles.get(name) else {
+            let known: Vec<&str> = tools.profiles.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(usage(format!("there is no profile `{name}`; known: {known}")));
+        };
+        options.profile = Some(Profile::new(name, patterns));
+    }
+    Mcp::new(registry.clone(), options).map_err(|error: McpError| usage(error.to_string()))
+}

@@ -1,0 +1,50 @@
+//! What is known of a request beside its message.
+
+use std::{sync::Arc, time::Duration};
+
+use redress_contract::Caller;
+use redress_core::Request;
+use tokio_util::sync::CancellationToken;
+
+/// What is known of a request beside its message: who sends it, and what its connection asks of
+/// every call.
+#[derive(Clone, Debug, Default)]
+pub struct Asking {
+    /// Who calls; nobody, if nothing tells.
+    pub caller: Option<Arc<Caller>>,
+    /// The caller's own name for the call.
+    pub request_id: Option<Arc<str>>,
+    /// How long the caller waits for an answer.
+    pub deadline: Option<Duration>,
+    /// Makes the call safe to repeat. A key in the message itself goes before it.
+    pub idempotency_key: Option<Arc<str>>,
+    /// What calls every request of the connection off.
+    pub cancellation: Option<CancellationToken>,
+}
+
+impl Asking {
+    /// The call with this input.
+    pub(crate) fn request<'a>(&self, input: &'a [u8]) -> Request<'a> {
+        let mut request = Request::new(input);
+        if let Some(caller) = &self.caller {
+            request = request.with_caller(Arc::clone(caller));
+        }
+        if let Some(id) = &self.request_id {
+            request = request.with_request_id(id);
+        }
+        if let Some(deadline) = self.deadline {
+            request = request.with_deadline(deadline);
+        }
+        if let Some(key) = &self.idempotency_key {
+            request = request.with_idempotency_key(Arc::clone(key));
+        }
+        if let Some(token) = &self.cancellation {
+            request = request.with_cancellation(token.clone());
+        }
+        request
+    }
+
+    pub(crate) fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
+    }
+}

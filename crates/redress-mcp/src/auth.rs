@@ -1,0 +1,71 @@
+//! How a client learns where to get a token: RFC 9728 and the challenges that point to it.
+
+use std::collections::BTreeSet;
+
+use ::http::HeaderValue;
+use redress_contract::Operation;
+use redress_core::Registry;
+use serde_json::{Value, json};
+
+/// Where the document about the protected resource is, below the address of the server.
+const PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+
+/// What clients can learn about the protected resource (RFC 9728).
+#[derive(Clone, Debug)]
+pub struct Metadata {
+    name: String,
+    authorization_servers: Vec<String>,
+    scopes: BTreeSet<String>,
+}
+
+/// Why a whole request is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Challenge<'a> {
+    /// There is no token.
+    Missing,
+    /// The token tells nobody.
+    Invalid,
+    /// The caller lacks these scopes.
+    Scopes(&'a [String]),
+}
+
+impl Metadata {
+    pub(crate) fn new(name: &str, authorization_servers: Vec<String>, registry: &Registry) -> Metadata {
+        let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
+        let scopes =
+            external.map(Operation::access).flat_map(|access| access.all_scopes().iter().chain(access.any_scopes()));
+        Metadata { name: name.to_owned(), authorization_servers, scopes: scopes.cloned().collect() }
+    }
+
+    /// The document, for a server at `base`.
+    pub fn document(&self, base: &str) -> Vec<u8> {
+        let mut document = json!({
+            "resource": format!("{base}/mcp"),
+            "resource_name": self.name,
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": self.scopes,
+        });
+        if let (false, Value::Object(members)) = (self.authorization_servers.is_empty(), &mut document) {
+            members.insert("authorization_servers".into(), json!(self.authorization_servers));
+        }
+        document.to_string().into_bytes()
+    }
+
+    /// What `WWW-Authenticate` says, for a server at `base`.
+    pub(crate) fn challenge(&self, base: &str, why: Challenge<'_>) -> Option<HeaderValue> {
+        let error = match why {
+            Challenge::Missing => String::new(),
+            Challenge::Invalid => r#"error="invalid_token", "#.to_owned(),
+            Challenge::Scopes(scopes) => {
+                // A scope is a word without quotation marks (RFC 6749), or it cannot be said here.
+                let said: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| is_token(scope)).collect();
+                format!(r#"error="insufficient_scope", scope="{}", "#, said.join(" "))
+            }
+        };
+        HeaderValue::from_str(&format!(r#"Bearer {error}resource_metadata="{base}{PATH}""#)).ok()
+    }
+}
+
+fn is_token(scope: &str) -> bool {
+    !scope.is_empty() && scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+}

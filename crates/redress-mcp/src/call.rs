@@ -1,0 +1,166 @@
+//! `tools/call`: from the message to the call path, and back.
+
+use std::sync::Arc;
+
+use redress_contract::{Denied, EngineCode, Envelope};
+use redress_core::{Refusal, Request};
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, write_call, write_output},
+};
+
+use crate::{
+    Asking,
+    catalogue::Entry,
+    discovery,
+    mcp::Inner,
+    reply::{Ending, Reply},
+    stream::{self, Collected, Progress, Told},
+};
+
+/// The longest idempotency key that is taken.
+const LONGEST_KEY: usize = 255;
+
+impl Inner {
+    pub(crate) async fn call(
+        &self,
+        id: Id<'_>,
+        params: &CallParams<'_>,
+        era: Era,
+        asking: &Asking,
+        progress: Option<&Progress>,
+    ) -> Reply {
+        let Some(entry) = self.catalogue.find(&params.name) else {
+            return match discovery::Found::named(&params.name) {
+                // The four are there for callers whose list shows them, and unknown to others.
+                Some(found) if self.catalogue.visible(asking.caller()).is_discovered() => {
+                    Box::pin(self.discover(id, found, params, era, asking, progress)).await
+                }
+                Some(_) | None => self.unknown(id, &params.name, asking),
+            };
+        };
+        let request = match request(asking, params) {
+            Ok(request) => request,
+            Err(refusal) => {
+                let envelope = self.registry.refuse(refusal, asking.request(b""));
+                return self.carry(id, &envelope, None, Some(entry), era, asking);
+            }
+        };
+        self.run(id, entry, request, era, asking, progress).await
+    }
+
+    /// Calls the operation of `entry`, and writes how it ended.
+    pub(crate) async fn run(
+        &self,
+        id: Id<'_>,
+        entry: &Entry,
+        request: Request<'_>,
+        era: Era,
+        asking: &Asking,
+        progress: Option<&Progress>,
+    ) -> Reply {
+        if entry.tool.streams() {
+            return self.collect(id, entry, request, era, asking, progress).await;
+        }
+        let request = match progress {
+            Some(progress) => request.with_listener(Arc::new(Told::to(progress))),
+            None => request,
+        };
+        let envelope = self.registry.call(entry.tool.operation().as_str(), request).await;
+        self.carry(id, &envelope, None, Some(entry), era, asking)
+    }
+
+    async fn collect(
+        &self,
+        id: Id<'_>,
+        entry: &Entry,
+        request: Request<'_>,
+        era: Era,
+        asking: &Asking,
+        progress: Option<&Progress>,
+    ) -> Reply {
+        let bounds = self.options.stream;
+        match stream::collect(&self.registry, &entry.declaration, request, bounds, progress).await {
+            Collected::Failed(envelope, before) => {
+                self.carry(id, &envelope, before.as_deref(), Some(entry), era, asking)
+            }
+            Collected::Output(output) => {
+                let output = match self.options.form.envelope {
+                    EnvelopeUse::Failures => output,
+                    EnvelopeUse::Always => [br#"{"ok":true,"result":"#, output.as_slice(), b"}"].concat(),
+                };
+                self.output(id, &output, era)
+            }
+        }
+    }
+
+    /// Writes an output that did not come from the call path in an envelope.
+    pub(crate) fn output(&self, id: Id<'_>, output: &[u8], era: Era) -> Reply {
+        let mut body = Vec::with_capacity(output.len() * 2 + 256);
+        let carriage = Carriage { era, envelope: self.options.form.envelope, admits_failure: false };
+        write_output(id, output, carriage, &mut body);
+        Reply { body, ending: Ending::Result, request_id: None }
+    }
+
+    /// Writes how a call ended.
+    pub(crate) fn carry(
+        &self,
+        id: Id<'_>,
+        envelope: &Envelope,
+        more: Option<&[u8]>,
+        entry: Option<&Entry>,
+        era: Era,
+        asking: &Asking,
+    ) -> Reply {
+        let admits_failure = entry.is_some_and(|entry| entry.tool.admits_failure());
+        let carriage = Carriage { era, envelope: self.options.form.envelope, admits_failure };
+        let mut body = Vec::with_capacity(512);
+        write_call(id, envelope, carriage, more, &mut body);
+        let ending = match entry {
+            Some(entry) if !envelope.is_ok() => ending(envelope, entry, asking),
+            Some(_) | None => Ending::Result,
+        };
+        Reply { body, ending, request_id: Some(envelope.meta().request_id.clone()) }
+    }
+
+    /// Says that there is no such tool, and what is near among those that the caller may call.
+    pub(crate) fn unknown(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
+        let visible = self.catalogue.visible(asking.caller());
+        let refusal = Refusal::new(EngineCode::NotFound)
+            .with_similar(visible.index().near(name))
+            .with_hint("Call one of the tools that tools/list shows.");
+        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let mut reply =
+            Reply::error(id, ProtocolError::InvalidParams, "there is no such tool", Some(&envelope.to_bytes()));
+        reply.request_id = Some(envelope.meta().request_id.clone());
+        reply
+    }
+}
+
+/// The call that the message asks for.
+fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, Refusal> {
+    let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
+    let request = asking.request(input);
+    match params.meta.as_ref().and_then(|meta| meta.idempotency_key.as_deref()) {
+        None => Ok(request),
+        Some(key) if !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|b| b.is_ascii_graphic()) => {
+            Ok(request.with_idempotency_key(key))
+        }
+        // A key that is let be would be a promise broken in silence.
+        Some(_) => Err(Refusal::new(EngineCode::InvalidRequest)
+            .with_hint("Correct the idempotency key in `_meta`, or leave it out.")),
+    }
+}
+
+/// What a bad ending means to a connection that can ask who calls.
+fn ending(envelope: &Envelope, entry: &Entry, asking: &Asking) -> Ending {
+    match EngineCode::parse(envelope.code().unwrap_or_default()) {
+        Some(EngineCode::AuthRequired) => Ending::Unauthorized,
+        Some(EngineCode::Forbidden) => match entry.access().admit(asking.caller()) {
+            Err(Denied::Scopes { missing, .. }) => Ending::Forbidden(missing),
+            Err(Denied::NoCaller) => Ending::Unauthorized,
+            Ok(()) => Ending::Result,
+        },
+        Some(_) | None => Ending::Result,
+    }
+}

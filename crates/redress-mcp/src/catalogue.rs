@@ -1,0 +1,182 @@
+//! The tools of a registry, and the lists that callers see of them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use redress_contract::{Access, Caller, Operation};
+use redress_core::Registry;
+use redress_wire::mcp::{self, CacheScope, Caching, Cost, Era, Form, Listing, Tool};
+
+use crate::{McpError, McpOptions, discovery, search::Index};
+
+/// How many sets of visible tools are kept ready. There may be as many as there are sets of
+/// scopes; past this, lists are made anew.
+const MOST_SETS: usize = 64;
+
+/// The tools of a registry.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    tools: Arc<[Entry]>,
+    /// Tool names, and the names and aliases of operations, to their place in `tools`.
+    by_name: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
+    sets: Mutex<HashMap<Set, Arc<Visible>>>,
+    settings: Settings,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    form: Form,
+    discovery_above: usize,
+    page: usize,
+    caching: Caching,
+}
+
+/// One tool, and who may call it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) tool: Tool,
+    pub(crate) declaration: Operation,
+}
+
+impl Entry {
+    pub(crate) fn access(&self) -> &Access {
+        self.declaration.access()
+    }
+}
+
+/// Which tools a caller sees: a bit for each.
+type Set = Vec<u64>;
+
+/// What callers see who may call the same tools.
+#[derive(Debug)]
+pub(crate) struct Visible {
+    tools: Arc<[Entry]>,
+    places: Vec<usize>,
+    settings: Settings,
+    legacy: OnceLock<Listing>,
+    modern: OnceLock<Listing>,
+    index: OnceLock<Index>,
+}
+
+impl Catalogue {
+    pub(crate) fn new(registry: &Registry, options: &McpOptions) -> Result<Catalogue, McpError> {
+        let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
+        if let Some(profile) = &options.profile
+            && let Some(pattern) = profile.idle(external.clone().map(Operation::name))
+        {
+            return Err(McpError::ProfileIdle { profile: profile.name().to_owned(), pattern: pattern.to_owned() });
+        }
+        let held = external.filter(|operation| match &options.profile {
+            Some(profile) => profile.holds(operation.name()),
+            None => true,
+        });
+        let entry =
+            |operation: &Operation| Entry { tool: Tool::of(operation, options.form), declaration: operation.clone() };
+        let mut tools: Vec<Entry> = held.map(entry).collect();
+        // The order of declarations may change with a line of code, and lists are kept by clients.
+        tools.sort_by(|one, other| one.tool.name().cmp(other.tool.name()));
+        let mut by_name = HashMap::default();
+        for (place, entry) in tools.iter().enumerate() {
+            by_name.insert(entry.tool.name().into(), place);
+            by_name.insert(entry.tool.operation().as_str().into(), place);
+        }
+        for (place, entry) in tools.iter().enumerate() {
+            for alias in entry.declaration.aliases() {
+                by_name.entry(alias.tool().into()).or_insert(place);
+                by_name.entry(alias.as_str().into()).or_insert(place);
+            }
+        }
+        let scope = if registry.identity().is_some() { CacheScope::Private } else { CacheScope::Public };
+        let settings = Settings {
+            form: options.form,
+            discovery_above: options.discovery_above,
+            page: options.page,
+            caching: Caching { ttl_ms: options.ttl_ms, scope },
+        };
+        Ok(Catalogue { tools: tools.into(), by_name, sets: Mutex::default(), settings })
+    }
+
+    /// The tool of this name, or of this operation, whoever may call it.
+    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+        self.by_name.get(name).and_then(|place| self.tools.get(*place))
+    }
+
+    /// Whether a call of some tool needs the caller's consent.
+    pub(crate) fn asks_for_consent(&self) -> bool {
+        self.tools.iter().any(|entry| entry.access().needs_consent())
+    }
+
+    /// What `caller` sees.
+    pub(crate) fn visible(&self, caller: Option<&Caller>) -> Arc<Visible> {
+        let mut set: Set = vec![0; self.tools.len().div_ceil(64)];
+        let mut places = Vec::with_capacity(self.tools.len());
+        for (place, entry) in self.tools.iter().enumerate() {
+            if entry.access().admit(caller).is_ok()
+                && let Some(word) = set.get_mut(place / 64)
+            {
+                *word |= 1 << (place % 64);
+                places.push(place);
+            }
+        }
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(visible) = sets.get(&set) {
+            return Arc::clone(visible);
+        }
+        let visible = Arc::new(Visible {
+            tools: Arc::clone(&self.tools),
+            places,
+            settings: self.settings,
+            legacy: OnceLock::new(),
+            modern: OnceLock::new(),
+            index: OnceLock::new(),
+        });
+        if sets.len() < MOST_SETS {
+            sets.insert(set, Arc::clone(&visible));
+        }
+        visible
+    }
+
+    pub(crate) fn costs(&self, caller: Option<&Caller>) -> Vec<Cost> {
+        let visible = self.visible(caller);
+        let mut costs: Vec<Cost> = visible.entries().map(|entry| mcp::cost(&entry.tool)).collect();
+        costs.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.tool.cmp(&other.tool)));
+        costs
+    }
+}
+
+impl Visible {
+    /// The tools, in the order of their names.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.places.iter().filter_map(|place| self.tools.get(*place))
+    }
+
+    /// Whether four tools stand in the place of all.
+    pub(crate) fn is_discovered(&self) -> bool {
+        self.places.len() > self.settings.discovery_above
+    }
+
+    /// The list of this era, written when it is first asked for.
+    pub(crate) fn listing(&self, era: Era) -> &Listing {
+        let kept = match era {
+            Era::Legacy => &self.legacy,
+            Era::Modern => &self.modern,
+        };
+        kept.get_or_init(|| {
+            let Settings { form, page, caching, .. } = self.settings;
+            if self.is_discovered() {
+                let four = discovery::tools(form);
+                let texts: Vec<&[u8]> = four.iter().map(|tool| tool.text(era).json()).collect();
+                return Listing::new(&texts, page, era, caching);
+            }
+            let texts: Vec<&[u8]> = self.entries().map(|entry| entry.tool.text(era).json()).collect();
+            Listing::new(&texts, page, era, caching)
+        })
+    }
+
+    /// What can be searched for.
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.entries().map(|entry| &entry.declaration)))
+    }
+}

@@ -1,0 +1,169 @@
+//! What a request has to say of itself before it is answered.
+
+use ::http::{HeaderMap, header::HeaderName};
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{Era, MODERN, ProtocolError, RequestMeta, VERSIONS, header, method},
+};
+use serde_json::json;
+
+use crate::{
+    mcp::Asked,
+    reply::{Ending, Reply},
+};
+
+static VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
+static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+static NAME: HeaderName = HeaderName::from_static(header::NAME);
+
+/// How a header value says that it is written in Base64.
+pub(crate) const ENCODED: &str = "=?base64?";
+
+/// Whether an id is one that the protocol has: a string, or a whole number.
+pub(crate) fn is_id(id: Id<'_>) -> bool {
+    let json = id.as_json();
+    json.starts_with('"') || json.parse::<i64>().is_ok()
+}
+
+/// Which era a request over standard input speaks, or why it cannot be answered.
+pub(crate) fn over_lines(id: Id<'_>, asked: &Asked<'_>) -> Result<Era, Reply> {
+    let nothing = RequestMeta::default();
+    let meta = asked.meta().unwrap_or(&nothing);
+    let era = match &meta.protocol_version {
+        Some(version) => Era::of(version).ok_or_else(|| unsupported(id, version))?,
+        None if matches!(asked, Asked::Discover(_)) => Era::Modern,
+        None => Era::Legacy,
+    };
+    complete(id, era, meta)?;
+    Ok(era)
+}
+
+/// Which era a request over HTTP speaks, or why it cannot be answered: what its headers say has
+/// to be what its body says, because others on the way go by the headers.
+pub(crate) fn over_http(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<Era, Reply> {
+    let header = single(id, headers, &VERSION)?;
+    if let Asked::Initialize(params) = asked {
+        return match header {
+            Some(header) if *header != *params.protocol_version => {
+                let says = "the header MCP-Protocol-Version is not the version in the parameters";
+                Err(malformed(Reply::error(id, ProtocolError::InvalidRequest, says, None)))
+            }
+            // The handshake may leave the method out, but not say another one.
+            Some(header) if header >= MODERN => match single(id, headers, &METHOD)? {
+                Some(said) if said != method => {
+                    Err(mismatch(id, "the header Mcp-Method is not the method in the body"))
+                }
+                Some(_) | None => Ok(Era::Legacy),
+            },
+            Some(_) | None => Ok(Era::Legacy),
+        };
+    }
+    if header.is_some_and(|header| header >= MODERN) {
+        routing(id, headers, method, asked)?;
+    }
+    let nothing = RequestMeta::default();
+    let meta = asked.meta().unwrap_or(&nothing);
+    let era = match (header, meta.protocol_version.as_deref()) {
+        (None, None) if matches!(asked, Asked::Discover(_)) => Era::Modern,
+        (None, None) => Era::Legacy,
+        (None, Some(_)) => return Err(mismatch(id, "the header MCP-Protocol-Version is missing")),
+        (Some(header), Some(body)) if header != body => {
+            return Err(mismatch(id, "the header MCP-Protocol-Version is not the version in `_meta`"));
+        }
+        (Some(header), _) => match Era::of(header) {
+            Some(_) if matches!(asked, Asked::Discover(_)) => Era::Modern,
+            Some(era) => era,
+            None => return Err(unsupported(id, header)),
+        },
+    };
+    complete(id, era, meta)?;
+    Ok(era)
+}
+
+/// What the modern era wants of a notification over HTTP.
+pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Reply> {
+    let modern = single(Id::NULL, headers, &VERSION)?.is_some_and(|header| header >= MODERN);
+    match single(Id::NULL, headers, &METHOD)? {
+        Some(said) if modern && said != method => {
+            Err(mismatch(Id::NULL, "the header Mcp-Method is not the method in the body"))
+        }
+        None if modern => Err(mismatch(Id::NULL, "the header Mcp-Method is missing")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether the name of the tool is written in a way that only the protocol's library reads.
+pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get(&NAME).and_then(|value| value.to_str().ok()).is_some_and(|name| name.starts_with(ENCODED))
+}
+
+/// The headers by which others on the way lead the request.
+fn routing(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<(), Reply> {
+    match single(id, headers, &METHOD)? {
+        None => return Err(mismatch(id, "the header Mcp-Method is missing")),
+        Some(said) if said != method => {
+            return Err(mismatch(id, "the header Mcp-Method is not the method in the body"));
+        }
+        Some(_) => {}
+    }
+    let Asked::Call(params) = asked else { return Ok(()) };
+    match single(id, headers, &NAME)? {
+        None => Err(mismatch(id, "the header Mcp-Name is missing")),
+        Some(said) if said != params.name && !said.starts_with(ENCODED) => {
+            Err(mismatch(id, "the header Mcp-Name is not the name in the body"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Whether a request of the modern era says all that it has to, and any request nothing odd.
+fn complete(id: Id<'_>, era: Era, meta: &RequestMeta<'_>) -> Result<(), Reply> {
+    let missing = if era == Era::Modern { meta.missing() } else { Vec::new() };
+    if !missing.is_empty() {
+        let says = format!("`_meta` lacks, or has wrong: {}", missing.join(", "));
+        return Err(malformed(Reply::error(id, ProtocolError::InvalidParams, &says, None)));
+    }
+    match meta.progress_token.map(|token| token.get().as_bytes()) {
+        None | Some([b'"' | b'-' | b'0'..=b'9', ..]) => Ok(()),
+        Some(_) => {
+            let says = "a progress token is a string or a number";
+            Err(Reply::error(id, ProtocolError::InvalidParams, says, None))
+        }
+    }
+}
+
+/// The one value of a header. Two could be read differently by two readers.
+fn single<'a>(id: Id<'_>, headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Reply> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    match (value.to_str(), values.next()) {
+        (Ok(value), None) => Ok(Some(value)),
+        (Ok(_) | Err(_), _) => Err(mismatch(id, &format!("the header {name} cannot be read, or stands twice"))),
+    }
+}
+
+fn mismatch(id: Id<'_>, says: &str) -> Reply {
+    Reply::error(id, ProtocolError::HeaderMismatch, says, None)
+}
+
+fn malformed(mut reply: Reply) -> Reply {
+    reply.ending = Ending::Malformed;
+    reply
+}
+
+fn unsupported(id: Id<'_>, version: &str) -> Reply {
+    // What was sent comes back, as the protocol asks, but no more of it than a version has.
+    let requested: String = version.chars().take(32).collect();
+    let data = json!({"supported": VERSIONS, "requested": requested}).to_string();
+    Reply::error(id, ProtocolError::UnsupportedVersion, "the protocol version is not served", Some(data.as_bytes()))
+}
+
+/// The answer to parameters that a method does not take.
+pub(crate) fn unreadable(id: Id<'_>, asked: &str) -> Reply {
+    let says = match asked {
+        method::TOOLS_CALL => "the parameters need `name`, and may have `arguments` and `_meta`",
+        method::INITIALIZE => "the parameters need `protocolVersion`, `capabilities` and `clientInfo`",
+        _ => "the parameters are not what the method takes",
+    };
+    Reply::error(id, ProtocolError::InvalidParams, says, None)
+}

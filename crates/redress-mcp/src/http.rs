@@ -1,0 +1,327 @@
+//! The face over HTTP: what may come in, and which way it takes.
+
+mod admission;
+
+use std::convert::Infallible;
+
+use ::http::{HeaderValue, Method, Response, StatusCode, header, header::HeaderName, request::Parts};
+use bytes::Bytes;
+use http_body::Body as HttpBody;
+use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::BoxBody};
+use redress_core::Secret;
+use redress_wire::{
+    http::header::REQUEST_ID,
+    jsonrpc::{self, Call, Id, Member, Message, Unreadable},
+    mcp::{Era, ProtocolError, header as mcp_header},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Asking, Mcp, Metadata,
+    auth::Challenge,
+    bridge::Bridge,
+    checks,
+    mcp::{Asked, Inner},
+    reply::{Ending, Reply},
+};
+
+/// The body of an answer.
+pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
+
+static CALL_ID: HeaderName = HeaderName::from_static(REQUEST_ID);
+static SESSION: HeaderName = HeaderName::from_static(mcp_header::SESSION_ID);
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What can be set of the face over HTTP.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// The most bytes that a message may have.
+    pub max_body: usize,
+    /// Whether something else than the address tells who calls, so that it may be reached under
+    /// any name. Where nothing does, only the names of this machine are answered.
+    pub guarded: bool,
+    /// Further names under which the server may be reached, such as `mcp.example.com`.
+    pub allowed_hosts: Vec<String>,
+    /// Further origins of web pages that may call, such as `https://app.example.com`.
+    pub allowed_origins: Vec<String>,
+    /// Whether those without a token may call what is open to everyone. If not, they are asked
+    /// for one at once, which is what makes clients get it.
+    pub anonymous: bool,
+    /// Where tokens come from.
+    pub authorization_servers: Vec<String>,
+    /// The address of the server, where the `Host` of a request does not tell it.
+    pub server: Option<String>,
+    /// How many sessions of legacy clients there may be at once. A client beyond that is served
+    /// without one, and is not asked anything.
+    pub max_sessions: usize,
+    /// What ends every stream that is still open.
+    pub shutdown: CancellationToken,
+    /// Whether requests that stand on their own are answered straight from the call path; if
+    /// not, all go through the protocol's library.
+    pub direct: bool,
+}
+
+impl Default for HttpOptions {
+    fn default() -> HttpOptions {
+        HttpOptions {
+            max_body: 4 * 1024 * 1024,
+            guarded: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            anonymous: false,
+            authorization_servers: Vec::new(),
+            server: None,
+            max_sessions: 1024,
+            shutdown: CancellationToken::new(),
+            direct: true,
+        }
+    }
+}
+
+/// The face over HTTP.
+#[derive(Clone)]
+pub struct HttpFace {
+    inner: std::sync::Arc<Inner>,
+    bridge: Bridge,
+    options: HttpOptions,
+    metadata: Option<Metadata>,
+}
+
+impl HttpFace {
+    pub(crate) fn new(mcp: &Mcp, options: HttpOptions) -> HttpFace {
+        let inner = std::sync::Arc::clone(&mcp.0);
+        let metadata = inner
+            .registry
+            .identity()
+            .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
+        HttpFace { bridge: Bridge::new(&inner, &options), inner, options, metadata }
+    }
+
+    /// The document about the protected resource, where tokens tell who calls.
+    pub fn metadata(&self, parts: &Parts) -> Option<Vec<u8>> {
+        self.metadata.as_ref().map(|metadata| metadata.document(&self.base(parts)))
+    }
+
+    /// Answers one message. `token` is the bearer token that came with it.
+    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: Asking) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        if let Err(says) = admission::admit(&self.options, &parts) {
+            return refuse(StatusCode::FORBIDDEN, ProtocolError::InvalidRequest, says);
+        }
+        if let Err(why) = self.identify(token, &mut asking).await {
+            return self.challenged(
+                &parts,
+                why,
+                refuse(
+                    StatusCode::UNAUTHORIZED,
+                    ProtocolError::InvalidRequest,
+                    "the request needs a token that is valid",
+                ),
+            );
+        }
+        let in_session = parts.headers.contains_key(&SESSION);
+        if parts.method != Method::POST {
+            let streams = in_session && (parts.method == Method::GET || parts.method == Method::DELETE);
+            return if streams { self.bridge.session(parts, Bytes::new(), asking).await } else { not_allowed() };
+        }
+        if let Err((status, says)) = admission::negotiate(&parts.headers) {
+            return refuse(status, ProtocolError::InvalidRequest, says);
+        }
+        let body = match Limited::new(body, self.options.max_body).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(_) => {
+                let says = "the message is larger than is taken";
+                return refuse(StatusCode::PAYLOAD_TOO_LARGE, ProtocolError::InvalidRequest, says);
+            }
+        };
+        if in_session {
+            return self.bridge.session(parts, body, asking).await;
+        }
+        match jsonrpc::read(&body, 1) {
+            Ok(Message::Single(Member::Call(call))) => {
+                let lane = self.lane(&parts, &call, &asking).await;
+                match lane {
+                    Lane::Answered(reply, era) => self.respond(&parts, reply, era),
+                    Lane::Session => self.bridge.session(parts, body, asking).await,
+                    Lane::Stateless => self.bridge.stateless(parts, body, asking).await,
+                    Lane::Nothing => empty(StatusCode::ACCEPTED),
+                }
+            }
+            Ok(Message::Single(Member::Invalid(id))) => {
+                bad(Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None))
+            }
+            Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
+                let says = "a message holds one request; batches are not part of the protocol";
+                bad(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None))
+            }
+            Err(Unreadable::NotJson) => {
+                bad(Reply::error(Id::NULL, ProtocolError::Parse, "the message is not JSON", None))
+            }
+        }
+    }
+
+    /// Leads a message: to its answer, or to where it is answered.
+    async fn lane(&self, parts: &Parts, call: &Call<'_>, asking: &Asking) -> Lane {
+        let Some(id) = call.id else {
+            return match checks::notification(&parts.headers, &call.method) {
+                Ok(()) => Lane::Nothing,
+                Err(reply) => Lane::Answered(reply, Era::Modern),
+            };
+        };
+        if !checks::is_id(id) {
+            let says = "an id is a string or a whole number";
+            return Lane::Answered(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None), Era::Modern);
+        }
+        if !self.options.direct {
+            return Lane::Stateless;
+        }
+        let Some(asked) = Asked::read(&call.method, call.params) else {
+            return Lane::Answered(checks::unreadable(id, &call.method), Era::Legacy);
+        };
+        let era = match checks::over_http(id, &parts.headers, &call.method, &asked) {
+            Ok(era) => era,
+            Err(reply) => return Lane::Answered(reply, Era::Modern),
+        };
+        match &asked {
+            Asked::Other(_) => return Lane::Stateless,
+            Asked::Call(params) => {
+                let told = params.meta.as_ref().is_some_and(|meta| meta.progress_token.is_some());
+                let answers = params.input_responses.is_some() || params.request_state.is_some();
+                // Who may not call is told so under a status, which the library has no say in.
+                let entry = self.inner.catalogue.find(&params.name);
+                let denied = entry.is_some_and(|entry| entry.access().admit(asking.caller()).is_err());
+                if !denied && (told || answers || checks::is_encoded(&parts.headers)) {
+                    return Lane::Stateless;
+                }
+            }
+            Asked::Initialize(params) => {
+                // Only a client that can be asked, by a server that may ask, needs a session.
+                let asks = self.inner.catalogue.asks_for_consent() && params.client_can("elicitation");
+                if asks && self.bridge.sessions().await < self.options.max_sessions {
+                    return Lane::Session;
+                }
+            }
+            Asked::List(_) | Asked::Discover(_) | Asked::Ping(_) => {}
+        }
+        Lane::Answered(self.inner.answer(id, &asked, era, asking, None).await, era)
+    }
+
+    /// Tells who calls from the token, or refuses the whole request.
+    async fn identify(&self, token: Option<Secret>, asking: &mut Asking) -> Result<(), Challenge<'static>> {
+        let Some(provider) = self.inner.registry.identity() else { return Ok(()) };
+        match token {
+            Some(token) => {
+                let caller = provider.identify(&token).await.map_err(|_| Challenge::Invalid)?;
+                asking.caller = Some(caller.into());
+                Ok(())
+            }
+            None if asking.caller.is_none() && !self.options.anonymous => Err(Challenge::Missing),
+            None => Ok(()),
+        }
+    }
+
+    fn respond(&self, parts: &Parts, reply: Reply, era: Era) -> Response<Body> {
+        let Reply { body, ending, request_id } = reply;
+        let mut response = Response::new(Either::Left(Full::new(Bytes::from(body))));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, JSON);
+        if let Some(id) = request_id
+            && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(id.to_string()))
+        {
+            headers.insert(CALL_ID.clone(), id);
+        }
+        match ending {
+            Ending::Result => response,
+            Ending::Error(error) => {
+                *response.status_mut() = status(error, era);
+                response
+            }
+            Ending::Malformed => {
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+                response
+            }
+            Ending::Unauthorized if self.metadata.is_some() => {
+                *response.status_mut() = StatusCode::UNAUTHORIZED;
+                self.challenged(parts, Challenge::Missing, response)
+            }
+            Ending::Forbidden(scopes) if self.metadata.is_some() => {
+                *response.status_mut() = StatusCode::FORBIDDEN;
+                self.challenged(parts, Challenge::Scopes(&scopes), response)
+            }
+            Ending::Unauthorized | Ending::Forbidden(_) => response,
+        }
+    }
+
+    fn challenged(&self, parts: &Parts, why: Challenge<'_>, mut response: Response<Body>) -> Response<Body> {
+        let challenge = self.metadata.as_ref().and_then(|metadata| metadata.challenge(&self.base(parts), why));
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+
+    /// The address of the server, as the caller knows it.
+    fn base(&self, parts: &Parts) -> String {
+        match &self.options.server {
+            Some(server) => server.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", admission::authority(parts).unwrap_or_else(|| "localhost".to_owned())),
+        }
+    }
+}
+
+/// Which way a message takes.
+enum Lane {
+    /// It is answered.
+    Answered(Reply, Era),
+    /// It belongs to a session.
+    Session,
+    /// It goes through the protocol's library, on its own.
+    Stateless,
+    /// It wants no answer.
+    Nothing,
+}
+
+fn status(error: ProtocolError, era: Era) -> StatusCode {
+    match (era, error) {
+        // A request that was read is answered with 200 in the legacy era.
+        (Era::Legacy, ProtocolError::MethodNotFound) => StatusCode::OK,
+        (Era::Legacy | Era::Modern, error) => StatusCode::from_u16(error.http()).unwrap_or(StatusCode::BAD_REQUEST),
+    }
+}
+
+/// The answer to what is not even read.
+fn refuse(status: StatusCode, error: ProtocolError, says: &str) -> Response<Body> {
+    let mut response = bad(Reply::error(Id::NULL, error, says, None));
+    *response.status_mut() = status;
+    response
+}
+
+fn bad(reply: Reply) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from(reply.body))));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+fn not_allowed() -> Response<Body> {
+    let mut response =
+        refuse(StatusCode::METHOD_NOT_ALLOWED, ProtocolError::InvalidRequest, "messages are sent with POST");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(Bytes::new())));
+    *response.status_mut() = status;
+    response
+}
+
+impl std::fmt::Debug for HttpFace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpFace").field("options", &self.options).finish_non_exhaustive()
+    }
+}

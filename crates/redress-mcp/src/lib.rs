@@ -1,0 +1,45 @@
+//! The MCP face of a registry: every external operation is a tool, over streamable HTTP and over
+//! standard input and output, for clients of both eras of the protocol.
+//!
+//! Requests that stand on their own are answered straight from the call path. What needs a
+//! session or a stream of messages goes through the protocol's own library, whose handler asks
+//! the same functions, so that both ways answer alike.
+//!
+//! **Invariant:** this crate decides nothing about an outcome, and no type of the protocol's
+//! library is in its public items: `redress-wire` says how messages look, `Registry` what they
+//! say.
+//!
+//! ```
+//! use redress_core::{Registry, consent_grant};
+//! use redress_mcp::{Mcp, McpOptions};
+//!
+//! let registry = Registry::builder().add(consent_grant()).build().unwrap();
+//! let mcp = Mcp::new(registry, McpOptions::default()).unwrap();
+//! assert_eq!(mcp.costs(None).len(), 0, "nobody may grant consent for nobody");
+//! ```
+
+mod asking;
+mod auth;
+mod bridge;
+mod call;
+mod catalogue;
+mod checks;
+mod discovery;
+mod http;
+mod mcp;
+mod options;
+mod profile;
+mod reply;
+mod search;
+mod stdio;
+mod stdout;
+mod stream;
+
+pub use asking::Asking;
+pub use auth::Metadata;
+pub use http::{Body, HttpFace, HttpOptions};
+pub use mcp::{Mcp, McpError};
+pub use options::{McpOptions, StreamBounds};
+pub use profile::Profile;
+pub use redress_wire::mcp::{Cost, EnvelopeUse, Form, OutputSchema};
+pub use stdout::own_stdout;

@@ -1,0 +1,64 @@
+//! What can be set of the face.
+
+use redress_wire::mcp::{Form, ServerInfo};
+
+use crate::Profile;
+
+/// What can be set of the face.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct McpOptions {
+    /// What the server is called.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is for; clients hand it to the model.
+    pub description: Option<String>,
+    /// How outputs and their schemas are carried.
+    pub form: Form,
+    /// Which operations are tools; all that are external, where nothing is said.
+    pub profile: Option<Profile>,
+    /// Above how many tools four tools are listed in their place, which find and call them.
+    pub discovery_above: usize,
+    /// How many tools one page of the list holds. Some clients read the first page only, so it
+    /// is more than [`discovery_above`](McpOptions::discovery_above) by default.
+    pub page: usize,
+    /// For how many milliseconds clients may keep a list.
+    pub ttl_ms: u64,
+    /// How much of a stream becomes the result of a call.
+    pub stream: StreamBounds,
+    /// How many requests of one standard input run at once.
+    pub in_flight: usize,
+}
+
+/// How much of a stream becomes the result of a call. The time is the operation's deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamBounds {
+    /// The most items.
+    pub items: usize,
+    /// The most bytes of JSON.
+    pub bytes: usize,
+}
+
+impl Default for McpOptions {
+    fn default() -> McpOptions {
+        McpOptions {
+            name: "redress".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            description: None,
+            form: Form::default(),
+            profile: None,
+            discovery_above: 200,
+            page: 250,
+            ttl_ms: 300_000,
+            stream: StreamBounds { items: 1_000, bytes: 256 * 1024 },
+            in_flight: 256,
+        }
+    }
+}
+
+impl McpOptions {
+    pub(crate) fn info(&self) -> ServerInfo {
+        ServerInfo { name: self.name.clone(), version: self.version.clone(), description: self.description.clone() }
+    }
+}

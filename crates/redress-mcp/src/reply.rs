@@ -1,0 +1,49 @@
+//! What a request is answered with, and what that means to the connection that carries it.
+
+use redress_contract::RequestId;
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{ProtocolError, open_result, write_error},
+};
+
+/// What a request is answered with.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// The response, as JSON.
+    pub(crate) body: Vec<u8>,
+    pub(crate) ending: Ending,
+    /// The name of the call, where there was one.
+    pub(crate) request_id: Option<RequestId>,
+}
+
+/// What an answer means to the connection that carries it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It is a result.
+    Result,
+    /// It is a result, and says that nobody is known to call.
+    Unauthorized,
+    /// It is a result, and says that the caller lacks these scopes.
+    Forbidden(Vec<String>),
+    /// It is a protocol error.
+    Error(ProtocolError),
+    /// It is an error about what the modern era wants of every request.
+    Malformed,
+}
+
+impl Reply {
+    /// The response whose result is this JSON.
+    pub(crate) fn result(id: Id<'_>, result: &[u8]) -> Reply {
+        let mut body = Vec::with_capacity(result.len() + 64);
+        open_result(id, &mut body);
+        body.extend_from_slice(result);
+        body.push(b'}');
+        Reply { body, ending: Ending::Result, request_id: None }
+    }
+
+    pub(crate) fn error(id: Id<'_>, error: ProtocolError, message: &str, data: Option<&[u8]>) -> Reply {
+        let mut body = Vec::with_capacity(256);
+        write_error(id, error, message, data, &mut body);
+        Reply { body, ending: Ending::Error(error), request_id: None }
+    }
+}

@@ -1,0 +1,97 @@
+//! Messages that nobody should send, and what they get.
+
+use serde_json::json;
+
+use crate::service::{LEGACY, MODERN, Running, failure};
+
+#[tokio::test]
+async fn what_is_no_request_is_told_so() {
+    let running = Running::start().await;
+    let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    let deep_member = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{deep}}}"#);
+    for (body, status, code) in [
+        ("", 400, -32700),
+        ("{", 400, -32700),
+        ("\u{0}", 400, -32700),
+        ("null", 400, -32600),
+        ("7", 400, -32600),
+        ("[]", 400, -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, 400, -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#, 400, -32600),
+        (r#"{"id":1,"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"no/such"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["demo_number"]}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#, 200, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo_number","name":"demo_find"}}"#,
+            200,
+            -32602,
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo_number","_meta":7}}"#, 200, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo_number","_meta":{"progressToken":{}}}}"#,
+            200,
+            -32602,
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":7}}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, 200, -32602),
+        (&deep, 400, -32600),
+        (&deep_member, 200, -32602),
+    ] {
+        let answer = running.send(body, &[]).await;
+        let shown: String = body.chars().take(120).collect();
+        assert_eq!((answer.status, answer.error().0), (status, code), "{shown} {answer:?}");
+    }
+    assert_eq!(running.call(LEGACY, "demo_number", json!({})).await.status, 200, "and it still serves");
+}
+
+#[tokio::test]
+async fn arguments_are_bounded_in_size_and_depth() {
+    let running = Running::start().await;
+    let deep = format!("{}1{}", r#"{"name":"#.repeat(5_000), "}".repeat(5_000));
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"demo_greet","arguments":{deep}}}}}"#
+    );
+    let code = failure(&running.send(body, &[]).await.result())["code"].clone();
+    assert!(code == "INVALID_INPUT" || code == "PARSE_ERROR", "{code}");
+    let large = running.call(MODERN, "demo_greet", json!({"name": "x".repeat(70_000)})).await;
+    assert_eq!(failure(&large.result())["code"], "PAYLOAD_TOO_LARGE");
+    let huge = running.call(MODERN, "demo_greet", json!({"name": "x".repeat(1_000_000)})).await;
+    assert_eq!((huge.status, huge.error().0), (413, -32600));
+}
+
+#[tokio::test]
+async fn only_json_is_taken_and_only_with_post() {
+    let running = Running::start().await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(running.send(ping, &[("content-type", "text/plain")]).await.status, 415);
+    assert_eq!(running.send(ping, &[("accept", "text/html")]).await.status, 406);
+    for accept in ["application/json", "*/*", "text/event-stream, application/json;q=0.9"] {
+        assert_eq!(running.send(ping, &[("accept", accept)]).await.status, 200, "{accept}");
+    }
+    let got = running.client.get(running.url()).send().await.unwrap();
+    assert_eq!((got.status().as_u16(), got.headers()["allow"].to_str().unwrap()), (405, "POST"));
+    let gone = running.client.delete(running.url()).header("mcp-session-id", "made-up").send().await.unwrap();
+    assert!(!gone.status().is_server_error(), "{gone:?}");
+    let made_up = running.send(ping, &[("mcp-session-id", "made-up"), ("mcp-protocol-version", LEGACY)]).await;
+    assert_eq!(made_up.status, 404, "a session that is over is told so, whatever it asks");
+}
+
+#[tokio::test]
+async fn pages_of_others_and_made_up_names_are_turned_away() {
+    let running = Running::start().await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for header in [("origin", "https://evil.example"), ("origin", "null"), ("host", "evil.example")] {
+        assert_eq!(running.send(ping, &[header]).await.status, 403, "{header:?}");
+    }
+    assert_eq!(running.send(ping, &[("origin", "http://localhost:6274")]).await.status, 200);
+}

@@ -1,0 +1,66 @@
+//! `/mcp`: the MCP face, and the document that says where its tokens come from.
+
+use axum::{body::Body, http::StatusCode, response::Response};
+use bytes::Bytes;
+use redress_core::Registry;
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
+use redress_wire::http::Info;
+
+use crate::{answer, service::Exchange, shutdown::Shutdown};
+
+/// What was said of the MCP face.
+#[derive(Debug, Default)]
+pub(crate) struct McpSettings {
+    pub(crate) mcp: Option<Mcp>,
+    pub(crate) http: HttpOptions,
+}
+
+impl McpSettings {
+    /// The face: the one that was given, or one of all external operations.
+    pub(crate) fn face(
+        self,
+        registry: &Registry,
+        info: &Info,
+        max_body: usize,
+        guarded: bool,
+        shutdown: &Shutdown,
+    ) -> Option<HttpFace> {
+        let McpSettings { mcp, mut http } = self;
+        let mcp = mcp.or_else(|| {
+            let mut options = McpOptions::default();
+            options.name.clone_from(&info.title);
+            options.version.clone_from(&info.version);
+            options.description.clone_from(&info.description);
+            // Only a profile can be at fault, and there is none.
+            Mcp::new(registry.clone(), options).ok()
+        })?;
+        http.max_body = max_body;
+        http.guarded |= guarded;
+        http.shutdown = shutdown.over().clone();
+        if http.server.is_none() && info.server.contains("://") {
+            http.server = Some(info.server.clone());
+        }
+        Some(mcp.http(http))
+    }
+}
+
+/// One message of a client.
+pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
+    if let Err(refusal) = exchange.admit() {
+        return exchange.refuse(refusal);
+    }
+    let Exchange { shared, mut asking, parts } = exchange;
+    let token = asking.token.take();
+    match &shared.mcp {
+        Some(face) => face.answer(parts, body, token, asking.for_mcp(&shared)).await.map(Body::new),
+        None => Exchange { shared, asking, parts }.nowhere(),
+    }
+}
+
+/// Where tokens come from (RFC 9728), if tokens tell who calls.
+pub(crate) fn metadata(exchange: Exchange) -> Response {
+    match exchange.shared.mcp.as_ref().and_then(|face| face.metadata(&exchange.parts)) {
+        Some(document) => answer::body(StatusCode::OK, answer::JSON, Bytes::from(document)),
+        None => exchange.nowhere(),
+    }
+}

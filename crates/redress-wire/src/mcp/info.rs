@@ -1,0 +1,123 @@
+//! What the server says of itself.
+
+use redress_contract::EngineCode;
+use serde_json::{Value, json};
+
+use super::{Caching, VERSIONS};
+
+/// What the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is for, if anybody said.
+    pub description: Option<String>,
+}
+
+/// What the server can. Only what it does is said: clients ask for whatever is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It has tools.
+    pub tools: bool,
+    /// It has prompts.
+    pub prompts: bool,
+    /// It has resources.
+    pub resources: bool,
+    /// It completes arguments.
+    pub completions: bool,
+}
+
+impl Capabilities {
+    fn json(self) -> Value {
+        let named = [
+            ("tools", self.tools),
+            ("prompts", self.prompts),
+            ("resources", self.resources),
+            ("completions", self.completions),
+        ];
+        let held = named.into_iter().filter(|(_, held)| *held);
+        Value::Object(held.map(|(name, _)| (name.to_owned(), json!({}))).collect())
+    }
+}
+
+impl ServerInfo {
+    fn json(&self) -> Value {
+        let mut info = json!({"name": self.name, "version": self.version});
+        if let (Some(description), Value::Object(info)) = (&self.description, &mut info) {
+            info.insert("description".into(), description.as_str().into());
+        }
+        info
+    }
+}
+
+/// What every model should know before it calls anything: said once, so that no tool has to.
+pub fn instructions(info: &ServerInfo) -> String {
+    let codes: Vec<&str> = EngineCode::ALL.into_iter().filter(|code| is_met(*code)).map(EngineCode::as_str).collect();
+    let about = info.description.as_deref().map(|text| format!("{}\n\n", text.trim())).unwrap_or_default();
+    format!(
+        "{about}A tool answers with its output as JSON, or fails: `isError`, one sentence, and a JSON envelope with \
+         `code`, `hint`, `retry` and often `next_actions`. Go by the code. `retry` says whether the same call may be \
+         made again: safe, safe_with_key, unsafe, after_fix or never. A next action names an operation and its input: \
+         `files.list` is the tool `files_list`.\n\nBesides the codes that its description lists, every tool can fail \
+         with: {}.",
+        codes.join(", ")
+    )
+}
+
+/// Whether a client of this protocol can meet the code in the result of a tool.
+fn is_met(code: EngineCode) -> bool {
+    match code {
+        EngineCode::AuthRequired
+        | EngineCode::Forbidden
+        | EngineCode::ConsentRequired
+        | EngineCode::InvalidInput
+        | EngineCode::PayloadTooLarge
+        | EngineCode::RateLimited
+        | EngineCode::Overloaded
+        | EngineCode::IdempotencyConflict
+        | EngineCode::Timeout
+        | EngineCode::Cancelled
+        | EngineCode::Internal
+        | EngineCode::InvalidOutput => true,
+        EngineCode::NotFound
+        | EngineCode::InvalidOperationType
+        | EngineCode::EvalBlockedKeyword
+        | EngineCode::EvalBlockedConstruct
+        | EngineCode::EvalUnparsable
+        | EngineCode::HandlerNotBound
+        | EngineCode::StreamOverflow
+        | EngineCode::ParseError
+        | EngineCode::InvalidRequest
+        | EngineCode::UpstreamUnreachable
+        | EngineCode::UpstreamUndeclared => false,
+    }
+}
+
+/// The result of `initialize`.
+pub fn initialize_result(version: &str, info: &ServerInfo, can: Capabilities) -> Vec<u8> {
+    let result = json!({
+        "protocolVersion": version,
+        "capabilities": can.json(),
+        "serverInfo": info.json(),
+        "instructions": instructions(info),
+    });
+    result.to_string().into_bytes()
+}
+
+/// The result of `server/discover`.
+pub fn discover_result(info: &ServerInfo, can: Capabilities, caching: Caching) -> Vec<u8> {
+    let result = json!({
+        "resultType": "complete",
+        "supportedVersions": VERSIONS,
+        "capabilities": can.json(),
+        "instructions": instructions(info),
+        "_meta": {"io.modelcontextprotocol/serverInfo": info.json()},
+    });
+    let mut bytes = result.to_string().into_bytes();
+    bytes.pop();
+    caching.write_to(&mut bytes);
+    bytes.push(b'}');
+    bytes
+}

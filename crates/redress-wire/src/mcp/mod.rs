@@ -1,0 +1,44 @@
+//! How a contract and its outcomes look to the clients of the Model Context Protocol: tools,
+//! results and errors, for both eras of the protocol. Written straight to bytes.
+//!
+//! What the specification leaves open is settled like this:
+//!
+//! - A bad ending is a tool result with `isError`: one sentence and the envelope as text, the
+//!   envelope in `_meta` under [`ERROR_META`], and as `structuredContent` only where the schema
+//!   that the tool advertises admits it. Clients that check the one against the other would
+//!   throw everything else away.
+//! - A message that is no request, and a tool that does not exist, are protocol errors. Their
+//!   numbers are those that the protocol defines and no others.
+//! - A schema stands on its own: references are put in place, and what only some vendors know
+//!   is left out, because hosts refuse whole lists for one word that they do not know.
+
+mod cost;
+mod describe;
+mod error;
+mod info;
+mod listing;
+mod output;
+mod params;
+mod protocol;
+mod result;
+mod schema;
+mod text;
+mod tool;
+
+pub use cost::{Cost, cost};
+pub use error::{ProtocolError, write_error};
+pub use info::{Capabilities, ServerInfo, discover_result, initialize_result, instructions};
+pub use listing::{CacheScope, Caching, Listing};
+pub use output::{EnvelopeUse, Form, OutputSchema};
+pub use params::{CallParams, InitializeParams, ListParams, RequestMeta, read_params};
+pub use protocol::{Era, LATEST_LEGACY, MODERN, VERSIONS, header, method, negotiate};
+pub use result::{Carriage, open_result, write_call, write_output};
+pub use schema::plain;
+pub use tool::{Tool, ToolText};
+
+/// Where a result carries the envelope of a bad ending.
+pub const ERROR_META: &str = "dev.redress/error";
+/// Where a tool carries the failures that it declares.
+pub const FAILURES_META: &str = "dev.redress/failures";
+/// Where a request may carry a key that makes the call safe to repeat.
+pub const IDEMPOTENCY_META: &str = "dev.redress/idempotency_key";

@@ -1,0 +1,83 @@
+//! The result of `tools/call`, written straight from the outcome.
+
+use redress_contract::Envelope;
+
+use crate::jsonrpc::Id;
+
+use super::{ERROR_META, EnvelopeUse, Era, text::escaped};
+
+/// How the outcome of one call is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carriage {
+    /// Which era the client speaks.
+    pub era: Era,
+    /// Which endings come in an envelope.
+    pub envelope: EnvelopeUse,
+    /// Whether a bad ending may stand as `structuredContent`.
+    pub admits_failure: bool,
+}
+
+/// Appends the opening of a response; the result and a closing brace make it whole.
+pub fn open_result(id: Id<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.as_json().as_bytes());
+    out.extend_from_slice(br#","result":"#);
+}
+
+/// Appends the response to a call that ended like this. `more` is JSON that is shown beside a
+/// bad ending, such as the items that a stream gave before it.
+pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Option<&[u8]>, out: &mut Vec<u8>) {
+    let Some(problem) = envelope.problem() else {
+        return match carriage.envelope {
+            EnvelopeUse::Failures => write_output(id, envelope.output().unwrap_or(b"null"), carriage, out),
+            EnvelopeUse::Always => write_output(id, &envelope.to_bytes(), carriage, out),
+        };
+    };
+    let mut json = Vec::with_capacity(1024);
+    envelope.write_to(&mut json);
+    out.reserve(json.len() * 2 + json.len() / 2 + 256);
+    open(id, carriage.era, out);
+    out.extend_from_slice(br#""isError":true,"content":[{"type":"text","text":""#);
+    escaped(problem.error.as_bytes(), out);
+    out.extend_from_slice(br"\n");
+    escaped(&json, out);
+    out.extend_from_slice(br#""}"#);
+    if let Some(more) = more {
+        out.extend_from_slice(br#",{"type":"text","text":""#);
+        escaped(more, out);
+        out.extend_from_slice(br#""}"#);
+    }
+    out.push(b']');
+    if carriage.admits_failure {
+        out.extend_from_slice(br#","structuredContent":"#);
+        out.extend_from_slice(&json);
+    }
+    out.extend_from_slice(br#","_meta":{""#);
+    out.extend_from_slice(ERROR_META.as_bytes());
+    out.extend_from_slice(br#"":"#);
+    out.extend_from_slice(&json);
+    out.extend_from_slice(b"}}}");
+}
+
+/// Appends the response to a call that ended well with this output, which is JSON.
+pub fn write_output(id: Id<'_>, output: &[u8], carriage: Carriage, out: &mut Vec<u8>) {
+    out.reserve(output.len() * 2 + output.len() / 4 + 160);
+    open(id, carriage.era, out);
+    out.extend_from_slice(br#""content":[{"type":"text","text":""#);
+    escaped(output, out);
+    out.extend_from_slice(br#""}]"#);
+    // The legacy era knows objects only.
+    if carriage.era == Era::Modern || output.first() == Some(&b'{') {
+        out.extend_from_slice(br#","structuredContent":"#);
+        out.extend_from_slice(output);
+    }
+    out.extend_from_slice(b"}}");
+}
+
+fn open(id: Id<'_>, era: Era, out: &mut Vec<u8>) {
+    open_result(id, out);
+    out.push(b'{');
+    if era == Era::Modern {
+        out.extend_from_slice(br#""resultType":"complete","#);
+    }
+}

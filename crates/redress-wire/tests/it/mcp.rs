@@ -1,0 +1,109 @@
+//! Contracts as tools, and outcomes as results.
+
+use redress_contract::{Operation, Shape};
+use redress_wire::mcp::{
+    CacheScope, Caching, Capabilities, EnvelopeUse, Era, Form, Listing, OutputSchema, ServerInfo, Tool, cost,
+    discover_result, initialize_result, instructions,
+};
+use serde_json::Value;
+
+use crate::service::contract;
+
+const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+const SCHEMAS: [OutputSchema; 3] = [OutputSchema::Success, OutputSchema::Union, OutputSchema::None];
+
+fn each_tool(check: impl Fn(&Operation, Form, Era, &Value)) {
+    for operation in contract().operations() {
+        for output_schema in SCHEMAS {
+            for envelope in [EnvelopeUse::Failures, EnvelopeUse::Always] {
+                let form = Form { output_schema, envelope };
+                let tool = Tool::of(operation, form);
+                for era in ERAS {
+                    check(operation, form, era, &serde_json::from_slice(tool.text(era).json()).unwrap());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tool_is_named_and_described_as_its_operation_is() {
+    each_tool(|operation, _, _, tool| {
+        let name = tool["name"].as_str().unwrap();
+        assert_eq!(name, operation.tool_name());
+        assert!(name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        assert_eq!(tool["annotations"]["readOnlyHint"], operation.shape() != Shape::Mutation);
+        let description = tool["description"].as_str().unwrap();
+        for failure in operation.failures() {
+            assert!(description.contains(failure.code().as_str()), "{description}");
+        }
+        assert_eq!(description.contains("\nFails with: "), !operation.failures().is_empty());
+        let told = tool["_meta"]["dev.redress/failures"].as_array().map_or(0, Vec::len);
+        assert_eq!(told, operation.failures().len());
+    });
+}
+
+#[test]
+fn every_schema_of_a_tool_is_sound_and_its_root_an_object_where_it_has_to_be() {
+    each_tool(|operation, form, era, tool| {
+        let input = &tool["inputSchema"];
+        assert_eq!(input["type"], "object", "{}", operation.name());
+        jsonschema::draft202012::new(input).unwrap();
+        let Some(output) = tool.get("outputSchema") else { return };
+        assert_ne!(form.output_schema, OutputSchema::None);
+        jsonschema::draft202012::new(output).unwrap();
+        assert!(era == Era::Modern || output["type"] == "object", "{output}");
+        let text = tool.to_string();
+        assert!(!text.contains(r#""x-"#) && !text.contains(r#""$schema""#), "{text}");
+    });
+}
+
+#[test]
+fn the_same_contract_gives_the_same_bytes_and_the_cost_is_theirs() {
+    for operation in contract().operations() {
+        let (one, other) = (Tool::of(operation, Form::default()), Tool::of(operation, Form::default()));
+        for era in ERAS {
+            assert_eq!(one.text(era).json(), other.text(era).json());
+        }
+        let cost = cost(&one);
+        assert_eq!(cost.bytes, one.text(Era::Legacy).json().len());
+        assert!(cost.tokens <= cost.bytes.div_ceil(4) && cost.tokens > 0);
+    }
+}
+
+#[test]
+fn a_cursor_leads_through_its_own_list_only() {
+    let tools: Vec<Vec<u8>> = (0..7).map(|n| format!(r#"{{"name":"t{n}"}}"#).into_bytes()).collect();
+    let texts: Vec<&[u8]> = tools.iter().map(Vec::as_slice).collect();
+    let caching = Caching { ttl_ms: 5, scope: CacheScope::Private };
+    let list = Listing::new(&texts, 3, Era::Modern, caching);
+    let other = Listing::new(texts.get(..6).unwrap(), 3, Era::Modern, caching);
+    let (mut cursor, mut seen) = (None, 0);
+    for _ in 0..list.pages() {
+        let page: Value = serde_json::from_slice(list.page(cursor.as_deref()).unwrap()).unwrap();
+        seen += page["tools"].as_array().unwrap().len();
+        assert_eq!((page["ttlMs"].as_u64(), page["cacheScope"].as_str()), (Some(5), Some("private")));
+        cursor = page["nextCursor"].as_str().map(str::to_owned);
+        assert!(cursor.as_deref().is_none_or(|cursor| other.page(Some(cursor)).is_none()));
+    }
+    assert_eq!((seen, cursor), (7, None));
+    let empty = Listing::new(&[], 3, Era::Legacy, caching);
+    assert_eq!(empty.page(None), Some(br#"{"tools":[]}"#.as_slice()));
+}
+
+#[test]
+fn the_server_says_once_what_every_tool_can_answer() {
+    let info = ServerInfo {
+        name: "demo".to_owned(),
+        version: "1.0.0".to_owned(),
+        description: Some("Keeps notes.".to_owned()),
+    };
+    insta::assert_snapshot!(instructions(&info));
+    let can = Capabilities { tools: true, ..Capabilities::default() };
+    let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
+    let initialize: Value = serde_json::from_slice(&initialize_result("2025-11-25", &info, can)).unwrap();
+    let discover: Value = serde_json::from_slice(&discover_result(&info, can, caching)).unwrap();
+    assert_eq!(initialize["capabilities"], discover["capabilities"]);
+    assert_eq!(initialize["serverInfo"], discover["_meta"]["io.modelcontextprotocol/serverInfo"]);
+    assert_eq!((discover["ttlMs"].as_u64(), discover["cacheScope"].as_str()), (Some(5), Some("public")));
+}
