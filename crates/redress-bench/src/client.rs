@@ -75,9 +75,9 @@ fn whole(bytes: &[u8]) -> io::Result<Option<Answer>> {
     let strange = || io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP with a content-length");
     let head = std::str::from_utf8(&bytes[..end]).map_err(|_| strange())?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(strange)?;
-    let length = head.lines().filter_map(|line| line.split_once(':'));
-    let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value.trim());
-    let length: usize = length.last().and_then(|length| length.parse().ok()).ok_or_else(strange)?;
+    let mut headers = head.lines().filter_map(|line| line.split_once(':'));
+    let length = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length: usize = length.and_then(|(_, value)| value.trim().parse().ok()).ok_or_else(strange)?;
     let body = &bytes[end + 4..];
     if body.len() < length {
         return Ok(None);

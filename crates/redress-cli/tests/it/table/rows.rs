@@ -102,7 +102,7 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         invalid("invalid, value never told", json!({"name": [secret]}).to_string()),
         invalid("invalid, two at once", r#"{"name":7,"times":99}"#.to_owned()),
         invalid("invalid, an array", "[]".to_owned()),
-        row("a member twice", "table.greet", r#"{"name":"a","name":"b"}"#, None),
+        row("a member twice", "table.greet", r#"{"name":"a","name":"b"}"#, Some("INVALID_INPUT")),
         row("unknown operation", "table.gret", "{}", Some("NOT_FOUND")),
         row("internal operation", "table.hidden", "{}", Some("NOT_FOUND")),
         row("timeout, its own", "table.slow", "{}", Some("TIMEOUT")),
