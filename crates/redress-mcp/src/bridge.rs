@@ -1,7 +1,7 @@
 //! The way through the protocol's library: sessions, streams of messages, and methods that are
 //! asked for seldom. Its handler asks the same functions as every other way.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use ::http::{HeaderValue, Request, Response, header, request::Parts};
 use bytes::Bytes;
@@ -35,6 +35,10 @@ use crate::{
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How many steps of progress wait to be sent.
 const STEPS: usize = 16;
+
+/// An answer on its way. It is boxed, since it would make every request on any way as large as the
+/// largest one.
+type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
 /// The protocol's library as a service: for requests on their own, and for sessions.
 #[derive(Clone)]
@@ -72,13 +76,15 @@ impl Bridge {
     }
 
     /// Answers a request that stands on its own.
-    pub(crate) async fn stateless(&self, parts: Parts, body: Bytes, asking: Asking) -> Response<Body> {
-        self.stateless.handle(request(parts, body, asking)).await.map(Either::Right)
+    pub(crate) fn stateless(&self, parts: Parts, body: Bytes, asking: Asking) -> Answering<'_> {
+        let request = request(parts, body, asking);
+        Box::pin(async { self.stateless.handle(request).await.map(Either::Right) })
     }
 
     /// Answers a message of a session, or one that opens it.
-    pub(crate) async fn session(&self, parts: Parts, body: Bytes, asking: Asking) -> Response<Body> {
-        self.session.handle(request(parts, body, asking)).await.map(Either::Right)
+    pub(crate) fn session(&self, parts: Parts, body: Bytes, asking: Asking) -> Answering<'_> {
+        let request = request(parts, body, asking);
+        Box::pin(async { self.session.handle(request).await.map(Either::Right) })
     }
 }
 
