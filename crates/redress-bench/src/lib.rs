@@ -1,7 +1,13 @@
 //! What redress costs, beside the floor and the peers, measured in one run.
 //!
 //! **Invariant:** every figure is a ratio of two things measured side by side in the same
-//! process; no bench asserts a time, and none is a test.
+//! run; no bench asserts a time, and none is a test.
+
+pub mod client;
+pub mod http;
+pub mod ours;
+pub mod peers;
+pub mod process;
 
 use std::time::{Duration, Instant};
 
@@ -42,13 +48,4 @@ fn runs_in_a_window(side: &mut Side<'_>) -> usize {
         }
         times *= 2;
     }
-}
-
-/// How often one run of `side` allocates.
-pub fn allocations(side: Side<'_>) -> f64 {
-    const TIMES: usize = 1_000;
-    // The first runs make what is made once.
-    side(TIMES);
-    let counted = allocation_counter::measure(|| side(TIMES));
-    counted.count_total as f64 / TIMES as f64
 }

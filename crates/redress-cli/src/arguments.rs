@@ -1,6 +1,6 @@
 //! What may be typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -200,6 +200,20 @@ pub(crate) struct Server {
     /// Ask a server, such as http://127.0.0.1:7717, instead of running it here
     #[arg(long = "server", value_name = "URL", env = "REDRESS_SERVER", hide_env_values = true)]
     pub(crate) url: Option<String>,
+    /// Trust the authorities in this file too, at an https server: certificates in PEM form
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", env = "REDRESS_CA", hide_env_values = true)]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+impl Server {
+    /// The file of the authorities that are trusted too.
+    pub(crate) fn ca(&self) -> Option<&Path> {
+        #[cfg(feature = "tls")]
+        return self.ca.as_deref();
+        #[cfg(not(feature = "tls"))]
+        return None;
+    }
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Call, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let input = input::read(typed.input.as_deref())?;
     let server = typed.server.url.as_deref();
-    let flags = setup.flags(server);
+    let flags = setup.flags(&typed.server);
     let typing = Typing {
         program: setup.program.name(),
         flags: &flags,
@@ -31,7 +31,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Call, terminal: &mut Ter
     };
     wait(async {
         let service = match server {
-            Some(url) => Service::at(url)?,
+            Some(url) => Service::at(url, typed.server.ca())?,
             None => Service::Here(setup.local()?),
         };
         if let Some(reason) = &typed.consent

@@ -20,6 +20,8 @@ pub enum TroubleCode {
     NotLoopbackWithoutAccess,
     /// The server did not answer.
     ServerUnreachable,
+    /// The server's certificate is not trusted.
+    ServerUntrusted,
     /// The server answered, but not as redress does.
     ServerAnswerUnreadable,
     /// The input is not JSON.
@@ -44,7 +46,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 17] = [
+    pub const ALL: [TroubleCode; 18] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -52,6 +54,7 @@ impl TroubleCode {
         TroubleCode::AddressUnusable,
         TroubleCode::NotLoopbackWithoutAccess,
         TroubleCode::ServerUnreachable,
+        TroubleCode::ServerUntrusted,
         TroubleCode::ServerAnswerUnreadable,
         TroubleCode::InputNotJson,
         TroubleCode::FileUnreadable,
@@ -90,6 +93,7 @@ impl TroubleCode {
                 ("NOT_LOOPBACK_WITHOUT_ACCESS", include_str!("codes/NOT_LOOPBACK_WITHOUT_ACCESS.md"))
             }
             TroubleCode::ServerUnreachable => ("SERVER_UNREACHABLE", include_str!("codes/SERVER_UNREACHABLE.md")),
+            TroubleCode::ServerUntrusted => ("SERVER_UNTRUSTED", include_str!("codes/SERVER_UNTRUSTED.md")),
             TroubleCode::ServerAnswerUnreadable => {
                 ("SERVER_ANSWER_UNREADABLE", include_str!("codes/SERVER_ANSWER_UNREADABLE.md"))
             }

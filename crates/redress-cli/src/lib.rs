@@ -37,6 +37,7 @@ mod shell;
 mod signals;
 mod stream;
 mod terminal;
+mod tls;
 mod trouble;
 
 pub use code::TroubleCode;

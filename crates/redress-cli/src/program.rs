@@ -267,11 +267,15 @@ impl Setup<'_> {
     }
 
     /// The flags that make another call see the same operations.
-    pub(crate) fn flags(&self, server: Option<&str>) -> Vec<String> {
-        if let Some(url) = server {
-            return vec!["--server".to_owned(), url.to_owned()];
-        }
+    pub(crate) fn flags(&self, server: &arguments::Server) -> Vec<String> {
         let mut flags = Vec::new();
+        if let Some(url) = &server.url {
+            if let Some(file) = server.ca() {
+                flags.extend(["--ca".to_owned(), file.display().to_string()]);
+            }
+            flags.extend(["--server".to_owned(), url.clone()]);
+            return flags;
+        }
         if let Some(root) = &self.folder.root {
             flags.extend(["--root".to_owned(), root.display().to_string()]);
         }

@@ -1,6 +1,6 @@
 //! Where calls go: to the operations of this process, or to a server.
 
-use std::{error::Error as _, time::Duration};
+use std::{error::Error as _, path::Path, time::Duration};
 
 use redress_contract::{Caller, Operation, Shape};
 use redress_core::{Registry, Request};
@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::{outcome::Answer, signals, stream::Items, trouble::Trouble};
+use crate::{outcome::Answer, signals, stream::Items, tls, trouble::Trouble};
 
 /// Where calls go.
 pub(crate) enum Service {
@@ -26,8 +26,8 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Service {
-    /// The server at `url`.
-    pub(crate) fn at(url: &str) -> Result<Service, Trouble> {
+    /// The server at `url`, whose authority may be one of those in the file `ca`.
+    pub(crate) fn at(url: &str, ca: Option<&Path>) -> Result<Service, Trouble> {
         let speaks = if cfg!(feature = "tls") { "https://" } else { "http://" };
         if !url.starts_with("http://") && !url.starts_with(speaks) {
             let says = if url.starts_with("https://") {
@@ -37,7 +37,9 @@ impl Service {
             };
             return Err(Trouble::ServerUnreachable { url: url.to_owned(), says: says.to_owned() });
         }
-        Ok(Service::There { url: url.trim_end_matches('/').to_owned(), client: reqwest::Client::new() })
+        let url = url.trim_end_matches('/').to_owned();
+        let client = tls::client(&url, ca)?;
+        Ok(Service::There { url, client })
     }
 
     pub(crate) async fn call(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
@@ -164,6 +166,9 @@ fn unreadable(url: &str, status: StatusCode) -> Trouble {
 
 /// The innermost reason, which is the one that a person can act on.
 pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> Trouble {
+    if let Some(says) = tls::untrusted(error) {
+        return Trouble::ServerUntrusted { url: url.to_owned(), says };
+    }
     let mut reason = error.source();
     while let Some(inner) = reason.and_then(|reason| reason.source()) {
         reason = Some(inner);

@@ -29,6 +29,8 @@ pub(crate) enum Trouble {
     NotLoopbackWithoutAccess { address: String },
     #[error("{url} did not answer: {says}")]
     ServerUnreachable { url: String, says: String },
+    #[error("the certificate of {url} is not trusted: {says}")]
+    ServerUntrusted { url: String, says: String },
     #[error("{url} answered {status}, and not as redress does")]
     ServerAnswerUnreadable { url: String, status: u16 },
     #[error("the input is not JSON: {0}")]
@@ -71,6 +73,7 @@ impl Trouble {
             Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
             Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
             Trouble::ServerUnreachable { .. } => TroubleCode::ServerUnreachable,
+            Trouble::ServerUntrusted { .. } => TroubleCode::ServerUntrusted,
             Trouble::ServerAnswerUnreadable { .. } => TroubleCode::ServerAnswerUnreadable,
             Trouble::InputNotJson(_) => TroubleCode::InputNotJson,
             Trouble::FileUnreadable { .. } => TroubleCode::FileUnreadable,
@@ -102,6 +105,9 @@ impl Trouble {
                 "Listen on loopback, or give the registry an identity provider first.".to_owned()
             }
             Trouble::ServerUnreachable { .. } => "Start the server, or correct the URL of its root.".to_owned(),
+            Trouble::ServerUntrusted { .. } => {
+                "Give the file of its authority with `--ca`, or use the name that the certificate is for.".to_owned()
+            }
             Trouble::ServerAnswerUnreadable { .. } => {
                 "Give the URL that the first screen of the server shows.".to_owned()
             }
@@ -143,6 +149,7 @@ impl Trouble {
             }
             Trouble::ConfigUnknownKey { .. }
             | Trouble::ConfigInvalid { .. }
+            | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
             | Trouble::FileUnreadable { .. }
@@ -162,6 +169,7 @@ impl Trouble {
             | Trouble::AddressUnusable { .. }
             | Trouble::NotLoopbackWithoutAccess { .. }
             | Trouble::ServerUnreachable { .. }
+            | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
             | Trouble::FileUnreadable { .. }

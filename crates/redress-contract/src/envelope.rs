@@ -3,9 +3,11 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use crate::{Code, Effect, Kind, Name, Printed, RequestId, Retry};
+use crate::{
+    Code, Effect, Json, Kind, Name, Printed, RequestId, Retry,
+    members::{BEFORE_ERROR, Members},
+};
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
 /// is known about the call itself.
@@ -16,6 +18,8 @@ use crate::{Code, Effect, Kind, Name, Printed, RequestId, Retry};
 pub struct Envelope {
     body: Vec<u8>,
     problem: Option<Box<Problem>>,
+    /// Where in the body the message of a bad ending ends.
+    error_end: usize,
     meta: Meta,
 }
 
@@ -72,7 +76,7 @@ pub struct Problem {
     pub similar: Vec<Similar>,
     /// The failure's public fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<Box<RawValue>>,
+    pub details: Option<Json>,
     /// Where the page about the code is.
     pub docs_url: Arc<str>,
 }
@@ -110,7 +114,7 @@ pub struct NextAction {
     /// The operation to call.
     pub operation: Name,
     /// Its input, as far as the failure knows it.
-    pub input: Box<RawValue>,
+    pub input: Json,
     /// Why, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Arc<str>>,
@@ -146,19 +150,22 @@ impl Envelope {
         let body = output.0;
         // The closing brace is not in the buffer yet.
         meta.estimated_tokens = estimate(&body, 1);
-        Envelope { body, problem: None, meta }
+        Envelope { body, problem: None, error_end: 0, meta }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
     /// filled in here.
     pub fn failure(problem: Problem, printed: Option<&Printed>, mut meta: Meta) -> Envelope {
         let mut body = Vec::with_capacity(1024);
-        body.extend_from_slice(br#"{"ok":false"#);
+        body.extend_from_slice(BEFORE_ERROR);
+        // Writing a string to a `Vec` cannot fail.
+        let _ = serde_json::to_writer(&mut body, &problem.error);
+        let error_end = body.len();
         if !printed.is_some_and(|printed| printed.append(&mut body, &problem)) {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(&body, 1);
-        Envelope { body, problem: Some(Box::new(problem)), meta }
+        Envelope { body, problem: Some(Box::new(problem)), error_end, meta }
     }
 
     /// Whether the call ended well.
@@ -186,15 +193,21 @@ impl Envelope {
         self.problem().map(|problem| problem.code.as_str())
     }
 
+    /// The message of the bad ending as JSON, if it was one.
+    pub fn error_json(&self) -> Option<&[u8]> {
+        self.body.get(BEFORE_ERROR.len()..self.error_end)
+    }
+
     /// What is known about the call itself.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// The buffer that ends with the output, and where in it the output begins: for a face
-    /// that sends the output alone, and does not want to copy it. A bad ending comes back.
-    pub fn into_output(self) -> Result<(Vec<u8>, usize), Envelope> {
-        if self.is_ok() { Ok((self.body, OK.len())) } else { Err(self) }
+    /// The buffer that ends with the output, where in it the output begins, and what is known
+    /// about the call: for a face that sends the output alone, and does not want to copy it. A
+    /// bad ending comes back.
+    pub fn into_output(self) -> Result<(Vec<u8>, usize, Meta), Envelope> {
+        if self.is_ok() { Ok((self.body, OK.len(), self.meta)) } else { Err(self) }
     }
 
     /// The whole envelope as JSON.
@@ -204,8 +217,8 @@ impl Envelope {
         body
     }
 
-    /// The whole envelope as JSON, with further members. `more` appends them before `_meta`,
-    /// each with a comma in front of it, and is asked only about a bad ending.
+    /// The whole envelope as JSON, with further members before `_meta`. `more` is asked only
+    /// about a bad ending.
     ///
     /// ```
     /// # use redress_contract::{EngineCode, Envelope, Meta, Problem, RequestId};
@@ -213,16 +226,17 @@ impl Envelope {
     /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     /// # let problem: Problem = serde_json::from_str(example).unwrap();
     /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
-    /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|problem, body| {
-    ///     body.extend_from_slice(format!(r#","status":{}"#, problem.http).as_bytes());
+    /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
+    ///     let status = members.problem().http.to_string();
+    ///     members.json("status", status.as_bytes());
     /// });
     /// let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
-    pub fn into_bytes_with(self, more: impl FnOnce(&Problem, &mut Vec<u8>)) -> Vec<u8> {
-        let Envelope { mut body, problem, meta } = self;
+    pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
+        let Envelope { mut body, problem, error_end, meta } = self;
         if let Some(problem) = &problem {
-            more(problem, &mut body);
+            more(&mut Members::new(problem, &mut body, error_end));
         }
         close(&mut body, &meta);
         body
@@ -247,19 +261,15 @@ fn close(body: &mut Vec<u8>, meta: &Meta) {
     body.push(b'}');
 }
 
-/// Appends the members of `problem` to an object that is already open.
+/// Appends the members of `problem` to an object that is already open and has its message.
 fn append_members(body: &mut Vec<u8>, problem: &Problem) {
     let start = body.len();
-    if serde_json::to_writer(&mut *body, problem).is_ok() {
-        // The object's own opening brace becomes the comma before its first member, and
-        // its closing brace makes room for `_meta`.
-        if let Some(brace) = body.get_mut(start) {
-            *brace = b',';
-        }
-        body.pop();
-    } else {
-        // Only a `Serialize` that fails can lead here, and a problem holds none.
-        body.truncate(start);
+    let mut members = Vec::new();
+    if serde_json::to_writer(&mut members, problem).is_ok() {
+        // The message is the first member and begins behind the brace; without it, the rest
+        // begins with a comma. The closing brace makes room for `_meta`.
+        let error = start - BEFORE_ERROR.len() + br#"{"error":"#.len();
+        body.extend_from_slice(members.get(error..members.len() - 1).unwrap_or_default());
     }
 }
 

@@ -22,6 +22,7 @@
 //! ```
 
 mod access;
+mod block;
 mod caller;
 mod code;
 mod content;
@@ -33,9 +34,13 @@ mod envelope;
 mod example;
 mod failure;
 mod finding;
+mod json;
 mod kind;
+mod members;
+mod message;
 mod name;
 mod operation;
+mod presented;
 mod printed;
 mod recovery;
 mod request_id;
@@ -44,8 +49,10 @@ mod schema;
 mod shape;
 mod streaming;
 mod template;
+mod uri_template;
 
 pub use access::{Access, Denied};
+pub use block::{Block, Blocks, Part};
 pub use caller::Caller;
 pub use code::{Code, CodeError};
 pub use content::Content;
@@ -56,9 +63,13 @@ pub use envelope::{Envelope, Meta, NextAction, Output, Problem, RecoveryStep, Si
 pub use example::{Example, ExampleEnding};
 pub use failure::Failure;
 pub use finding::Finding;
+pub use json::Json;
 pub use kind::{Category, Kind};
+pub use members::Members;
+pub use message::{Message, Messages, Speaker};
 pub use name::{Name, NameError};
 pub use operation::Operation;
+pub use presented::{Gives, Role};
 pub use printed::Printed;
 pub use recovery::{Binding, Recovery, Verb};
 pub use request_id::RequestId;
@@ -67,3 +78,4 @@ pub use schema::Schema;
 pub use shape::{Origin, Shape, Visibility};
 pub use streaming::{Overflow, Streaming};
 pub use template::{Template, TemplateError};
+pub use uri_template::{UriTemplate, UriTemplateError};

@@ -1,10 +1,12 @@
 //! What may be asked for, declared.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Content, Deprecation, Example, Failure, Name, Origin, Schema, Shape, Streaming, Visibility};
+use crate::{
+    Access, Content, Deprecation, Example, Failure, Gives, Name, Origin, Role, Schema, Shape, Streaming, Visibility,
+};
 
 /// What may be asked for: what it takes, what it gives, and every way it can fail.
 ///
@@ -47,6 +49,12 @@ pub struct Operation {
     authority: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     streaming: Option<Streaming>,
+    #[serde(default, skip_serializing_if = "Role::is_plain")]
+    pub(crate) role: Role,
+    #[serde(default, skip_serializing_if = "Gives::is_json")]
+    pub(crate) gives: Gives,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) completions: BTreeMap<String, Name>,
     origin: Origin,
 }
 
@@ -75,6 +83,9 @@ impl Operation {
             calls: Vec::new(),
             authority: Vec::new(),
             streaming: (shape == Shape::Subscription).then(Streaming::default),
+            role: Role::Plain,
+            gives: Gives::Json,
+            completions: BTreeMap::new(),
             origin: Origin::Local,
         }
     }

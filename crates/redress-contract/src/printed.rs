@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{Code, Kind, Problem, RecoveryStep};
+use crate::{Code, Effect, Kind, Name, NextAction, Problem, RecoveryStep, Retry};
 
 /// The members of a problem that are the same each time its failure happens, already
 /// written as JSON.
@@ -17,12 +17,33 @@ pub struct Printed {
     hint: Arc<str>,
     recovery: Option<RecoveryStep>,
     docs_url: Arc<str>,
+    advice: Advice,
+    next: Option<Next>,
     /// `code`, `kind`, `extends` and `hint`.
     head: Vec<u8>,
     /// `recovery`, if there is one.
     middle: Vec<u8>,
     /// `docs_url`.
     tail: Vec<u8>,
+}
+
+/// `retryable`, `retry`, `effect` and `http`: the same as long as the call gets equally far.
+#[derive(Debug)]
+struct Advice {
+    retryable: bool,
+    retry: Retry,
+    effect: Effect,
+    http: u16,
+    json: Vec<u8>,
+}
+
+/// The one next action, but for its input.
+#[derive(Debug)]
+struct Next {
+    operation: Name,
+    why: Option<Arc<str>>,
+    before: Vec<u8>,
+    after: Vec<u8>,
 }
 
 impl Printed {
@@ -46,6 +67,8 @@ impl Printed {
             hint: Arc::clone(&problem.hint),
             recovery: problem.recovery.clone(),
             docs_url: Arc::clone(&problem.docs_url),
+            advice: Advice::of(problem),
+            next: Next::of(problem),
             head,
             middle,
             tail,
@@ -63,34 +86,84 @@ impl Printed {
             && self.recovery == problem.recovery
     }
 
-    /// Appends the members of `problem` to an object that is already open, or changes nothing
-    /// and says no where what was printed does not fit.
+    /// Appends the members of `problem` after its message to an object that is already open,
+    /// or changes nothing and says no where what was printed does not fit.
     pub(crate) fn append(&self, body: &mut Vec<u8>, problem: &Problem) -> bool {
         if !self.fits(problem) {
             return false;
         }
-        member(body, "error", &problem.error);
         body.extend_from_slice(&self.head);
-        member(body, "retryable", &problem.retryable);
-        member(body, "retry", &problem.retry);
-        if let Some(ms) = problem.retry_after_ms {
-            member(body, "retry_after_ms", &ms);
+        if self.advice.fits(problem) {
+            body.extend_from_slice(&self.advice.json);
+        } else {
+            advice(body, problem);
         }
-        member(body, "effect", &problem.effect);
-        member(body, "http", &problem.http);
         body.extend_from_slice(&self.middle);
-        if !problem.next_actions.is_empty() {
-            member(body, "next_actions", &problem.next_actions);
+        match (&problem.next_actions[..], &self.next) {
+            ([], _) => {}
+            ([action], Some(next)) if next.fits(action) => {
+                body.extend_from_slice(&next.before);
+                body.extend_from_slice(action.input.get().as_bytes());
+                body.extend_from_slice(&next.after);
+            }
+            (actions, _) => member(body, "next_actions", actions),
         }
         if !problem.similar.is_empty() {
             member(body, "similar", &problem.similar);
         }
         if let Some(details) = &problem.details {
-            member(body, "details", details);
+            body.extend_from_slice(br#","details":"#);
+            body.extend_from_slice(details.get().as_bytes());
         }
         body.extend_from_slice(&self.tail);
         true
     }
+}
+
+impl Advice {
+    fn of(problem: &Problem) -> Advice {
+        let mut json = Vec::new();
+        advice(&mut json, &Problem { retry_after_ms: None, ..problem.clone() });
+        Advice { retryable: problem.retryable, retry: problem.retry, effect: problem.effect, http: problem.http, json }
+    }
+
+    fn fits(&self, problem: &Problem) -> bool {
+        problem.retry_after_ms.is_none()
+            && self.retryable == problem.retryable
+            && self.retry == problem.retry
+            && self.effect == problem.effect
+            && self.http == problem.http
+    }
+}
+
+impl Next {
+    fn of(problem: &Problem) -> Option<Next> {
+        let [action] = &problem.next_actions[..] else { return None };
+        let mut before = br#","next_actions":[{"operation":"#.to_vec();
+        // Writing strings to a `Vec` cannot fail.
+        let _ = serde_json::to_writer(&mut before, &action.operation);
+        before.extend_from_slice(br#","input":"#);
+        let mut after = Vec::new();
+        if let Some(why) = &action.why {
+            member(&mut after, "why", why);
+        }
+        after.extend_from_slice(b"}]");
+        Some(Next { operation: action.operation.clone(), why: action.why.clone(), before, after })
+    }
+
+    fn fits(&self, action: &NextAction) -> bool {
+        self.operation == action.operation && self.why == action.why
+    }
+}
+
+fn advice(body: &mut Vec<u8>, problem: &Problem) {
+    member(body, "retryable", &problem.retryable);
+    member(body, "retry", &problem.retry);
+    if let Some(ms) = problem.retry_after_ms {
+        member(body, "retry_after_ms", &ms);
+    }
+    member(body, "effect", &problem.effect);
+    member(body, "http", &problem.http);
 }
 
 fn member<T: Serialize + ?Sized>(body: &mut Vec<u8>, name: &str, value: &T) {
@@ -106,8 +179,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Effect, Envelope, Meta, Name, NextAction, RequestId, Retry, Similar};
-    use serde_json::{json, value::to_raw_value};
+    use crate::{Effect, Envelope, Json, Meta, Name, NextAction, RequestId, Retry, Similar};
+    use serde_json::json;
 
     fn bare() -> Problem {
         Problem {
@@ -130,14 +203,14 @@ mod tests {
     }
 
     fn full() -> Problem {
-        let input = to_raw_value(&json!({"path": "notes"})).unwrap();
+        let input = Json::of(&json!({"path": "notes"})).unwrap();
         let operation = Name::new("files.list").unwrap();
         Problem {
             retry_after_ms: Some(250),
             recovery: Some(RecoveryStep::Call { operation: operation.clone() }),
             next_actions: vec![NextAction { operation, input, why: Some("see what is there".into()) }],
             similar: vec![Similar { value: "notes/A.md".to_owned() }],
-            details: Some(to_raw_value(&json!({"path": "notes/a.md"})).unwrap()),
+            details: Some(Json::of(&json!({"path": "notes/a.md"})).unwrap()),
             ..bare()
         }
     }
@@ -150,9 +223,24 @@ mod tests {
 
     #[test]
     fn a_printed_problem_is_the_same_to_the_byte() {
-        for problem in [bare(), full()] {
-            let printed = Printed::of(&problem);
-            assert_eq!(bytes(problem.clone(), Some(&printed)), bytes(problem, None));
+        for first in [bare(), full()] {
+            let printed = Printed::of(&first);
+            let changes: [fn(&mut Problem); 9] = [
+                |_| (),
+                |problem| problem.retryable = true,
+                |problem| problem.retry = Retry::Unsafe,
+                |problem| problem.retry_after_ms = None,
+                |problem| problem.effect = Effect::Partial,
+                |problem| problem.http = 410,
+                |problem| problem.next_actions.clear(),
+                |problem| problem.next_actions.extend(full().next_actions),
+                |problem| problem.next_actions.iter_mut().for_each(|action| action.why = None),
+            ];
+            for change in changes {
+                let mut problem = first.clone();
+                change(&mut problem);
+                assert_eq!(bytes(problem.clone(), Some(&printed)), bytes(problem, None));
+            }
         }
     }
 

@@ -76,6 +76,8 @@ impl Ctx {
             session_id: None,
             idempotency_key: None,
             last_event_id: None,
+            listener: self.listener.clone(),
+            asking: self.asking.clone(),
             above: Some(self.cancellation().clone()),
             own: OnceLock::new(),
         };

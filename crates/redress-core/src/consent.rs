@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use redress_contract::{self as contract, Access, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Access, Caller, Effect, Failure, Kind, Recovery};
 use serde_json::{Value, json};
 
-use crate::{Consent, Ctx, DynamicFailure, Failure as _, Operation, Outcome};
+use crate::{Consent, Ctx, DynamicFailure, Failure as _, Field, Form, Operation, Outcome, Question};
 
 /// For how long a consent holds where the caller does not say.
 const MINUTES: u64 = 60;
@@ -78,6 +78,23 @@ fn declaration() -> contract::Operation {
             "additionalProperties": false,
         }))
         .fails(unknown)
+}
+
+/// The question by which a face that can ask obtains a consent.
+pub(crate) fn question(operation: &contract::Operation) -> Question {
+    let name = operation.name();
+    let message = format!("Do you agree to `{name}` for the next {MINUTES} minutes? {}", operation.summary());
+    Question::form(message, Form::new().field("agree", Field::boolean().titled("I agree")))
+}
+
+/// The consent of a caller who was asked.
+pub(crate) fn given(caller: &Caller, operation: &contract::Operation) -> Consent {
+    Consent {
+        caller: caller.id().to_owned(),
+        operation: operation.name().clone(),
+        lasts: Duration::from_secs(MINUTES * 60),
+        reason: "agreed when asked".to_owned(),
+    }
 }
 
 async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {

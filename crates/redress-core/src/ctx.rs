@@ -5,11 +5,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, Contract, Failure, RequestId};
+use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ArgumentMissing, Registry, Secret, registry::Entry};
+use crate::{ArgumentMissing, Listener, Registry, Secret, ask::Asking, registry::Entry};
 
 /// What a handler knows about the call that it serves: who calls, until when, and what
 /// else it may call.
@@ -26,6 +26,10 @@ pub struct Ctx {
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
+    /// Who is told what the handler says while it is at work.
+    pub(crate) listener: Option<Arc<dyn Listener>>,
+    /// The way back to the caller, where there is one.
+    pub(crate) asking: Option<Arc<Asking>>,
     /// The token of the caller: a face's, or the composing call's.
     pub(crate) above: Option<CancellationToken>,
     /// The token of this call, made only when something asks for it.
@@ -109,6 +113,11 @@ impl Ctx {
         self.registry.contract()
     }
 
+    /// The operations that the caller may call from outside right now.
+    pub fn open(&self) -> impl Iterator<Item = &Operation> {
+        self.registry.open_to(self.caller())
+    }
+
     /// The declaration of a code: the engine's own, or the first operation's that has it.
     pub fn declared(&self, code: &str) -> Option<Failure> {
         self.registry.failure(code)
@@ -140,6 +149,8 @@ impl Clone for Ctx {
             session_id: self.session_id.clone(),
             idempotency_key: self.idempotency_key.clone(),
             last_event_id: self.last_event_id.clone(),
+            listener: self.listener.clone(),
+            asking: self.asking.clone(),
             above: self.above.clone(),
             own,
         }

@@ -102,10 +102,22 @@ pub trait Streams: Declared {
 
 /// The declaration that the attributes and types of `D` make together.
 pub(crate) fn declaration<D: Declared>() -> contract::Operation {
-    D::attributes()
+    gives::<D::Output>(D::attributes())
         .with_input(<D::Input as Input>::schema())
         .with_output(<D::Output as Output>::schema())
         .with_failures(D::Failure::declarations())
+}
+
+/// Says what the type of the output is to those who read it.
+fn gives<T: 'static>(declaration: contract::Operation) -> contract::Operation {
+    let output = TypeId::of::<T>();
+    if output == TypeId::of::<contract::Blocks>() {
+        declaration.with_blocks()
+    } else if output == TypeId::of::<contract::Messages>() {
+        declaration.with_messages()
+    } else {
+        declaration
+    }
 }
 
 /// The future of a function that carries `#[operation]`.

@@ -7,7 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Map, Value, value::RawValue};
+use redress_contract::Json;
+use serde_json::{Map, Value};
 
 use crate::{AnyFailure, Failure};
 
@@ -57,12 +58,12 @@ impl AnyFailure for DynamicFailure {
         &self.code
     }
 
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error> {
-        if self.details.is_empty() { Ok(None) } else { serde_json::value::to_raw_value(&self.details).map(Some) }
+    fn details(&self) -> Result<Option<Json>, serde_json::Error> {
+        if self.details.is_empty() { Ok(None) } else { Json::of(&self.details).map(Some) }
     }
 
-    fn field(&self, name: &str) -> Option<Box<RawValue>> {
-        self.details.get(name).and_then(|value| serde_json::value::to_raw_value(value).ok())
+    fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool {
+        self.details.get(name).is_some_and(|value| serde_json::to_writer(json, value).is_ok())
     }
 
     fn retry_after_ms(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use std::{any::Any, error::Error, fmt, marker::PhantomData, sync::Arc};
 
-use redress_contract::{Name, NextAction, Similar};
+use redress_contract::{Json, Name, NextAction, Similar};
 
 use crate::{AnyFailure, Called, DeclaredBy, Failure, NoFailure, similar};
 
@@ -96,7 +96,7 @@ impl<E: Failure> Fail<E> {
     /// Adds a call that helps. One whose name or input cannot be written is left out.
     #[must_use]
     pub fn with_next_action<I: serde::Serialize>(mut self, operation: &str, input: &I, why: &str) -> Fail<E> {
-        if let (Ok(operation), Ok(input)) = (Name::new(operation), serde_json::value::to_raw_value(input)) {
+        if let (Ok(operation), Ok(input)) = (Name::new(operation), Json::of(input)) {
             self.parts.next_actions.push(NextAction { operation, input, why: Some(why.into()) });
         }
         self

@@ -6,8 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract as contract;
-use serde_json::value::RawValue;
+use redress_contract::{self as contract, Json};
 
 use crate::Fail;
 
@@ -19,10 +18,11 @@ pub trait AnyFailure: Error + Send + Sync + 'static {
     fn code(&self) -> &str;
 
     /// The public fields, as a JSON object; nothing where there are none.
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error>;
+    fn details(&self) -> Result<Option<Json>, serde_json::Error>;
 
-    /// One public field as JSON, for the next call's input.
-    fn field(&self, name: &str) -> Option<Box<RawValue>>;
+    /// Appends one public field as JSON, for the next call's input. Says no where there is
+    /// none that can be written.
+    fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool;
 
     /// How long to wait before the next try, where the failure knows.
     fn retry_after_ms(&self) -> Option<u64> {
@@ -92,11 +92,11 @@ impl AnyFailure for NoFailure {
         match *self {}
     }
 
-    fn details(&self) -> Result<Option<Box<RawValue>>, serde_json::Error> {
+    fn details(&self) -> Result<Option<Json>, serde_json::Error> {
         match *self {}
     }
 
-    fn field(&self, _: &str) -> Option<Box<RawValue>> {
+    fn write_field(&self, _: &str, _: &mut Vec<u8>) -> bool {
         match *self {}
     }
 

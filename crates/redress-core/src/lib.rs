@@ -5,7 +5,9 @@
 //! outward, always yields an outcome, and lets nothing out that was not declared.
 
 mod argument;
+mod ask;
 mod called;
+mod changes;
 mod classify;
 mod compose;
 mod consent;
@@ -21,6 +23,7 @@ mod handler;
 mod idempotency;
 mod identity;
 mod input;
+mod listener;
 mod observer;
 mod operation;
 mod path;
@@ -37,7 +40,11 @@ pub mod testing;
 pub use redress_contract as contract;
 
 pub use argument::{Argument, ArgumentMissing, CallerKnown, CallerUnknown, State};
+pub use ask::{
+    Answer, AskError, Asker, Conversation, Field, Form, Question, QuestionKind, Root, Sample, Sampled, StateError,
+};
 pub use called::Called;
+pub use changes::{Change, ChangeReader, Changes};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use consent::consent_grant;
 pub use ctx::Ctx;
@@ -54,9 +61,10 @@ pub use guard::{
 };
 pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded};
 pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
+pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;
-pub use path::{Event, Refusal, Subscription};
+pub use path::{Asks, Completion, Event, Refusal, Subscription, Turn};
 pub use plain::plain;
 pub use registry::{BuildError, Builder, Registry};
 pub use request::Request;

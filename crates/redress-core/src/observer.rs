@@ -17,6 +17,9 @@ pub struct EndedCall<'a> {
     pub caller: Option<&'a Caller>,
     /// The bad ending; nothing where it ended well.
     pub problem: Option<&'a Problem>,
+    /// Whether it has no outcome yet, as it asked its caller something. The call that the
+    /// caller makes with the answers is another one, with an ending of its own.
+    pub asks: bool,
     /// How long it took.
     pub elapsed: Duration,
 }

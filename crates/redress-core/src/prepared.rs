@@ -6,10 +6,9 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, Failure, Name, NextAction, Printed, Problem, Recovery, RecoveryStep, Retry,
-    Shape, Started, Template, Verb,
+    Binding, Code, Effect, EngineCode, Failure, Json, Name, NextAction, Printed, Problem, Recovery, RecoveryStep,
+    Retry, Shape, Started, Template, Verb,
 };
-use serde_json::value::RawValue;
 
 use crate::{AnyFailure, input};
 
@@ -39,7 +38,7 @@ pub(crate) struct Occurrence<'a> {
     pub(crate) shape: Shape,
     pub(crate) started: Started,
     pub(crate) message: Cow<'static, str>,
-    pub(crate) details: Option<Box<RawValue>>,
+    pub(crate) details: Option<Json>,
     pub(crate) retry_after_ms: Option<u64>,
     pub(crate) failure: Option<&'a dyn AnyFailure>,
 }
@@ -94,7 +93,7 @@ impl Prepared {
             declaration.recovery(),
         );
         let next_actions = match (&self.next, occurrence.failure) {
-            (Some(next), Some(failure)) => next.action(failure).into_iter().collect(),
+            (Some(next), Some(failure)) => next.action(failure).map_or_else(Vec::new, |action| vec![action]),
             (Some(_), None) | (None, _) => Vec::new(),
         };
         Problem {
@@ -124,7 +123,7 @@ impl Prepared {
 
     /// Whether `details` are what the declaration says. The schema is compiled when the
     /// failure first happens.
-    pub(crate) fn details_fit(&self, details: Option<&RawValue>) -> bool {
+    pub(crate) fn details_fit(&self, details: Option<&Json>) -> bool {
         let shape =
             self.details.get_or_init(|| input::Shape::dynamic(self.declaration.details().as_value().clone()).ok());
         let Some(shape) = shape else { return false };
@@ -141,16 +140,18 @@ impl Next {
     /// The call that helps with this very occurrence. One that lacks a bound field is no
     /// help, and is left out.
     fn action(&self, failure: &dyn AnyFailure) -> Option<NextAction> {
-        let mut input = String::with_capacity(64);
+        let mut input = Vec::with_capacity(64);
         for (before, from) in &self.bind {
-            input.push_str(before);
-            input.push_str(failure.field(from)?.get());
+            input.extend_from_slice(before.as_bytes());
+            if !failure.write_field(from, &mut input) {
+                return None;
+            }
         }
         if self.bind.is_empty() {
-            input.push('{');
+            input.push(b'{');
         }
-        input.push('}');
-        let input = RawValue::from_string(input).ok()?;
+        input.push(b'}');
+        let input = Json::from_written(String::from_utf8(input).ok()?);
         Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::Secret;
+use crate::{Asker, Listener, Secret};
 
 /// One call as a face hands it in: the input, who calls, and what the caller asks of the
 /// call itself.
@@ -20,7 +20,7 @@ use crate::Secret;
 ///     .with_deadline(Duration::from_secs(2));
 /// assert_eq!(request.input(), br#"{"path":"a.md"}"#);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Request<'a> {
     pub(crate) input: Cow<'a, [u8]>,
     pub(crate) caller: Option<Arc<Caller>>,
@@ -31,6 +31,8 @@ pub struct Request<'a> {
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
+    pub(crate) listener: Option<Arc<dyn Listener>>,
+    pub(crate) asker: Option<Arc<dyn Asker>>,
 }
 
 impl<'a> Request<'a> {
@@ -95,8 +97,32 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Lets `listener` hear what the handler says while it is at work.
+    #[must_use]
+    pub fn with_listener(mut self, listener: Arc<dyn Listener>) -> Request<'a> {
+        self.listener = Some(listener);
+        self
+    }
+
+    /// Lets the handler ask its caller by `asker`, which answers while the handler waits.
+    #[must_use]
+    pub fn with_asker(mut self, asker: Arc<dyn Asker>) -> Request<'a> {
+        self.asker = Some(asker);
+        self
+    }
+
     /// The input.
     pub fn input(&self) -> &[u8] {
         &self.input
+    }
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request")
+            .field("request_id", &self.request_id)
+            .field("caller", &self.caller)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
     }
 }

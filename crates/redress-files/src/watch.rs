@@ -87,6 +87,8 @@ pub(crate) async fn watch(
 enum Heard {
     /// Something about this path.
     At(PathBuf),
+    /// Nothing more than that something was lost.
+    Lost,
     /// It cannot go on.
     Broken(String),
 }
@@ -180,6 +182,7 @@ impl Watching {
         while let Some(heard) = next {
             match heard {
                 Heard::At(path) => paths.extend(self.wire(&path).map(WireKey)),
+                Heard::Lost => {}
                 Heard::Broken(cause) => self.failed = Some(WatchFailure::WatchUnavailable { cause }.into()),
             }
             next = self.heard.try_recv().ok();
@@ -247,13 +250,14 @@ fn hearing(sender: mpsc::Sender<Heard>, lost: Arc<AtomicBool>) -> impl FnMut(not
     move |event| match event {
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
         Ok(event) => {
-            if event.need_rescan() {
-                lost.store(true, Ordering::Release);
-            }
+            let mut all = !event.need_rescan();
             for path in event.paths {
-                if sender.try_send(Heard::At(path)).is_err() {
-                    lost.store(true, Ordering::Release);
-                }
+                all &= sender.try_send(Heard::At(path)).is_ok();
+            }
+            if !all {
+                lost.store(true, Ordering::Release);
+                // Wakes a reader that has just taken everything; one that has not will look anyway.
+                let _ = sender.try_send(Heard::Lost);
             }
         }
         Err(error) => {

@@ -108,7 +108,7 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
     };
     blocking(ctx, &files, move |sandbox, stop| {
         let _turn = sandbox.changing();
-        let place = place::<WriteFailure>(sandbox, &path, input.make_folders)?;
+        let place = place(sandbox, &path, input.make_folders).map_err(|fail| with_folders(fail, input.make_folders))?;
         if let Some(expected) = &input.sha256 {
             expect(sandbox, &path, expected, stop)?;
         }
@@ -122,6 +122,14 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
         })
     })
     .await
+}
+
+/// Says of a folder that is missing that it can be made, unless that was tried.
+fn with_folders(fail: Fail<WriteFailure>, tried: bool) -> Fail<WriteFailure> {
+    if tried || fail.code() != Some("FOLDER_NOT_FOUND") {
+        return fail;
+    }
+    fail.with_hint("Set `make_folders` to have the folder made, or give a folder that exists.")
 }
 
 /// Makes sure that the file holds what the caller expects.

@@ -120,6 +120,9 @@ pub fn failure(item: TokenStream) -> TokenStream {
 /// | `example(input = r#"{…}"#, output = r#"{…}"#)`, or `failure = "CODE"` | an example; may come again |
 /// | `max_input = "64kb"` | how much input it takes |
 /// | `since = "1.2.0"`, `deprecated(since = "…", …)` | its life |
+/// | `prompt` | it gives `Messages` that open a conversation with a model |
+/// | `resource = "notes://{path}"`, `mime_type = "text/plain"` | it gives the document at a URI; the variables are fields of its input |
+/// | `complete(path = "notes.like", …)` | the operation that says what a field may be |
 /// | `buffer = 32`, `overflow = cut` or `"30s"`, `idle = "60s"`, `resumable` | how a subscription's stream is carried |
 #[proc_macro_attribute]
 pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {

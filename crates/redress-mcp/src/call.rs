@@ -1,5 +1,7 @@
 //! `tools/call`: from the message to the call path, and back.
 
+use std::sync::Arc;
+
 use redress_contract::{Denied, EngineCode, Envelope, Problem};
 use redress_core::{Refusal, Request};
 use redress_wire::{
@@ -13,7 +15,7 @@ use crate::{
     discovery,
     mcp::Inner,
     reply::{Ending, Reply},
-    stream::{self, Collected, Progress},
+    stream::{self, Collected, Progress, Told},
 };
 
 /// The longest idempotency key that is taken.
@@ -60,6 +62,10 @@ impl Inner {
         if entry.tool.streams() {
             return self.collect(id, entry, request, era, asking, progress).await;
         }
+        let request = match progress {
+            Some(progress) => request.with_listener(Arc::new(Told::to(progress))),
+            None => request,
+        };
         let envelope = self.registry.call(entry.tool.operation().as_str(), request).await;
         self.carry(id, &envelope, None, Some(entry), era, asking)
     }

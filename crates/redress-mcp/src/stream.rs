@@ -1,10 +1,13 @@
 //! A subscription as a tool: its items within bounds, and progress on the way.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::StreamExt as _;
 use redress_contract::{Envelope, Operation};
-use redress_core::{Event, Registry, Request};
+use redress_core::{self as core, Event, Listener, Note, Registry, Request};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -22,6 +25,36 @@ pub(crate) struct Step {
     pub(crate) progress: f64,
     pub(crate) total: Option<f64>,
     pub(crate) message: Option<String>,
+}
+
+/// Hands on how far a handler says that it has come. Steps that lead nowhere or back are not
+/// told: clients take them for a mistake.
+pub(crate) struct Told {
+    to: Progress,
+    last: Mutex<f64>,
+}
+
+impl Told {
+    pub(crate) fn to(progress: &Progress) -> Told {
+        Told { to: progress.clone(), last: Mutex::new(f64::NEG_INFINITY) }
+    }
+}
+
+impl Listener for Told {
+    fn progress(&self, progress: core::Progress) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.done.is_finite() && progress.done > *last {
+            *last = progress.done;
+            let total = progress.total.filter(|total| total.is_finite());
+            let _ = self.to.try_send(Step { progress: progress.done, total, message: progress.message });
+        }
+    }
+
+    fn note(&self, _: Note) {}
+
+    fn wants(&self, _: core::Level) -> bool {
+        false
+    }
 }
 
 /// How often progress is told at most.

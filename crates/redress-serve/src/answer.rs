@@ -7,20 +7,20 @@ use axum::{
 };
 use bytes::Bytes;
 use redress_contract::{Envelope, RequestId};
-use redress_wire::http::{self, PROBLEM_JSON, ProblemDocument};
+use redress_wire::http::{self, OPERATION_JSON, PROBLEM_JSON, ProblemDocument};
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+pub(crate) const OPERATION: HeaderValue = HeaderValue::from_static(OPERATION_JSON);
 const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
 static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
 
 /// The output alone, or a problem document.
 pub(crate) fn plain(envelope: Envelope) -> Response {
-    let id = request_id(&envelope.meta().request_id);
     match envelope.into_output() {
-        Ok((buffer, start)) => {
+        Ok((buffer, start, meta)) => {
             let output = Bytes::from(buffer).slice(start..);
-            with_id(body(StatusCode::OK, JSON, output), id)
+            with_id(body(StatusCode::OK, JSON, output), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),
     }
@@ -78,7 +78,7 @@ pub(crate) fn body(status: StatusCode, media: HeaderValue, bytes: Bytes) -> Resp
 }
 
 pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
-    HeaderValue::from_maybe_shared(Bytes::from(id.to_string())).ok()
+    HeaderValue::from_maybe_shared(Bytes::from(String::from(id))).ok()
 }
 
 pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Response {

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use axum::http::{HeaderMap, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Refusal, Request, Secret};
-use redress_wire::http::header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent};
+use redress_wire::http::{
+    OPERATION_JSON,
+    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent},
+};
 use serde_json::json;
 
 use crate::{caller::Connection, service::Shared};
@@ -27,6 +30,7 @@ pub(crate) struct Asking {
     pub(crate) trace: Option<tracing::Span>,
     pub(crate) json: bool,
     pub(crate) html: bool,
+    pub(crate) declaration: bool,
     wrong: Option<&'static str>,
 }
 
@@ -45,7 +49,11 @@ impl Asking {
         for (name, value) in headers {
             match *name {
                 header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
-                header::ACCEPT => self.html |= value.to_str().is_ok_and(|accept| accept.contains("text/html")),
+                header::ACCEPT => {
+                    let accept = value.to_str().unwrap_or_default();
+                    self.html |= accept.contains("text/html");
+                    self.declaration |= accept.contains(OPERATION_JSON);
+                }
                 header::AUTHORIZATION if tokens => self.token = value.to_str().ok().and_then(bearer),
                 _ => match name.as_str() {
                     REQUEST_ID => {

@@ -1,7 +1,7 @@
 //! What is served, told by operations: `services.list`, `services.schema` and
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
-use redress_contract::{self as contract, Access, Contract, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Access, Contract, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
 use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 use redress_wire::{http, pages};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn list() -> contract::Operation {
 }
 
 async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
-    Ok(json!({"operations": listed(ctx.contract().open_to(ctx.caller()))}))
+    Ok(json!({"operations": listed(ctx.open())}))
 }
 
 fn schema() -> contract::Operation {
@@ -80,16 +80,20 @@ fn schema() -> contract::Operation {
             "properties": {"name": {"type": "string"}, "shape": {"type": "string"}, "failures": {"type": "array"}},
             "required": ["name", "shape", "failures"],
         }))
+        .with_example(Example {
+            input: json!({"name": "services.list"}),
+            ending: ExampleEnding::Output(json!({"name": "services.list", "shape": "query", "failures": []})),
+        })
         .fails(unknown)
 }
 
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
-    let open = |named: &&contract::Operation| named.is_external() && named.access().admit(ctx.caller()).is_ok();
-    match ctx.contract().operation(wanted).filter(open) {
+    let named = ctx.contract().operation(wanted).map(contract::Operation::name);
+    match ctx.open().find(|operation| Some(operation.name()) == named) {
         Some(operation) => Ok(serde_json::to_value(operation)?),
         None => {
-            let names = ctx.contract().open_to(ctx.caller()).map(|operation| operation.name().as_str());
+            let names = ctx.open().map(|operation| operation.name().as_str());
             Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))
         }
     }
@@ -110,12 +114,18 @@ fn explain() -> contract::Operation {
             "properties": {"code": {"type": "string"}, "kind": {"type": "string"}, "when": {"type": "string"}},
             "required": ["code", "kind", "when"],
         }))
+        .with_example(Example {
+            input: json!({"code": "TIMEOUT"}),
+            ending: ExampleEnding::Output(
+                json!({"code": "TIMEOUT", "kind": "timeout", "when": "The deadline passed."}),
+            ),
+        })
         .fails(unknown)
 }
 
 async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default();
-    let open = Contract::new(ctx.contract().open_to(ctx.caller()).cloned());
+    let open = Contract::new(ctx.open().cloned());
     match pages::code_json(&open, None, wanted) {
         Some(page) => Ok(page),
         None => {

@@ -6,17 +6,17 @@ use axum::{Router, serve::ListenerExt as _};
 use redress_core::Registry;
 use redress_wire::http::Info;
 use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     caller::{Anonymous, CallerOf, Loopback},
     documents::Documents,
+    mounted::{Handle, LAST_WORDS, Mounted},
     service::{FacesService, PATHS, PerConnection, Shared},
     shutdown::Shutdown,
     ws::{self, WebSockets},
 };
 
-/// How long cancelled calls have to say so, once the time for running ones is over.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 /// What a message may hold beside the input of its call.
 const AROUND_INPUT: usize = 64 * 1024;
 
@@ -172,14 +172,46 @@ impl Faces {
         self
     }
 
-    /// The faces as a router, to be nested or merged into another and wrapped in layers.
+    /// The faces as a router, to be nested or merged into another and wrapped in layers. Where
+    /// the server goes down in an orderly way, [`mount`](Faces::mount) gives what stops them too.
     ///
     /// The peer's address is taken from axum's `ConnectInfo<SocketAddr>`; where that is
     /// missing, nobody is local.
     pub fn router(self) -> Router {
-        let service = FacesService { shared: self.shared(Shutdown::default()), peer: None };
+        self.mount().0
+    }
+
+    /// The faces as a [`router`](Faces::router), and the handle that stops them with the server
+    /// around them.
+    ///
+    /// ```no_run
+    /// # async fn run(registry: redress_core::Registry, signal: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+    /// use redress_serve::Faces;
+    ///
+    /// let (faces, handle) = Faces::new(registry).server("/api").mount();
+    /// let app = axum::Router::new().nest("/api", faces);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    /// axum::serve(listener, app.into_make_service_with_connect_info::<std::net::SocketAddr>())
+    ///     .with_graceful_shutdown(async move {
+    ///         signal.await;
+    ///         handle.stop().await;
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    pub fn mount(self) -> (Router, Handle) {
+        let handle = Handle {
+            shutdown: Shutdown::default(),
+            calls: TaskTracker::new(),
+            web_sockets: self.web_sockets.clone(),
+            grace: self.grace,
+        };
+        let service = Mounted {
+            faces: FacesService { shared: self.shared(handle.shutdown.clone()), peer: None },
+            calls: handle.calls.clone(),
+        };
         let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
-        router.fallback_service(service)
+        (router.fallback_service(service), handle)
     }
 
     /// Serves the faces until `shutdown` resolves, and then until every call has ended: no
@@ -231,6 +263,7 @@ impl Faces {
         #[cfg(feature = "mcp")]
         let guarded = caller.is_some() || registry.identity().is_some();
         info.bearer = registry.identity().is_some();
+        info.max_batch = max_batch;
         let caller = caller.unwrap_or_else(|| match registry.identity() {
             Some(_) => Arc::new(Anonymous),
             None => Arc::new(Loopback::new()),

@@ -24,6 +24,7 @@ mod documents;
 mod faces;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod mounted;
 mod routes;
 mod service;
 mod shutdown;
@@ -32,3 +33,4 @@ pub mod ws;
 pub use caller::{Anonymous, CallerOf, Connection, Loopback};
 pub use discovery::discovery;
 pub use faces::{Faces, ServeError};
+pub use mounted::Handle;

@@ -198,7 +198,7 @@ impl Exchange {
         let (reads, writes) = (*method == Method::GET || *method == Method::HEAD, *method == Method::POST);
         match route {
             Route::Nowhere => self.nowhere(),
-            Route::Health => routes::health(),
+            Route::Health if reads => routes::health(),
             Route::Ready if reads => self.ready(),
             Route::Operation if writes => routes::operation(self, body).await,
             Route::Operation if reads => routes::operation_read(self).await,
@@ -226,6 +226,7 @@ impl Exchange {
             | Route::WebSocket
             | Route::Document
             | Route::Errors
+            | Route::Health
             | Route::Ready => self.not_allowed(&route),
         }
     }

@@ -7,3 +7,4 @@ mod config;
 mod mcp;
 mod process;
 mod serve;
+mod tls;

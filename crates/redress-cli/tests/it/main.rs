@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod cancel;
 mod kept;
+mod notes;
 mod outcomes;
 mod table;

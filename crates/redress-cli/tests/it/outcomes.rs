@@ -1,18 +1,12 @@
-//! The table of calls through the command, here and at a server, against the calls
-//! themselves: the outcomes are equal.
+//! What a person sees of a call.
 
 use std::{net::TcpListener, thread};
 
-use futures_util::StreamExt as _;
 use redress_cli::Program;
-use redress_core::{
-    Event, Request,
-    contract::{Caller, Shape},
-};
 use redress_serve::Faces;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::table::{Row, TABLE, registry};
+use crate::notes::registry;
 
 /// What a command wrote, and its exit code.
 struct Ran {
@@ -28,48 +22,7 @@ fn run(words: &[&str]) -> Ran {
     Ran { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), code }
 }
 
-fn call(row: &Row, more: &[&str]) -> Ran {
-    run(&[&["call", row.operation, row.input], row.flags, more].concat())
-}
-
-/// The lines of JSON in `text`, without what differs from call to call.
-fn masked(text: &str) -> Vec<Value> {
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}")));
-    lines
-        .map(|mut line| {
-            if let Some(meta) = line.get_mut("_meta") {
-                meta["request_id"] = json!("masked");
-                meta["elapsed_ms"] = json!(0);
-            }
-            line
-        })
-        .collect()
-}
-
-/// The call made without any face.
-fn in_process(row: &Row) -> Vec<Value> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let text = runtime.block_on(async {
-        let registry = registry();
-        let mut request = Request::new(row.input.as_bytes()).with_caller(Caller::local());
-        if row.flags.contains(&"--deadline") {
-            request = request.with_deadline(std::time::Duration::from_millis(30));
-        }
-        if registry.operation(row.operation).is_none_or(|operation| operation.shape() != Shape::Subscription) {
-            return String::from_utf8(registry.call(row.operation, request).await.into_bytes()).unwrap();
-        }
-        let events = registry.subscribe(row.operation, request).await.unwrap();
-        let lines = events.map(|event| match event {
-            Event::Item(output) => format!("{{\"item\":{}}}", String::from_utf8_lossy(output.json())),
-            Event::Completed(meta) => json!({"ok": true, "_meta": meta}).to_string(),
-            Event::Failed(envelope) => String::from_utf8(envelope.into_bytes()).unwrap(),
-        });
-        lines.collect::<Vec<_>>().await.join("\n")
-    });
-    masked(&text)
-}
-
-/// The address of a server with the operations of the table, which ends with the test.
+/// The address of a server with the operations, which ends with the test.
 fn server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -82,38 +35,6 @@ fn server() -> String {
         });
     });
     url
-}
-
-#[test]
-fn every_outcome_through_the_command_is_the_one_in_process() {
-    for row in &TABLE {
-        let ran = call(row, &["--json"]);
-        let lines = masked(&ran.out);
-        assert_eq!(lines, in_process(row), "{} {}", row.operation, row.input);
-        assert_eq!(lines.last().unwrap()["code"].as_str(), row.code, "{} {}", row.operation, row.input);
-        assert_eq!(ran.code, u8::from(row.code.is_some()), "{} {}", row.operation, row.input);
-        assert!(ran.err.is_empty(), "{}", ran.err);
-    }
-}
-
-#[test]
-fn every_outcome_through_a_server_is_the_one_in_process() {
-    let url = server();
-    for row in &TABLE {
-        let ran = call(row, &["--json", "--server", &url]);
-        assert_eq!(masked(&ran.out), in_process(row), "{} {}", row.operation, row.input);
-        assert_eq!(ran.code, u8::from(row.code.is_some()), "{} {}", row.operation, row.input);
-    }
-}
-
-#[test]
-fn nothing_undeclared_reaches_the_terminal() {
-    for row in &TABLE {
-        for more in [&[][..], &["--json"]] {
-            let ran = call(row, more);
-            assert!(!format!("{}{}", ran.out, ran.err).contains("canary"), "{} {}", row.operation, row.input);
-        }
-    }
 }
 
 #[test]

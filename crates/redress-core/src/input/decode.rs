@@ -6,6 +6,7 @@ use serde_json::{Number, Value};
 use super::guide::Guide;
 use super::shape::{Check, Shape};
 use super::strict::Strict;
+use super::twice::twice;
 
 /// Why an input was not decoded. It holds nothing of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +32,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &Shape) -> Result
 /// Accepts an input that no type stands for.
 pub(crate) fn accept(bytes: &[u8], shape: &Shape) -> Result<Value, DecodeError> {
     let value = parse(bytes)?;
-    if shape.is_valid(&value) { Ok(value) } else { Err(DecodeError::Refused) }
+    if shape.is_valid(&value) && twice(bytes).is_none() { Ok(value) } else { Err(DecodeError::Refused) }
 }
 
 /// The document as a value.

@@ -14,6 +14,7 @@ use super::fix::fix;
 use super::place::{below, shown};
 use super::problem::problems;
 use super::shape::Shape;
+use super::twice::twice;
 
 /// Why an input was refused, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,8 +32,8 @@ pub(crate) struct Explanation {
 pub(crate) struct Issue {
     /// Where (RFC 6901).
     pub(crate) pointer: String,
-    /// The schema keyword that was broken; `json` for a text that is no JSON, `decode` for a value
-    /// that its schema admits and its type does not.
+    /// The schema keyword that was broken; `json` for a text that is no JSON, `duplicate` for a
+    /// field that stands twice, `decode` for a value that its schema admits and its type does not.
     pub(crate) rule: String,
     /// What the schema wants there.
     pub(crate) expected: String,
@@ -54,6 +55,9 @@ pub(crate) fn explain(
     };
     let issues = issues(&value, shape);
     if issues.is_empty() {
+        if let Some(place) = twice(bytes) {
+            return only(shown(&place), "duplicate", "each field once");
+        }
         let place = pointer(bytes).unwrap_or_default();
         return only(shown(&place), "decode", "a value this field's type accepts");
     }

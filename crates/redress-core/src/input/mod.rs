@@ -37,6 +37,7 @@ mod schema;
 mod shape;
 mod strict;
 mod text;
+mod twice;
 mod visit;
 mod wording;
 

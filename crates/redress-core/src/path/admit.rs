@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Denied, EngineCode, Name, NextAction};
-use serde_json::{json, value::to_raw_value};
+use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
+use serde_json::json;
 
 use super::{Asked, Bad, Call};
-use crate::{Limited, Permit, registry::Entry};
+use crate::{Limited, Permit, QuestionKind, consent, registry::Entry};
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
+/// The id of the question for a consent.
+const CONSENT: &str = "redress.consent";
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
@@ -51,14 +53,41 @@ impl Call {
         if self.ctx.registry.0.consent.has(caller, declaration.name()).await {
             return Ok(());
         }
+        if self.ask_consent(caller, entry).await {
+            return Ok(());
+        }
         let details = json!({"operation": declaration.name()});
         let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
         if let (Some(_), Ok(operation), Ok(input)) =
-            (self.ctx.registry.find(GRANT), Name::new(GRANT), to_raw_value(&details))
+            (self.ctx.registry.find(GRANT), Name::new(GRANT), Json::of(&details))
         {
             bad.problem.next_actions.push(NextAction { operation, input, why: Some("agree to this operation".into()) });
         }
         Err(bad)
+    }
+
+    /// Asks the caller itself, where it can be asked, and keeps the consent that it gives. An
+    /// operation that calls another cannot agree for the person behind it, who did not call that.
+    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> bool {
+        if self.ctx.parent.is_some() || !self.ctx.can_ask(QuestionKind::Form) {
+            return false;
+        }
+        let declaration = &entry.declaration;
+        let agreed = match self.ctx.ask(CONSENT, consent::question(declaration)).await {
+            Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
+            Err(error) => {
+                tracing::debug!(request_id = %self.ctx.request_id, %error, "the caller could not be asked for consent");
+                false
+            }
+        };
+        if agreed {
+            self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await;
+            // The consent ends by itself, and no old state of this call may renew it.
+            if let Some(asking) = &self.ctx.asking {
+                asking.forget(CONSENT);
+            }
+        }
+        agreed
     }
 
     /// Asks every limit; what they hand out is held until the call ends.

@@ -62,10 +62,17 @@ impl Call {
                 None => std::future::pending().await,
             }
         };
+        let asks = async {
+            match &self.ctx.asking {
+                Some(asking) => asking.waiting().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = called_off => Err(self.refuse(EngineCode::Cancelled)),
             ended = step => ended,
+            () = asks => Err(self.asks()),
             () = deadline => Err(self.refuse(EngineCode::Timeout)),
         }
     }

@@ -22,6 +22,8 @@ pub(super) enum Driven<T> {
     TimedOut,
     /// Not before it was cancelled.
     Cancelled,
+    /// Not before its caller has answered.
+    Asks,
 }
 
 impl Call {
@@ -71,6 +73,7 @@ struct Drive<'a, T> {
 enum Stop {
     Deadline,
     Cancellation,
+    Question,
 }
 
 impl<T> Future for Drive<'_, T> {
@@ -89,6 +92,7 @@ impl<T> Future for Drive<'_, T> {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Stop::Deadline) => Driven::TimedOut,
                     Poll::Ready(Stop::Cancellation) => Driven::Cancelled,
+                    Poll::Ready(Stop::Question) => Driven::Asks,
                 }
             }
         };
@@ -115,7 +119,15 @@ pub(super) fn let_go<T>(value: T) {
 fn stop(ctx: &Ctx) -> BoxFuture<'static, Stop> {
     let token = ctx.cancellation().clone();
     let deadline = ctx.deadline;
+    // What a composed call asks puts down the whole tree, at its root.
+    let asking = ctx.asking.clone().filter(|_| ctx.parent.is_none());
     Box::pin(async move {
+        let asks = async {
+            match &asking {
+                Some(asking) => asking.waiting().await,
+                None => std::future::pending().await,
+            }
+        };
         let at_deadline = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -125,6 +137,7 @@ fn stop(ctx: &Ctx) -> BoxFuture<'static, Stop> {
         tokio::select! {
             biased;
             () = token.cancelled() => Stop::Cancellation,
+            () = asks => Stop::Question,
             () = at_deadline => Stop::Deadline,
         }
     })

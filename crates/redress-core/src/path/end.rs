@@ -40,6 +40,14 @@ impl Call {
         self.meta(elapsed)
     }
 
+    /// Ends a round that asks something: there is no outcome yet.
+    pub(super) fn end_round(&mut self) -> Meta {
+        self.ended = true;
+        let elapsed = self.since.elapsed();
+        self.tell_of(None, true, elapsed);
+        self.meta(elapsed)
+    }
+
     fn meta(&self, elapsed: Duration) -> Meta {
         Meta {
             request_id: self.ctx.request_id.clone(),
@@ -51,6 +59,10 @@ impl Call {
 
     /// Tells the log and the observers how the call ended.
     fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
+        self.tell_of(problem, false, elapsed);
+    }
+
+    fn tell_of(&self, problem: Option<&Problem>, asks: bool, elapsed: Duration) {
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
         if !self.span.is_disabled() {
             if let Some(operation) = operation {
@@ -72,6 +84,7 @@ impl Call {
                 parent: self.ctx.parent.as_ref(),
                 caller: self.ctx.caller.as_deref(),
                 problem,
+                asks,
                 elapsed,
             };
             if catch_unwind(AssertUnwindSafe(|| observer.ended(&call))).is_err() {
@@ -81,12 +94,17 @@ impl Call {
     }
 }
 
-/// A call that nobody waits for any more ends as cancelled: the observers are told of it
-/// once, like of any other.
+/// A call that nobody waits for any more ends as cancelled, and one below a call that asks
+/// something ends as that one does: the observers are told of it once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
         let listening = !self.ctx.registry.0.observers.is_empty() || !self.span.is_disabled();
-        if listening && !self.ended {
+        if !listening || self.ended {
+            return;
+        }
+        if self.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting()) {
+            self.tell_of(None, true, self.since.elapsed());
+        } else {
             let problem = self.engine(EngineCode::Cancelled, None, None);
             self.tell(Some(&problem), self.since.elapsed());
         }

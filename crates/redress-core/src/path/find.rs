@@ -11,7 +11,7 @@ impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
     /// An internal one does not exist for callers from outside (K-06).
     pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
-        let entry = self.ctx.registry.find(asked.name)?;
+        let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
         (entry.declaration.is_external() || self.ctx.parent.is_some()).then(|| Arc::clone(entry))
     }
 

@@ -6,15 +6,15 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Code, Effect, EngineCode, Kind, Output, Problem, Retry, Shape};
-use serde_json::{json, value::RawValue};
+use redress_contract::{Code, Effect, EngineCode, Json, Kind, Output, Problem, Retry, Shape};
+use serde_json::json;
 
 use super::{
     Bad, Call,
     drive::{Driven, panic_text},
 };
 use crate::{
-    AnyFailure, Called, Classification, DynamicFailure,
+    AnyFailure, AskError, Called, Classification, DynamicFailure,
     fail::{Cause, Ending},
     handler::OutputUnwritable,
     prepared::{Occurrence, Prepared},
@@ -33,6 +33,7 @@ impl Call {
                 Err(self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given})))
             }
             Driven::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
+            Driven::Asks => Err(self.asks()),
         }
     }
 
@@ -93,7 +94,7 @@ impl Call {
             }
         };
         let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
-        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_deref()) {
+        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_ref()) {
             tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal);
         }
@@ -102,7 +103,7 @@ impl Call {
         }
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
-        Box::new(Bad { problem, printed, failure: Some(failure) })
+        Box::new(Bad { problem, printed, failure: Some(failure), asks: false })
     }
 
     fn declared(
@@ -111,7 +112,7 @@ impl Call {
         prepared: &Prepared,
         failure: &dyn AnyFailure,
         dynamic: Option<&DynamicFailure>,
-        details: Option<Box<RawValue>>,
+        details: Option<Json>,
     ) -> Problem {
         let message = match dynamic {
             None => failure.to_string(),
@@ -140,6 +141,9 @@ impl Call {
             tracing::error!(request_id = %self.ctx.request_id, cause = %Causes(error), "the output of a handler cannot be written");
             return self.refuse(EngineCode::InvalidOutput);
         }
+        if let Some(error) = error.downcast_ref::<AskError>() {
+            return self.map_ask(error);
+        }
         let Classification { kind, code, row } = match Called::kind_in(error) {
             Some(kind) => Classification::of_kind(kind, "composed call"),
             None => self.ctx.registry.classifier().classify(error),
@@ -160,6 +164,31 @@ impl Call {
             problem.retryable = problem.retry.says_yes();
         }
         Bad::new(problem)
+    }
+
+    /// A question that has no answer says so, since it is the caller who can do something.
+    fn map_ask(&self, error: &AskError) -> Box<Bad> {
+        tracing::debug!(request_id = %self.ctx.request_id, %error, "a question has no answer");
+        let mut bad = match error {
+            AskError::Unable(kind) => {
+                let name = self.ctx.entry.as_ref().map(|entry| entry.declaration.name());
+                let details = json!({"operation": name, "asks": kind});
+                let mut bad = self.refuse_with(EngineCode::InvalidOperationType, &details);
+                bad.problem.hint = "Call it through a client that can be asked: the operation has a question.".into();
+                // The method is not what is wrong, so the status does not say so.
+                bad.problem.http = 400;
+                bad
+            }
+            AskError::Unfit { id } => self.refuse_with(EngineCode::InvalidInput, &json!({"answer": id})),
+            AskError::Gone => self.refuse(EngineCode::Cancelled),
+            AskError::TooMany => {
+                tracing::error!(request_id = %self.ctx.request_id, "one call asks too many questions");
+                self.refuse(EngineCode::Internal)
+            }
+        };
+        // The handler had started, and nobody knows how far it had come.
+        bad.problem.effect = Effect::Unknown;
+        bad
     }
 
     /// Checks what the handler gave against what it promised, where that is switched on.

@@ -7,7 +7,9 @@
 
 mod admit;
 mod begin;
+mod complete;
 mod content;
+mod converse;
 mod drive;
 mod end;
 mod find;
@@ -23,7 +25,7 @@ use std::{
     future::{Future as _, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     task::Poll,
 };
 
@@ -31,11 +33,13 @@ use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
 
 pub(crate) use begin::{Call, make_id};
+pub use complete::Completion;
+pub use converse::{Asks, Turn};
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, handler::Bound};
+use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct Asked<'a> {
@@ -69,6 +73,8 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
+            listener: request.listener,
+            asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
         };
@@ -145,6 +151,9 @@ impl Call {
         }
         let entry = self.entry()?;
         self.access(entry)?;
+        if self.ctx.asking.is_some() && self.ctx.parent.is_none() {
+            self.belongs(entry, asked)?;
+        }
         if entry.declaration.access().needs_consent() {
             Box::pin(self.within(self.consent(entry))).await?;
         }

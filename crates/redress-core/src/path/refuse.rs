@@ -2,9 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Printed, Problem, Shape, Similar, Started};
+use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, Shape, Similar, Started};
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
 
 use super::Call;
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Refusal {
     code: EngineCode,
-    details: Option<Box<RawValue>>,
+    details: Option<Json>,
     hint: Option<Arc<str>>,
     http: Option<u16>,
     retry_after_ms: Option<u64>,
@@ -33,7 +32,7 @@ impl Refusal {
     /// Says more, for a program. It must hold nothing of what the caller sent.
     #[must_use]
     pub fn with_details(mut self, details: &impl Serialize) -> Refusal {
-        self.details = to_raw_value(details).ok();
+        self.details = Json::of(details).ok();
         self
     }
 
@@ -114,11 +113,13 @@ pub(crate) struct Bad {
     pub(crate) printed: Option<Arc<Printed>>,
     /// The failure itself, for a typed composed call.
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
+    /// Whether it is no ending yet: the call asks its caller something.
+    pub(crate) asks: bool,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None })
+        Box::new(Bad { problem, printed: None, failure: None, asks: false })
     }
 }
 
@@ -132,16 +133,11 @@ impl Call {
     pub(crate) fn refuse_with(&self, code: EngineCode, details: &impl Serialize) -> Box<Bad> {
         // Details of the engine are plain values, so writing them cannot fail; if it ever
         // does, the code alone is still the truth.
-        Bad::new(self.engine(code, to_raw_value(details).ok(), None))
+        Bad::new(self.engine(code, Json::of(details).ok(), None))
     }
 
     /// The problem of an engine code, at this point of this call.
-    pub(super) fn engine(
-        &self,
-        code: EngineCode,
-        details: Option<Box<RawValue>>,
-        retry_after_ms: Option<u64>,
-    ) -> Problem {
+    pub(super) fn engine(&self, code: EngineCode, details: Option<Json>, retry_after_ms: Option<u64>) -> Problem {
         Prepared::engine(code).problem(Occurrence {
             shape: self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape()),
             started: self.started(),

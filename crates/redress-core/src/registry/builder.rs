@@ -280,6 +280,7 @@ impl Builder {
             settings: self.settings,
             extensions,
             codes: self.codes,
+            announcer: Arc::default(),
         })))
     }
 }

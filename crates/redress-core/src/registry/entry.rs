@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,6 +34,8 @@ pub(crate) struct Entry {
     pub(crate) authority: Arc<Caller>,
     /// The namespace of the extension that it belongs to, whose handlers write bare codes.
     extension: Option<String>,
+    /// Whether it is hidden while the service runs.
+    pub(crate) hidden: AtomicBool,
     /// The guards that cover it.
     pub(crate) guards: Vec<Arc<dyn Guard>>,
 }
@@ -62,9 +67,15 @@ impl Entry {
             max_input: declaration.max_input().unwrap_or(settings.max_input),
             checked: !typed || settings.check_outputs,
             credentials,
+            hidden: AtomicBool::new(false),
             guards,
             declaration,
         })
+    }
+
+    /// Whether it is hidden while the service runs.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Acquire)
     }
 
     /// The declared failure of this code: one lookup (K-46).

@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod entry;
+mod roles;
 
 use std::{
     any::TypeId,
@@ -17,7 +18,7 @@ pub(crate) use entry::Entry;
 
 use crate::{
     Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityProvider, Limit, Observer, Settings,
-    ctx::AnyState, extension::Loaded,
+    changes::Announcer, ctx::AnyState, extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -50,6 +51,7 @@ pub(crate) struct Inner {
     pub(crate) extensions: Loaded,
     /// Codes that an extension declares beside those of its operations.
     pub(crate) codes: Vec<Failure>,
+    pub(crate) announcer: Arc<Announcer>,
 }
 
 impl Registry {
@@ -68,9 +70,14 @@ impl Registry {
         self.find(name).map(|entry| &entry.declaration)
     }
 
-    /// The operations that `caller` may call from outside.
+    /// The operations that `caller` may call from outside, the hidden ones left out.
     pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
-        self.0.contract.open_to(caller)
+        self.shown().filter(move |operation| operation.is_external() && operation.access().admit(caller).is_ok())
+    }
+
+    /// The operations that are not hidden, in the order they were declared.
+    fn shown(&self) -> impl Iterator<Item = &Operation> {
+        self.0.entries.iter().filter(|entry| !entry.is_hidden()).map(|entry| &entry.declaration)
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.

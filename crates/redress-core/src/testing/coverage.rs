@@ -121,7 +121,7 @@ impl Coverage {
 
 impl Observer for Coverage {
     fn ended(&self, call: &EndedCall<'_>) {
-        let Some(operation) = call.operation else { return };
+        let Some(operation) = call.operation.filter(|_| !call.asks) else { return };
         let pair =
             Covered { operation: operation.name().clone(), code: call.problem.map(|problem| problem.code.clone()) };
         let mut records = self.records();

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Builder, Ctx, IntoOperation, Registry};
+use crate::{Asker, Builder, Ctx, IntoOperation, Listener, Registry, ask::Asking};
 
 /// A context of nobody, with no state, for a function that needs no more.
 ///
@@ -39,13 +39,14 @@ pub fn ctx() -> Ctx {
 /// assert_eq!(greet(&ctx).await, "hello, ada");
 /// # });
 /// ```
-#[derive(Debug)]
 pub struct TestCtx {
     builder: Builder,
     caller: Option<Arc<Caller>>,
     cancellation: Option<CancellationToken>,
     idempotency_key: Option<Arc<str>>,
     serving: Option<String>,
+    listener: Option<Arc<dyn Listener>>,
+    asker: Option<Arc<dyn Asker>>,
 }
 
 impl Default for TestCtx {
@@ -57,7 +58,15 @@ impl Default for TestCtx {
 impl TestCtx {
     /// A context of nobody, with no state.
     pub fn new() -> TestCtx {
-        TestCtx { builder: Registry::builder(), caller: None, cancellation: None, idempotency_key: None, serving: None }
+        TestCtx {
+            builder: Registry::builder(),
+            caller: None,
+            cancellation: None,
+            idempotency_key: None,
+            serving: None,
+            listener: None,
+            asker: None,
+        }
     }
 
     /// Says who calls.
@@ -103,6 +112,20 @@ impl TestCtx {
         self
     }
 
+    /// Lets `listener` hear what the function says while it is at work.
+    #[must_use]
+    pub fn listener(mut self, listener: Arc<dyn Listener>) -> TestCtx {
+        self.listener = Some(listener);
+        self
+    }
+
+    /// Lets `asker` answer what the function asks.
+    #[must_use]
+    pub fn asker(mut self, asker: impl Asker) -> TestCtx {
+        self.asker = Some(Arc::new(asker));
+        self
+    }
+
     /// The context.
     ///
     /// # Panics
@@ -129,8 +152,16 @@ impl TestCtx {
             session_id: None,
             idempotency_key: self.idempotency_key,
             last_event_id: None,
+            listener: self.listener,
+            asking: self.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: self.cancellation,
             own: OnceLock::new(),
         }
+    }
+}
+
+impl std::fmt::Debug for TestCtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestCtx").field("builder", &self.builder).field("caller", &self.caller).finish_non_exhaustive()
     }
 }

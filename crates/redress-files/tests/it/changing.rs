@@ -49,7 +49,8 @@ async fn only_what_the_caller_has_seen_is_replaced() {
 async fn folders_are_made_only_when_asked() {
     let folder = Folder::with(&[("file", "x")]);
     let write = |path: &str, make: bool| json!({"path": path, "content": "x", "mode": "create", "make_folders": make});
-    assert_failure!(folder.call("write", write("a/b/c.txt", false)).await, FOLDER_NOT_FOUND);
+    let problem = assert_failure!(folder.call("write", write("a/b/c.txt", false)).await, FOLDER_NOT_FOUND);
+    assert!(problem.hint.contains("`make_folders`"), "{}", problem.hint);
     assert_ok!(folder.call("write", write("a/b/c.txt", true)).await);
     assert_eq!(folder.text("a/b/c.txt"), "x");
     for make in [false, true] {

@@ -7,6 +7,8 @@ mod changing;
 mod comparison;
 mod crashing;
 mod declared;
+#[cfg(target_os = "linux")]
+mod disks;
 mod escaping;
 mod folder;
 mod looking;

@@ -121,3 +121,42 @@ async fn what_cannot_be_watched_is_refused() {
         assert_eq!(refused.failed().and_then(redress::Envelope::code), Some(code));
     }
 }
+
+#[tokio::test]
+async fn a_folder_with_too_much_in_it_is_refused() {
+    let folder = Folder::new();
+    for part in 0..101 {
+        let path = folder.host(&format!("{part}"));
+        fs::create_dir(&path).unwrap();
+        (0..1000).for_each(|n| drop(fs::File::create(path.join(n.to_string())).unwrap()));
+    }
+    let refused = folder.harness.subscribe("files.watch", json!({})).await;
+    let problem = refused.failed().and_then(redress::Envelope::problem).expect("it is refused");
+    assert_eq!((problem.code.as_str(), problem.http), ("WATCH_TOO_LARGE", 422));
+    assert_eq!(problem.details.as_ref().unwrap().get(), r#"{"limit":100000}"#);
+    // What the hint proposes works.
+    drop(folder.open("watch", &json!({"recursive": false})).await);
+    drop(folder.open("watch", &json!({"path": "7"})).await);
+}
+
+#[tokio::test]
+async fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
+    let folder = Folder::with(&[("a", ""), ("b", "")]);
+    let mut stream = folder.open("watch", &json!({})).await;
+    // Far more than waits anywhere. The two take turns, since the system tells of two like
+    // changes in a row as one.
+    for n in 0..20_000 {
+        folder.put(if n % 2 == 0 { "a" } else { "b" }, n.to_string());
+        if n % 500 == 0 {
+            folder.put(&format!("{n}"), "");
+        }
+    }
+    let mut lost = false;
+    while !lost {
+        let change = next(&mut stream).await;
+        lost = change == told("lost", ".", "folder");
+    }
+    // The stream goes on.
+    folder.put("last", "");
+    while next(&mut stream).await != told("created", "last", "file") {}
+}

@@ -51,13 +51,13 @@ pub(crate) fn stand_in(item: &DeriveInput, include: &[Path], mistakes: &Mistakes
             fn details(
                 &self,
             ) -> ::core::result::Result<
-                ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>>,
+                ::core::option::Option<::redress::__private::contract::Json>,
                 ::redress::__private::serde_json::Error,
             > {
                 ::core::result::Result::Ok(::core::option::Option::None)
             }
-            fn field(&self, _: &str) -> ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>> {
-                ::core::option::Option::None
+            fn write_field(&self, _: &str, _: &mut ::std::vec::Vec<u8>) -> bool {
+                false
             }
             fn as_any(&self) -> &dyn ::core::any::Any {
                 self
@@ -215,11 +215,11 @@ fn any(failures: &Failures) -> TokenStream {
     });
     let details = failures.variants.iter().map(details);
     let fields: Vec<_> = failures.variants.iter().flat_map(fields).collect();
-    let field = if fields.is_empty() { quote!(_: &str) } else { quote!(__name: &str) };
-    let found = if fields.is_empty() {
-        quote!(::core::option::Option::None)
+    let (field, found) = if fields.is_empty() {
+        (quote!(_: &str, _: &mut ::std::vec::Vec<u8>), quote!(false))
     } else {
-        quote!(match (self, __name) { #(#fields)* _ => ::core::option::Option::None })
+        let found = quote!(match (self, __name) { #(#fields)* _ => false });
+        (quote!(__name: &str, __json: &mut ::std::vec::Vec<u8>), found)
     };
     let retry_after = retry_after(failures);
     quote! {
@@ -233,12 +233,12 @@ fn any(failures: &Failures) -> TokenStream {
             fn details(
                 &self,
             ) -> ::core::result::Result<
-                ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>>,
+                ::core::option::Option<::redress::__private::contract::Json>,
                 ::redress::__private::serde_json::Error,
             > {
                 match self { #(#details)* }
             }
-            fn field(&self, #field) -> ::core::option::Option<::std::boxed::Box<::redress::__private::RawValue>> {
+            fn write_field(&self, #field) -> bool {
                 #found
             }
             #retry_after
@@ -276,8 +276,7 @@ fn details(failure: &Failure) -> TokenStream {
                     __object.end()
                 }
             }
-            ::redress::__private::serde_json::value::to_raw_value(&__Details(#(#bound),*))
-                .map(::core::option::Option::Some)
+            ::redress::__private::contract::Json::of(&__Details(#(#bound),*)).map(::core::option::Option::Some)
         }
     }
 }
@@ -287,7 +286,7 @@ fn fields(failure: &Failure) -> Vec<TokenStream> {
         .public()
         .map(|(place, field)| {
             let (pattern, name, bound) = (failure.pattern(&[place]), field.name(), bound(place));
-            quote!((#pattern, #name) => ::redress::__private::serde_json::value::to_raw_value(#bound).ok(),)
+            quote!((#pattern, #name) => ::redress::__private::serde_json::to_writer(__json, #bound).is_ok(),)
         })
         .collect()
 }

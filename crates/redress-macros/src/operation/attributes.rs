@@ -25,6 +25,10 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
     let deprecated = operation.deprecated.iter().map(|deprecation| quote!(.with_deprecated(#deprecation)));
     let examples = operation.examples.iter().map(example);
     let streaming = streaming(&operation.streaming);
+    let prompt = operation.prompt.then(|| quote!(.prompt()));
+    let resource = operation.resource.iter().map(|uri| quote!(.resource(#uri)));
+    let mime_type = operation.mime_type.iter().map(|text| quote!(.with_mime_type(#text)));
+    let completions = operation.completions.iter().map(|(name, by)| quote!(.with_completion(#name, #by)));
     quote! {
         ::redress::__private::contract::Operation::#shape(#name)
             .with_summary(#summary)
@@ -43,6 +47,10 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
             #(#since)*
             #(#deprecated)*
             #streaming
+            #prompt
+            #(#resource)*
+            #(#mime_type)*
+            #(#completions)*
     }
 }
 

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use syn::{Ident, LitInt, LitStr};
 
 use crate::{
-    attribute::{Item, Items},
+    attribute::{Item, Items, pairs},
     deprecation::Deprecation,
     mistakes::Mistakes,
 };
@@ -12,7 +12,7 @@ use crate::{
 /// The words that say how the operation is asked for and answered.
 pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
 
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 26] = [
     "query",
     "mutation",
     "subscription",
@@ -35,6 +35,10 @@ const WORDS: [&str; 22] = [
     "overflow",
     "idle",
     "resumable",
+    "prompt",
+    "resource",
+    "mime_type",
+    "complete",
 ];
 
 /// The attribute.
@@ -61,6 +65,11 @@ pub(super) struct Parsed {
     pub(super) overflow: Option<Result<Ident, LitStr>>,
     pub(super) idle: Option<LitStr>,
     pub(super) resumable: bool,
+    pub(super) prompt: Option<Ident>,
+    pub(super) resource: Option<LitStr>,
+    pub(super) mime_type: Option<LitStr>,
+    /// The members of the input that are completed, and by which operation.
+    pub(super) completions: Vec<(Ident, LitStr)>,
     /// The words that only a stream can have, as they were met.
     pub(super) of_streams: Vec<Ident>,
 }
@@ -139,6 +148,19 @@ impl Parsed {
             "buffer" => self.buffer = item.number(32, mistakes),
             "overflow" => self.overflow = item.ident_or_text("cut", mistakes),
             "idle" => self.idle = item.text_like("60s", mistakes),
+            "prompt" => {
+                item.alone(mistakes);
+                self.prompt = Some(item.name);
+            }
+            "resource" => self.resource = item.text_like("notes://{folder}/{name}", mistakes),
+            "mime_type" => self.mime_type = item.text_like("text/plain", mistakes),
+            "complete" => {
+                let list = item.list("path = \"files.like\"", mistakes);
+                for pair in list.map(|list| pairs(list, mistakes)).unwrap_or_default() {
+                    let by = pair.text_like("files.like", mistakes);
+                    self.completions.extend(by.map(|by| (pair.name, by)));
+                }
+            }
             _ => self.resumable = item.alone(mistakes),
         }
     }

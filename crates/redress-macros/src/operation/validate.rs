@@ -1,7 +1,7 @@
 //! What is meant: the words judged, and turned into values that can be written out.
 
 use quote::ToTokens;
-use syn::{Ident, ItemFn, LitStr};
+use syn::{Ident, ItemFn, LitStr, ext::IdentExt as _};
 
 use super::{
     parse::{Access, Ending, Example, Parsed, SHAPES},
@@ -33,6 +33,10 @@ pub(super) struct Operation {
     pub(super) since: Option<String>,
     pub(super) deprecated: Option<Deprecation>,
     pub(super) streaming: Streaming,
+    pub(super) prompt: bool,
+    pub(super) resource: Option<String>,
+    pub(super) mime_type: Option<String>,
+    pub(super) completions: Vec<(String, String)>,
 }
 
 /// How a subscription's stream is carried, where the contract's defaults do not do.
@@ -88,6 +92,7 @@ pub(super) fn validate(
     {
         mistakes.add(word, "`authority` is what it calls others with; add `calls(\"…\")`, or remove `authority`");
     }
+    judge_role(&parsed, mistakes);
     parsed.examples.iter().for_each(|example| judge_example(example, mistakes));
     let deadline = parsed.deadline.as_ref().and_then(|text| duration::millis("deadline", text, mistakes));
     let max_input = parsed.max_input.as_ref().and_then(|text| size::bytes("max_input", text, mistakes));
@@ -119,6 +124,10 @@ pub(super) fn validate(
         since: parsed.since.map(|text| text.value()),
         deprecated: parsed.deprecated,
         streaming,
+        prompt: parsed.prompt.is_some(),
+        resource: parsed.resource.map(|uri| uri.value()),
+        mime_type: parsed.mime_type.map(|text| text.value()),
+        completions: parsed.completions.iter().map(|(name, by)| (name.unraw().to_string(), by.value())).collect(),
     })
 }
 
@@ -155,8 +164,11 @@ fn is_name(name: &LitStr, word: &str, mistakes: &mut Mistakes) {
     let text = name.value();
     if !grammar::is_name(&text) {
         let advice = "two or more lower-case segments joined by dots";
-        let example =
-            if word == "name" { "name = \"files.read\"".to_owned() } else { format!("{word}(\"files.read\")") };
+        let example = match word {
+            "name" => "name = \"files.read\"".to_owned(),
+            "complete" => "complete(path = \"files.like\")".to_owned(),
+            _ => format!("{word}(\"files.read\")"),
+        };
         mistakes.add(name, format_args!("`{text}` is not an operation's name; write {advice}, as in `{example}`"));
     }
 }
@@ -204,6 +216,20 @@ fn judge_access(access: &Access, mistakes: &mut Mistakes) {
         && (access.scopes.is_some() || access.any_scope.is_some() || access.consent)
     {
         mistakes.add(anyone, "`anyone` has neither scopes nor consent to give; keep `anyone`, or the rest");
+    }
+}
+
+fn judge_role(parsed: &Parsed, mistakes: &mut Mistakes) {
+    if let (Some(prompt), Some(_)) = (&parsed.prompt, &parsed.resource) {
+        mistakes.add(prompt, "an operation is a prompt or a resource; keep one");
+    }
+    if let Some(mime_type) = &parsed.mime_type
+        && parsed.words.lacks("resource")
+    {
+        mistakes.add(mime_type, "only a resource has a media type; add `resource = \"…\"`, or remove this");
+    }
+    for (_, by) in &parsed.completions {
+        is_name(by, "complete", mistakes);
     }
 }
 

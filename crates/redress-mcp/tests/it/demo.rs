@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
-    DynamicFailure, Events, Fail, Operation, Registry,
+    DynamicFailure, Events, Fail, Operation, Progress, Registry,
     contract::{self, Access, Caller, Effect, Failure, Kind, Recovery},
     testing::Canary,
 };
@@ -127,7 +127,13 @@ pub(crate) fn build(
             _ => Events::new(items),
         })
     });
-    let all = [greet, number, find, fault, panics, slow, wait, once, closed, hidden, count];
+    let steps = Operation::dynamic(open(contract::Operation::query("demo.steps"))).with_handler(|ctx, _| async move {
+        for done in [1.0, 2.0, 2.0, f64::NAN, 1.0, 3.0] {
+            ctx.progress(Progress::new(done).of(3.0).saying("counting"));
+        }
+        Ok(json!({"done": true}))
+    });
+    let all = [greet, number, steps, find, fault, panics, slow, wait, once, closed, hidden, count];
     let builder = all.into_iter().fold(Registry::builder().max_input(64 * 1024), |builder, one| builder.add(one));
     more(builder).build().unwrap()
 }

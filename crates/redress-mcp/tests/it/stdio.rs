@@ -137,6 +137,18 @@ async fn progress_comes_before_the_result() {
 }
 
 #[tokio::test]
+async fn what_a_handler_reports_comes_in_order_and_only_forward() {
+    let mut process = Process::start();
+    process.ask(json!(1), "tools/call", json!({"name": "demo_steps", "_meta": {"progressToken": "t"}})).await;
+    let mut answers = process.rest().await;
+    let result = answers.pop().unwrap();
+    assert_eq!(result["result"]["structuredContent"], json!({"done": true}));
+    let steps: Vec<f64> = answers.iter().map(|told| told["params"]["progress"].as_f64().unwrap()).collect();
+    assert_eq!(steps, [1.0, 2.0, 3.0]);
+    assert_eq!(answers[0]["params"]["total"], 3.0);
+}
+
+#[tokio::test]
 async fn the_output_holds_messages_only_whatever_operations_print_or_panic() {
     let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
-use futures_util::future::join_all;
 use redress_contract::EngineCode;
 use redress_core::Refusal;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::stream;
+use super::{stream, together::together};
 use crate::{answer, service::Exchange};
 
 /// What a message asks for.
@@ -70,7 +69,7 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
             }
         }
     });
-    let envelopes = join_all(calls).await;
+    let envelopes = together(calls).await;
     let mut answers = Vec::with_capacity(envelopes.len() * 256);
     for (place, envelope) in envelopes.iter().enumerate() {
         answers.push(if place == 0 { b'[' } else { b',' });

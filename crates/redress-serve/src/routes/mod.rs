@@ -6,6 +6,7 @@ mod operation;
 mod reading;
 mod rpc;
 mod stream;
+mod together;
 mod web_socket;
 
 pub(crate) use errors::errors;

@@ -1,6 +1,10 @@
 //! `/ops/{namespace}/{name}`: an operation as a route of its own.
 
-use axum::{body::Body, http::StatusCode, response::Response};
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
 use bytes::Bytes;
 use redress_contract::{EngineCode, Name, Shape};
 use redress_core::Refusal;
@@ -32,8 +36,8 @@ async fn run(exchange: &Exchange, input: &[u8]) -> Response {
     answer::plain(shared.registry.call(&name, exchange.asking.request(shared, input)).await)
 }
 
-/// `GET`: with a query string a call of an operation whose input is flat, else the
-/// operation's declaration.
+/// `GET`: a call of a query whose input is flat, with the query string as its input; of any
+/// other operation, and for whoever accepts nothing else, the declaration.
 pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let name = Name::from_wire(name_in(exchange.parts.uri.path()));
     let Some(operation) = exchange.shared.registry.operation(&name).filter(|operation| operation.is_external()) else {
@@ -41,11 +45,12 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
         let shared = &exchange.shared;
         return answer::plain(shared.registry.call(&name, exchange.asking.request(shared, b"")).await);
     };
-    if let (Some(query), Some(flat)) = (exchange.parts.uri.query(), FlatInput::of(operation)) {
+    if let (false, Some(flat)) = (exchange.asking.declaration, FlatInput::of(operation)) {
         if let Err(refusal) = exchange.admit() {
             return exchange.refuse(refusal);
         }
-        return run(&exchange, flat.read(query).as_bytes()).await;
+        let query = exchange.parts.uri.query().unwrap_or_default();
+        return vary(run(&exchange, flat.read(query).as_bytes()).await);
     }
     let caller = match exchange.caller().await {
         Ok(caller) => caller,
@@ -55,7 +60,14 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     }
     let declaration = serde_json::to_vec(operation).unwrap_or_default();
-    answer::body(StatusCode::OK, answer::JSON, Bytes::from(declaration))
+    let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
+    vary(answer::body(StatusCode::OK, media, Bytes::from(declaration)))
+}
+
+/// Says that another `Accept` would have had another answer.
+fn vary(mut response: Response) -> Response {
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    response
 }
 
 fn name_in(path: &str) -> &str {

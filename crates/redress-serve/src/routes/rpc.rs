@@ -2,12 +2,12 @@
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
-use futures_util::future::join_all;
 use redress_contract::{EngineCode, Envelope};
 use redress_core::{Refusal, Request};
 use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
+use super::together::together;
 use crate::{answer, service::Exchange};
 
 /// The method that OpenRPC reserves for finding out about the service.
@@ -69,7 +69,7 @@ async fn batch(exchange: &Exchange, members: Vec<Member<'_>>) -> Response {
             }
         }
     });
-    let answers: Vec<(Id<'_>, Envelope)> = join_all(answers).await.into_iter().flatten().collect();
+    let answers: Vec<(Id<'_>, Envelope)> = together(answers).await.into_iter().flatten().collect();
     let own_id = exchange.asking.own_id();
     if answers.is_empty() {
         return nothing(own_id);

@@ -45,10 +45,7 @@ impl Frame {
             Some(id) => open("call.error", id, 1024),
             None => br#"{"type":"call.error","id":null,"payload":"#.to_vec(),
         };
-        let payload = envelope.into_bytes_with(|problem, payload| {
-            payload.extend_from_slice(br#","message":"#);
-            write(payload, &problem.error);
-        });
+        let payload = envelope.into_bytes_with(|members| members.error("message"));
         body.extend_from_slice(&payload);
         close(carriage, body)
     }
@@ -63,19 +60,21 @@ impl Frame {
         Frame::empty(carriage, "call.aborted", id)
     }
 
-    /// A call to the other side.
+    /// A call to the other side, or a stream from it.
     pub(super) fn requested(
         carriage: Carriage,
         id: &str,
         operation: &str,
         input: &RawValue,
-        deadline_ms: u64,
+        deadline_ms: Option<u64>,
     ) -> Frame {
         let mut body = open("call.requested", id, input.get().len());
         body.extend_from_slice(br#"{"operation":"#);
         write(&mut body, operation);
-        body.extend_from_slice(br#","deadline_ms":"#);
-        write(&mut body, &deadline_ms);
+        if let Some(ms) = deadline_ms {
+            body.extend_from_slice(br#","deadline_ms":"#);
+            write(&mut body, &ms);
+        }
         body.extend_from_slice(br#","input":"#);
         body.extend_from_slice(input.get().as_bytes());
         body.push(b'}');
@@ -90,7 +89,7 @@ impl Frame {
 
     /// How many small messages it counts as, at most `window`.
     pub(super) fn weight(&self, window: u32) -> u32 {
-        u32::try_from(self.bytes().div_ceil(UNIT)).unwrap_or(window).clamp(1, window.max(1))
+        u32::try_from(units(self.bytes())).unwrap_or(window).clamp(1, window.max(1))
     }
 
     /// How long it is.
@@ -113,6 +112,11 @@ impl Frame {
             },
         }
     }
+}
+
+/// How many small messages this many bytes count as.
+pub(super) fn units(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT).max(1)
 }
 
 fn open(sort: &str, id: &str, room: usize) -> Vec<u8> {

@@ -30,8 +30,11 @@ pub struct Limits {
     pub ping: Duration,
     /// After how long without any sign of the other side the connection is closed.
     pub idle: Duration,
-    /// How many calls to the other side may wait for their answer.
+    /// How many calls to the other side may wait for their answer, open streams included.
     pub peer_calls: usize,
+    /// How many small messages of one stream from the other side may wait to be read. A
+    /// message counts once for each 16 KiB of it.
+    pub peer_window: usize,
     /// How long such a call may wait where its caller does not say.
     pub peer_deadline: Duration,
 }
@@ -48,6 +51,7 @@ impl Default for Limits {
             ping: Duration::from_secs(20),
             idle: Duration::from_secs(60),
             peer_calls: 256,
+            peer_window: 256,
             peer_deadline: Duration::from_secs(30),
         }
     }

@@ -1,5 +1,4 @@
-//! Operations over a WebSocket: many calls and streams on one connection, and calls in both
-//! directions.
+//! Operations over a WebSocket: many calls and streams on one connection, in both directions.
 //!
 //! A message is a JSON object `{type, id, payload}`. `call.requested` asks; `call.responded`
 //! gives an output, `call.completed`, `call.error` and `call.aborted` end. The id is chosen by
@@ -17,6 +16,7 @@ mod lanes;
 mod limits;
 mod message;
 mod peer;
+mod peer_stream;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -25,3 +25,4 @@ pub(crate) use face::{WebSockets, Who};
 pub use lanes::Load;
 pub use limits::Limits;
 pub use peer::{Peer, PeerError, PeerFailure, Peers};
+pub use peer_stream::PeerStream;

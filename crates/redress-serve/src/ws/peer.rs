@@ -1,4 +1,4 @@
-//! Calls from the server to the other side of a connection.
+//! Calls from the server to the other side of a connection, and streams from there.
 
 use std::{
     collections::HashMap,
@@ -19,6 +19,7 @@ use super::{
     frame::{Carriage, Frame},
     lanes::Lanes,
     message::OWN,
+    peer_stream::{Inbox, PeerStream},
 };
 
 /// The other side of a connection, which can be called too. A clone is the same connection.
@@ -37,8 +38,15 @@ struct Inner {
     pending: Mutex<Option<HashMap<u64, Waiting>>>,
 }
 
-type Answer = Result<Box<RawValue>, PeerError>;
-type Waiting = oneshot::Sender<Answer>;
+pub(super) type Answer = Result<Box<RawValue>, PeerError>;
+
+/// Who waits for what the other side sends.
+enum Waiting {
+    /// For one answer.
+    Call(oneshot::Sender<Answer>),
+    /// For items, and then an end.
+    Stream(Inbox),
+}
 
 /// Why a call to the other side gave no output.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -59,6 +67,10 @@ pub enum PeerError {
     /// The connection closed first. Whether the call took effect is not known.
     #[error("the connection closed before the answer came")]
     Closed,
+    /// The items of a stream came faster than they were read. Those that fitted came first;
+    /// the other side is told that no more are wanted.
+    #[error("the peer sent items faster than they were read")]
+    Overflow,
     /// Too many calls wait for their answers already.
     #[error("{limit} calls to the peer wait for their answers already")]
     Busy {
@@ -128,10 +140,10 @@ impl Peer {
         input: &impl Serialize,
     ) -> Result<Box<RawValue>, PeerError> {
         let input = to_raw_value(input).map_err(|_| PeerError::Input)?;
-        let (mut asked, answer) = self.ask()?;
-        let carriage = self.carriage();
+        let (sender, answer) = oneshot::channel();
+        let mut asked = self.ask(Waiting::Call(sender))?;
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-        let frame = Frame::requested(carriage, &asked.id(), operation, &input, deadline_ms);
+        let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, Some(deadline_ms));
         let answered = async {
             self.0.lanes.put_own(frame).await;
             asked.sent = true;
@@ -141,17 +153,31 @@ impl Peer {
         tokio::time::timeout(deadline, answered).await.unwrap_or(Err(PeerError::TimedOut))
     }
 
-    fn ask(&self) -> Result<(Asked<'_>, oneshot::Receiver<Answer>), PeerError> {
+    /// Subscribes to an operation that the other side offers. Dropping the stream aborts it.
+    ///
+    /// Items wait to be read in a window of their own, so a stream that is not read holds up
+    /// neither another nor a call; once its window is full it ends with
+    /// [`PeerError::Overflow`].
+    pub async fn subscribe(&self, operation: &str, input: &impl Serialize) -> Result<PeerStream, PeerError> {
+        let input = to_raw_value(input).map_err(|_| PeerError::Input)?;
+        let (inbox, items) = Inbox::new(self.0.limits.peer_window);
+        let mut asked = self.ask(Waiting::Stream(inbox))?;
+        let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, None);
+        self.0.lanes.put_own(frame).await;
+        asked.sent = true;
+        Ok(PeerStream::new(items, asked))
+    }
+
+    fn ask(&self, waiting: Waiting) -> Result<Asked, PeerError> {
         let mut pending = self.0.pending();
-        let waiting = pending.as_mut().ok_or(PeerError::Closed)?;
+        let all = pending.as_mut().ok_or(PeerError::Closed)?;
         let limit = self.0.limits.peer_calls;
-        if waiting.len() >= limit {
+        if all.len() >= limit {
             return Err(PeerError::Busy { limit });
         }
         let number = self.0.made.fetch_add(1, Ordering::Relaxed) + 1;
-        let (sender, answer) = oneshot::channel();
-        waiting.insert(number, sender);
-        Ok((Asked { peer: self, number, sent: false }, answer))
+        all.insert(number, waiting);
+        Ok(Asked { peer: self.clone(), number, sent: false })
     }
 
     fn carriage(&self) -> Carriage {
@@ -162,23 +188,61 @@ impl Peer {
         self.0.binary.store(carriage == Carriage::Binary, Ordering::Relaxed);
     }
 
-    /// Hands an answer to who waits for it. An id that nobody waits for is let be: the call
+    /// Hands an output to who waits for it. An id that nobody waits for is let be: the call
     /// may just have timed out.
-    pub(super) fn settle(&self, id: &str, answer: Result<&RawValue, PeerError>) {
-        let number = id.strip_prefix(OWN).and_then(|number| number.parse().ok());
-        let waiting = number.and_then(|number: u64| self.0.pending().as_mut()?.remove(&number));
-        if let Some(waiting) = waiting {
-            // Who no longer waits needs no answer.
-            let _ = waiting.send(answer.map(ToOwned::to_owned));
+    pub(super) fn give(&self, id: &str, output: &RawValue) {
+        let Some(number) = number(id) else { return };
+        let mut pending = self.0.pending();
+        let Some(all) = pending.as_mut() else { return };
+        match all.get(&number) {
+            Some(Waiting::Stream(inbox)) if inbox.put(output).is_ok() => return,
+            Some(Waiting::Stream(_) | Waiting::Call(_)) => {}
+            None => return,
+        }
+        let waiting = all.remove(&number);
+        drop(pending);
+        match waiting {
+            Some(Waiting::Call(answer)) => {
+                // Who no longer waits needs no answer.
+                let _ = answer.send(Ok(output.to_owned()));
+            }
+            Some(Waiting::Stream(inbox)) => {
+                inbox.end(Err(PeerError::Overflow));
+                self.0.lanes.put_own_after(Frame::aborted(self.carriage(), id));
+            }
+            None => {}
         }
     }
 
-    /// Fails every call that waits, and every later one.
+    /// Ends what waits under this id, well or badly. An id that nobody waits for is let be.
+    pub(super) fn end(&self, id: &str, ended: Result<(), PeerError>) {
+        let waiting = number(id).and_then(|number| self.0.pending().as_mut()?.remove(&number));
+        end(waiting, ended);
+    }
+
+    /// Fails everything that waits, and every later call.
     pub(super) fn close(&self) {
         let waiting = self.0.pending().take();
         for waiting in waiting.into_iter().flat_map(HashMap::into_values) {
-            let _ = waiting.send(Err(PeerError::Closed));
+            end(Some(waiting), Err(PeerError::Closed));
         }
+    }
+}
+
+/// The number of a call of the server's own.
+fn number(id: &str) -> Option<u64> {
+    id.strip_prefix(OWN)?.parse().ok()
+}
+
+/// Tells who waits that nothing more comes.
+fn end(waiting: Option<Waiting>, ended: Result<(), PeerError>) {
+    match waiting {
+        Some(Waiting::Call(answer)) => {
+            // Who no longer waits needs no answer.
+            let _ = answer.send(Err(ended.err().unwrap_or(PeerError::NoOutput)));
+        }
+        Some(Waiting::Stream(inbox)) => inbox.end(ended),
+        None => {}
     }
 }
 
@@ -202,20 +266,20 @@ impl Inner {
     }
 }
 
-/// A call that waits for its answer. Dropping it before the answer tells the other side.
-struct Asked<'a> {
-    peer: &'a Peer,
+/// A call or a stream that is not over. Dropping it before its end tells the other side.
+pub(super) struct Asked {
+    peer: Peer,
     number: u64,
     sent: bool,
 }
 
-impl Asked<'_> {
+impl Asked {
     fn id(&self) -> String {
         format!("{OWN}{}", self.number)
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for Asked {
     fn drop(&mut self) {
         let inner = &self.peer.0;
         let waited = inner.pending().as_mut().is_some_and(|pending| pending.remove(&self.number).is_some());

@@ -166,11 +166,11 @@ impl Session {
         match message::read(text, self.limits.depth) {
             Err(malformed) => return self.malformed(carriage, malformed).await,
             Ok(Message::Requested(requested)) => self.requested(carriage, bytes, requested).await,
-            Ok(Message::Responded { id, output }) => self.peer.settle(&id, Ok(output)),
-            Ok(Message::Completed { id }) => self.peer.settle(&id, Err(PeerError::NoOutput)),
-            Ok(Message::Failed { id, payload }) => self.peer.settle(&id, Err(PeerError::told(payload))),
+            Ok(Message::Responded { id, output }) => self.peer.give(&id, output),
+            Ok(Message::Completed { id }) => self.peer.end(&id, Ok(())),
+            Ok(Message::Failed { id, payload }) => self.peer.end(&id, Err(PeerError::told(payload))),
             Ok(Message::Aborted { id }) if id.starts_with(message::OWN) => {
-                self.peer.settle(&id, Err(PeerError::Aborted));
+                self.peer.end(&id, Err(PeerError::Aborted));
             }
             Ok(Message::Aborted { id }) => {
                 let room = self.lanes.front_room().await;

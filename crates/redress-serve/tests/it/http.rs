@@ -68,16 +68,15 @@ async fn every_refusal_has_its_status_code_and_headers() {
         ("/subscribe", r#"{"operation":"demo.greet"}"#, none, 405, "INVALID_OPERATION_TYPE"),
         ("/batch", "[]", none, 400, "INVALID_REQUEST"),
         ("/batch", "{}", none, 400, "INVALID_REQUEST"),
-        ("/healthz", "{}", none, 200, ""),
+        ("/healthz", "{}", none, 405, "INVALID_OPERATION_TYPE"),
+        ("/readyz", "{}", none, 405, "INVALID_OPERATION_TYPE"),
         ("/openapi.json", "{}", none, 405, "INVALID_OPERATION_TYPE"),
     ];
     for (path, body, headers, status, code) in cases {
         let answer = running.post_with(path, body, headers).await;
         assert_eq!(answer.status, *status, "{path} {answer:?}");
-        if !code.is_empty() {
-            assert_eq!(answer.json()["code"], *code, "{path}");
-            assert!(!answer.header("x-request-id").is_empty(), "{path}");
-        }
+        assert_eq!(answer.json()["code"], *code, "{path}");
+        assert!(!answer.header("x-request-id").is_empty(), "{path}");
         assert_eq!(answer.header("retry-after"), if *status == 429 { "2" } else { "" }, "{path}");
         assert_eq!(answer.header("allow").is_empty(), *status != 405, "{path}");
     }
@@ -143,7 +142,6 @@ async fn what_is_served_can_be_read() {
     let names: Vec<&str> =
         ops["operations"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
     assert!(names.contains(&"demo.closed") && !names.contains(&"demo.hidden"), "{names:?}");
-    assert_eq!(running.get("/ops/demo/greet").await.json()["name"], "demo.greet");
     assert_eq!(running.get("/ops/demo/wait").await.json()["shape"], "mutation");
     assert_eq!(running.get("/openapi.json").await.json()["openapi"], "3.1.0");
     assert_eq!(running.get("/openrpc.json").await.json()["openrpc"], "1.3.2");
@@ -159,6 +157,32 @@ async fn what_is_served_can_be_read() {
     assert_eq!(explained["http"], 504);
     let schema = running.post("/ops/services/schema", r#"{"name":"demo.gret"}"#).await;
     assert_eq!((schema.status, &schema.json()["similar"][0]["value"]), (404, &json!("demo.greet")));
+}
+
+#[tokio::test]
+async fn a_get_calls_a_flat_query_and_gives_the_declaration_of_anything_else() {
+    let running = Running::start().await;
+    let declaration = |path: &str| {
+        let accept = "application/vnd.redress.operation+json";
+        crate::service::Answer::of(&running, running.client.get(running.url(path)).header("accept", accept))
+    };
+    let refused = running.get("/ops/demo/greet").await;
+    assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("INVALID_INPUT")));
+    assert_eq!(
+        (refused.json()["details"]["issues"][0]["rule"].as_str(), refused.header("vary")),
+        (Some("required"), "accept")
+    );
+    assert_eq!(running.get("/ops/services/list").await.json()["operations"][0]["name"], "demo.greet");
+    for (path, name) in [("/ops/demo/greet", "demo.greet"), ("/ops/demo/wait", "demo.wait")] {
+        let answer = declaration(path).await;
+        assert_eq!((answer.status, &answer.json()["name"]), (200, &json!(name)));
+        assert_eq!(answer.header("content-type"), "application/vnd.redress.operation+json");
+    }
+    let plain = running.get("/ops/demo/wait").await;
+    assert_eq!((&plain.json()["name"], plain.header("content-type")), (&json!("demo.wait"), "application/json"));
+    for hidden in ["/ops/demo/hidden", "/ops/demo/nothing"] {
+        assert_eq!(declaration(hidden).await.status, 404, "{hidden}");
+    }
 }
 
 #[tokio::test]

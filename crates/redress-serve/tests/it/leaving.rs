@@ -1,9 +1,13 @@
 //! Clients that go away, and the service that does.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
 
 use crate::service::{Running, event};
 
@@ -37,6 +41,23 @@ async fn a_service_that_stops_lets_running_calls_end() {
     running.watched.release.notify_one();
     let answer = call.await.unwrap().unwrap();
     assert_eq!(answer.text().await.unwrap(), "\"released\"");
+    timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_waits_behind_another_does_not_start_once_the_service_stops() {
+    let running = Running::start().await;
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let request = |path: &str| format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{{}}");
+    stream.write_all(request("/ops/demo/wait").as_bytes()).await.unwrap();
+    timeout(SOON, running.watched.started.notified()).await.unwrap();
+    running.stop.cancel();
+    stream.write_all(request("/ops/demo/once").as_bytes()).await.unwrap();
+    running.watched.release.notify_one();
+    let mut answers = String::new();
+    timeout(SOON, stream.read_to_string(&mut answers)).await.expect("the connection ends").unwrap();
+    assert!(answers.starts_with("HTTP/1.1 200") && answers.ends_with("\"released\""), "{answers}");
+    assert_eq!(running.watched.runs.load(Ordering::SeqCst), 0);
     timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
 }
 

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
-mod equality;
 mod http;
 mod leaving;
+mod mounting;
 mod rpc;
 mod service;
 mod streams;
+mod tokens;
+mod traces;
 mod ws;

@@ -161,10 +161,14 @@ impl Running {
     pub(crate) async fn with(change: impl FnOnce(Faces) -> Faces) -> Running {
         let canary = Canary::new();
         let watched = Arc::new(Watched::default());
+        let faces = change(Faces::new(registry(&canary, &watched)).title("demo").version("1.0.0"));
+        Running::of(faces, canary, watched).await
+    }
+
+    pub(crate) async fn of(faces: Faces, canary: Canary, watched: Arc<Watched>) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let faces = change(Faces::new(registry(&canary, &watched)).title("demo").version("1.0.0"));
         let server = tokio::spawn(faces.serve(listener, stop.clone().cancelled_owned()));
         Running { address, client: reqwest::Client::new(), canary, watched, stop, server }
     }

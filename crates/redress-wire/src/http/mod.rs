@@ -14,6 +14,10 @@ pub use status::{reason, retry_after_seconds, status};
 
 use redress_contract::Name;
 
+/// The media type of an operation's declaration. Who accepts it gets the declaration from a
+/// path where a plain `GET` is a call.
+pub const OPERATION_JSON: &str = "application/vnd.redress.operation+json";
+
 /// The path of an operation's own route.
 ///
 /// ```

@@ -32,19 +32,13 @@ pub fn problem(envelope: Envelope) -> Result<ProblemDocument, Envelope> {
     let status = status(problem);
     let retry_after = retry_after_seconds(problem);
     let www_authenticate = (status == 401).then_some(CHALLENGE);
-    let body = envelope.into_bytes_with(|problem, body| {
-        let mut member = |name: &str, value: &str| {
-            body.extend_from_slice(name.as_bytes());
-            // Writing a string to a `Vec` cannot fail.
-            let _ = serde_json::to_writer(&mut *body, value);
-        };
-        member(r#","type":"#, &problem.docs_url);
-        member(r#","title":"#, reason(problem.kind));
-        member(r#","detail":"#, &problem.error);
+    let body = envelope.into_bytes_with(|members| {
+        members.docs_url("type");
+        members.text("title", reason(members.problem().kind));
+        members.error("detail");
         // Three digits, since that is what a status has.
         let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
-        body.extend_from_slice(br#","status":"#);
-        body.extend_from_slice(&digits);
+        members.json("status", &digits);
     });
     Ok(ProblemDocument { status, body, retry_after, www_authenticate })
 }

@@ -12,10 +12,10 @@ pub fn write_answer(id: Id<'_>, envelope: &Envelope, out: &mut Vec<u8>) {
     };
     open(id, out);
     out.extend_from_slice(br#","error":{"code":"#);
-    // Writing numbers and strings to a `Vec` cannot fail.
+    // Writing a number to a `Vec` cannot fail.
     let _ = serde_json::to_writer(&mut *out, &number(problem.kind));
     out.extend_from_slice(br#","message":"#);
-    let _ = serde_json::to_writer(&mut *out, &problem.error);
+    out.extend_from_slice(envelope.error_json().unwrap_or(b"\"\""));
     out.extend_from_slice(br#","data":"#);
     envelope.write_to(out);
     out.extend_from_slice(b"}}");

@@ -5,17 +5,25 @@ use std::process::Command;
 /// Runs an example, as a newcomer would, and gives what it printed, with what differs from
 /// run to run replaced.
 fn output_of(example: &str) -> String {
+    let (text, ended_well) = run(example, &[]);
+    assert!(ended_well, "{text}");
+    text
+}
+
+/// Runs an example with these words, and gives what it printed and whether it ended well. All
+/// are built with the same features, and so only once.
+fn run(example: &str, words: &[&str]) -> (String, bool) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--example", example])
+        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", "cli", "--example", example, "--"])
+        .args(words)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output();
     let output = cargo.expect("the cargo that runs this test runs the example");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut text = String::from_utf8(output.stdout).unwrap();
+    let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     for member in ["\"request_id\":\"", "\"elapsed_ms\":"] {
         text = masked(&text, member);
     }
-    text
+    (text, output.status.success())
 }
 
 /// Replaces the value after each `member`, up to the next comma, by a dot.
@@ -34,6 +42,88 @@ fn masked(text: &str, member: &str) -> String {
 #[test]
 fn the_notes_example_shows_four_ways_to_end() {
     insta::assert_snapshot!(output_of("notes"));
+}
+
+/// Runs the orders example with the words of a command, and gives its exit code and what it printed.
+fn orders(words: &[&str]) -> (i32, serde_json::Value) {
+    let cargo = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--locked", "--package", "redress", "--example", "orders", "--features", "cli", "--"])
+        .args(words)
+        .arg("--json")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let output = cargo.expect("the cargo that runs this test runs the example");
+    let printed = serde_json::from_slice(&output.stdout);
+    let printed = printed.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code().unwrap_or(-1), printed)
+}
+
+#[test]
+fn the_orders_example_has_one_operation_of_each_sort_and_every_command() {
+    let (code, listed) = orders(&["ops"]);
+    let shape_of = |name: &str| {
+        let operations = listed.as_array().unwrap();
+        operations.iter().find(|one| one["name"] == name).map(|one| one["shape"].clone()).unwrap_or_default()
+    };
+    assert_eq!(code, 0);
+    assert_eq!(shape_of("orders.find"), "query");
+    assert_eq!(shape_of("orders.place"), "mutation");
+    assert_eq!(shape_of("orders.follow"), "subscription");
+
+    let (code, missing) = orders(&["call", "orders.get", r#"{"id":"o-9"}"#]);
+    assert_eq!((code, &missing["code"]), (1, &"ORDER_NOT_FOUND".into()));
+    assert_eq!(missing["next_actions"][0]["operation"], "orders.find");
+
+    let (code, counted) = orders(&["call", "orders.place", r#"{"lines":[{"sku":"sofa","count":1}]}"#]);
+    assert_eq!((code, &counted["retry"], &counted["retry_after_ms"]), (1, &"safe".into(), &1500.into()));
+
+    let (code, asked) = orders(&["call", "orders.cancel", r#"{"id":"o-1"}"#]);
+    assert_eq!((code, &asked["code"]), (1, &"CONSENT_REQUIRED".into()));
+    assert_eq!(asked["next_actions"][0]["operation"], "consent.grant");
+
+    let (code, placed) = orders(&["call", "orders.place", r#"{"lines":[{"sku":"desk","count":2}]}"#]);
+    assert_eq!((code, &placed["result"]["total_cents"]), (0, &39_800.into()));
+}
+
+#[test]
+fn a_binary_of_ones_own_has_every_command() {
+    let (read, ended_well) = run("serve", &["call", "clock.convert", r#"{"hour":15}"#]);
+    assert!(ended_well, "{read}");
+    assert_eq!(read, "\"3 in the afternoon\"\n");
+    let (listed, _) = run("serve", &["ops"]);
+    let (refused, ended_well) = run("serve", &["call", "clock.convert", r#"{"hour":27}"#, "--json"]);
+    assert!(!ended_well);
+    insta::assert_snapshot!(format!("{listed}\n{refused}"));
+}
+
+#[test]
+fn the_faces_are_mounted_in_an_app_of_ones_own() {
+    insta::assert_snapshot!(output_of("mount"));
+}
+
+#[test]
+fn a_stream_ends_well_badly_and_when_nobody_reads_it() {
+    insta::assert_snapshot!(output_of("streams"));
+}
+
+#[test]
+fn an_operation_calls_another() {
+    insta::assert_snapshot!(output_of("compose"));
+}
+
+#[test]
+fn an_extension_comes_and_goes() {
+    insta::assert_snapshot!(output_of("extension"));
+}
+
+#[test]
+fn a_client_on_a_web_socket_calls_and_is_called() {
+    insta::assert_snapshot!(output_of("web_socket"));
+}
+
+#[test]
+fn the_ask_example_shows_three_ways_to_be_asked() {
+    insta::assert_snapshot!(output_of("ask"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod access;
 mod architecture;
+mod asking;
 mod canary;
 mod composition;
 mod conformance;
@@ -14,11 +15,13 @@ mod extensions;
 mod guards;
 mod idempotency;
 mod licences;
+mod listening;
 mod macros;
 mod mapping;
 mod observers;
 mod path_order;
 mod registration;
+mod roles;
 mod running;
 mod service;
 mod streams;

@@ -16,6 +16,13 @@ use redress::{
 };
 use serde_json::{Value, json};
 
+/// An operation that completes what others take.
+fn completing(name: &str) -> contract::Operation {
+    contract::Operation::query(name)
+        .with_input(json!({"type": "object"}))
+        .with_output(json!({"type": "array", "items": {"type": "string"}}))
+}
+
 /// A failure that breaks no rule.
 fn failure(code: &str) -> Failure {
     Failure::new(code, Kind::NotFound)
@@ -149,6 +156,45 @@ refusals! {
     an_alias_that_would_be_anothers_tool_is_refused:
         "duplicate-tool" on "fs_read_file", "rename one of them"
         => registry([query("fs.read_file"), query("fs.open").with_alias("fs.read.file")]);
+    two_operations_that_would_be_one_document_are_refused:
+        "duplicate-resource" on "files://{path}", "give each of them a URI of its own"
+        => registry([query("files.read").resource("files://{path}"), query("files.open").resource("files://{path}")]);
+    a_document_at_no_uri_is_refused:
+        "bad-resource" on "files.read", "write it as in `notes://{folder}/{name}`"
+        => registry([query("files.read").resource("{path}")]);
+    a_document_that_changes_something_is_refused:
+        "bad-resource" on "files.read", "make it a query"
+        => registry([contract::Operation::mutation("files.read").resource("files://all")]);
+    a_document_whose_variable_is_no_input_is_refused:
+        "bad-resource" on "files.read", "a member of that name which takes a text"
+        => registry([contract::Operation::query("files.read").resource("files://{path}")]);
+    a_document_whose_variable_is_a_number_is_refused:
+        "bad-resource" on "files.read", "a member of that name which takes a text"
+        => registry([contract::Operation::query("files.read")
+            .with_input(takes("page", json!({"type": "integer"}))).resource("files://{page}")]);
+    a_document_that_needs_what_its_uri_does_not_say_is_refused:
+        "bad-resource" on "files.read", "put it into the URI as a variable"
+        => registry([query("files.read").resource("files://all")]);
+    a_prompt_that_gives_no_messages_is_refused:
+        "bad-prompt" on "files.review", "let it return `Messages`"
+        => registry([query("files.review").prompt()]);
+    a_prompt_that_streams_is_refused:
+        "bad-prompt" on "files.review", "make it a query"
+        => Registry::builder().add(streaming(contract::Operation::subscription("files.review").prompt().with_messages()));
+    a_prompt_whose_argument_is_no_text_is_refused:
+        "bad-prompt" on "files.review", "let the input hold texts only"
+        => registry([contract::Operation::query("files.review").prompt().with_messages()
+            .with_input(takes("pages", json!({"type": "integer"})))]);
+    a_completion_of_no_member_is_refused:
+        "bad-completion" on "files.read", "name a member of the input"
+        => registry([query("files.read").with_completion("name", "files.like"), completing("files.like")]);
+    a_completion_by_nobody_is_refused:
+        "bad-completion" on "files.read", "register the operation"
+        => registry([query("files.read").with_completion("path", "files.like")]);
+    a_completion_by_an_operation_that_cannot_is_refused:
+        "bad-completion" on "files.read", "gives a list of texts"
+        => registry([query("files.read").with_completion("path", "files.like"), query("files.like")]);
+
     a_namespace_with_two_owners_is_refused:
         "namespace-owner" on "files", "move the other's operations to a namespace of their own"
         => Registry::builder()

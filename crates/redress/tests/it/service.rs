@@ -113,7 +113,11 @@ impl Observer for Watch {
     fn ended(&self, call: &EndedCall<'_>) {
         self.0.lock().expect("no test panics while it holds this").push(Seen {
             operation: call.operation.map(|operation| operation.name().to_string()),
-            code: call.problem.map(|problem| problem.code.to_string()),
+            code: if call.asks {
+                Some("asks".to_owned())
+            } else {
+                call.problem.map(|problem| problem.code.to_string())
+            },
             request_id: call.request_id.to_string(),
             parent: call.parent.map(ToString::to_string),
             caller: call.caller.map(|caller| caller.id().to_owned()),

@@ -72,6 +72,20 @@ fn no_document_makes_a_decoder_panic_or_hang() {
 }
 
 #[test]
+fn a_field_given_twice_is_refused_with_its_place_where_there_is_no_type_too() {
+    let shape = Shape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
+    let document = br#"{"a":{"role":"user","role":"admin"}}"#;
+    assert_eq!(accept(document, &shape), Err(DecodeError::Refused));
+    let told = explain(document, &shape, &|bytes| accept(bytes, &shape).is_ok(), &|_| None);
+    assert_eq!((told.issues[0].pointer.as_str(), told.issues[0].rule.as_str()), ("/a/role", "duplicate"));
+    assert!(told.fix.is_none(), "which of the two was meant is for the caller to say");
+
+    let shape = Shape::typed::<Plain>(input_schema::<Plain>()).unwrap();
+    let document = br#"{"a":1,"a":2}"#;
+    assert_eq!(decode::<Plain>(document, &shape).err(), Some(DecodeError::Refused));
+}
+
+#[test]
 fn a_blank_input_is_an_empty_object() {
     let shape = Shape::typed::<Empty>(input_schema::<Empty>()).unwrap();
     for blank in ["", " ", "\n\t "] {

@@ -5,6 +5,7 @@ mod fit;
 mod names;
 mod operations;
 mod recoveries;
+mod roles;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
     failures::check(&declarations, &builder.codes, &mut findings);
     recoveries::check(&declarations, &mut findings);
     operations::check(builder, &mut findings);
+    roles::check(&declarations, &mut findings);
     findings
 }
 

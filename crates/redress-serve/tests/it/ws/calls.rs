@@ -195,3 +195,25 @@ async fn a_server_that_goes_down_ends_streams_lets_calls_finish_and_takes_no_new
     assert_eq!(client.close_code().await, 1001);
     server.stopped().await;
 }
+
+#[tokio::test]
+async fn calls_that_outlast_the_grace_are_cancelled_and_answered_before_the_connection_closes() {
+    let mut server = Server::start_for(Limits::default(), Duration::from_millis(50), |builder| builder).await;
+    let mut client = server.connect().await;
+    for id in ["a", "b"] {
+        client.ask(id, "test.never", json!({})).await;
+    }
+    let peer = server.peer().await;
+    until(|| peer.load().calls == 2).await;
+    server.stop();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let answer = client.next().await;
+        assert_eq!((&answer["type"], &answer["payload"]["code"]), (&json!("call.error"), &json!("CANCELLED")));
+        ids.push(answer["id"].as_str().unwrap().to_owned());
+    }
+    ids.sort();
+    assert_eq!(ids, ["a", "b"]);
+    assert_eq!((client.close_code().await, server.dropped()), (1001, 2));
+    server.stopped().await;
+}

@@ -3,9 +3,10 @@
 use futures_util::SinkExt as _;
 use redress_serve::ws::Limits;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
+use tokio::io::AsyncWriteExt as _;
+use tokio_tungstenite::{MaybeTlsStream, tungstenite::Message};
 
-use super::service::Server;
+use super::service::{Server, until};
 
 const PARSE: &str = "PARSE_ERROR";
 const INVALID: &str = "INVALID_REQUEST";
@@ -184,4 +185,25 @@ async fn a_plain_request_is_told_what_is_here() {
     assert_eq!(response.status().as_u16(), 400);
     let body: Value = serde_json::from_slice(&response.bytes().await.unwrap()).unwrap();
     assert_eq!(body["code"], INVALID);
+}
+
+#[tokio::test]
+async fn what_is_no_frame_closes_the_socket_and_cancels_what_runs_on_it() {
+    let violations: [(&str, &[u8]); 4] = [
+        ("a frame that is not masked", &[0x81, 0x02, b'{', b'}']),
+        ("an opcode that is reserved", &[0x83, 0x80, 0, 0, 0, 0]),
+        ("a bit that is reserved", &[0xC1, 0x80, 0, 0, 0, 0]),
+        ("a ping in two frames", &[0x09, 0x80, 0, 0, 0, 0]),
+    ];
+    for (what, bytes) in violations {
+        let server = Server::start(Limits::default()).await;
+        let mut client = server.connect().await;
+        client.ask("a", "test.never", json!({})).await;
+        let peer = server.peer().await;
+        until(|| peer.load().calls == 1).await;
+        let MaybeTlsStream::Plain(stream) = client.socket.get_mut() else { panic!("there is no TLS here") };
+        stream.write_all(bytes).await.unwrap();
+        assert_eq!(client.close_code().await, 1002, "{what}");
+        until(|| server.dropped() == 1).await;
+    }
 }

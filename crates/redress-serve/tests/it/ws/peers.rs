@@ -1,9 +1,10 @@
-//! Calls from the server to the client.
+//! Calls from the server to the client, and streams the other way.
 
-use redress_serve::ws::{Limits, PeerError};
-use serde_json::json;
+use futures_util::StreamExt as _;
+use redress_serve::ws::{Limits, PeerError, PeerStream};
+use serde_json::{Value, json};
 
-use super::service::{Server, until};
+use super::service::{Client, Server, until};
 
 #[tokio::test]
 async fn an_operation_can_call_its_caller() {
@@ -109,4 +110,95 @@ async fn no_more_calls_wait_than_allowed() {
     client.next().await;
     client.ask("b", "test.ask", json!({})).await;
     assert_eq!(client.next().await["payload"]["details"], json!({"why": "Busy { limit: 1 }"}));
+}
+
+/// Subscribes to an operation of the client, with the client's id for the stream.
+async fn subscribed(server: &Server, client: &mut Client) -> (PeerStream, Value) {
+    let stream = server.peer().await.subscribe("client.log", &json!({"from": 1})).await.unwrap();
+    let asked = client.next().await;
+    let payload = json!({"operation": "client.log", "input": {"from": 1}});
+    assert_eq!((&asked["type"], &asked["payload"]), (&json!("call.requested"), &payload));
+    (stream, asked["id"].clone())
+}
+
+fn item(id: &Value, output: impl Into<Value>) -> Value {
+    json!({"type": "call.responded", "id": id, "payload": {"output": output.into()}})
+}
+
+#[tokio::test]
+async fn a_client_can_be_subscribed_to_and_its_items_keep_their_order() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    let (stream, id) = subscribed(&server, &mut client).await;
+    for n in 0..100 {
+        client.send(item(&id, n)).await;
+    }
+    client.send(json!({"type": "call.completed", "id": id, "payload": {}})).await;
+    let items: Vec<String> = stream.map(|item| item.unwrap().get().to_owned()).collect().await;
+    assert_eq!(items, (0..100).map(|n| n.to_string()).collect::<Vec<_>>());
+    // Nothing was told to the client after its own end.
+    assert_eq!(client.call("math.double", json!({"n": 1})).await["payload"]["output"], 2);
+}
+
+#[tokio::test]
+async fn a_stream_of_the_client_ends_badly_in_each_way_that_a_call_does() {
+    let endings = [
+        (
+            "call.error",
+            json!({"code": "LOG_TORN", "message": "torn", "retryable": true}),
+            "the peer failed with LOG_TORN",
+        ),
+        ("call.aborted", json!({}), "the peer aborted the call"),
+    ];
+    for (sort, payload, why) in endings {
+        let server = Server::start(Limits::default()).await;
+        let mut client = server.connect().await;
+        let (mut stream, id) = subscribed(&server, &mut client).await;
+        client.send(item(&id, "first")).await;
+        client.send(json!({"type": sort, "id": id, "payload": payload})).await;
+        assert_eq!(stream.next().await.unwrap().unwrap().get(), "\"first\"");
+        assert_eq!(stream.next().await.unwrap().unwrap_err().to_string(), why);
+        assert!(stream.next().await.is_none());
+    }
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    let (mut stream, _) = subscribed(&server, &mut client).await;
+    drop(client);
+    assert!(matches!(stream.next().await, Some(Err(PeerError::Closed))));
+}
+
+#[tokio::test]
+async fn a_stream_of_the_client_that_nobody_reads_any_more_is_aborted() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    let (stream, id) = subscribed(&server, &mut client).await;
+    drop(stream);
+    assert_eq!(client.next().await, json!({"type": "call.aborted", "id": id, "payload": {}}));
+    // A late item changes nothing.
+    client.send(item(&id, 1)).await;
+    assert_eq!(client.call("math.double", json!({"n": 1})).await["payload"]["output"], 2);
+}
+
+#[tokio::test]
+async fn a_reader_that_is_too_slow_loses_its_stream_and_holds_up_no_other() {
+    let mut limits = Limits::default();
+    limits.peer_window = 8;
+    let server = Server::start(limits).await;
+    let mut client = server.connect().await;
+    let (mut slow, id) = subscribed(&server, &mut client).await;
+    let (mut other, other_id) = subscribed(&server, &mut client).await;
+    for n in 0..20 {
+        client.send(item(&id, n)).await;
+    }
+    client.send(item(&other_id, "on time")).await;
+    assert_eq!(client.next().await, json!({"type": "call.aborted", "id": id, "payload": {}}));
+    assert_eq!(other.next().await.unwrap().unwrap().get(), "\"on time\"");
+    for n in 0..8 {
+        assert_eq!(slow.next().await.unwrap().unwrap().get(), n.to_string());
+    }
+    assert!(matches!(slow.next().await, Some(Err(PeerError::Overflow))));
+    assert!(slow.next().await.is_none());
+    // One large item counts for as many small ones as it has room for.
+    client.send(item(&other_id, "x".repeat(9 * 16 * 1024))).await;
+    assert!(matches!(other.next().await, Some(Err(PeerError::Overflow))));
 }

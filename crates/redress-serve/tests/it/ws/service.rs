@@ -76,11 +76,16 @@ impl Server {
     }
 
     pub(crate) async fn start_with(limits: Limits, more: impl FnOnce(Builder) -> Builder) -> Server {
+        Server::start_for(limits, Duration::from_secs(5), more).await
+    }
+
+    /// A server whose running calls have `grace` to end when it stops.
+    pub(crate) async fn start_for(limits: Limits, grace: Duration, more: impl FnOnce(Builder) -> Builder) -> Server {
         let (peers, marks) = (Peers::new(), Marks::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}/ws", listener.local_addr().unwrap());
         let registry = more(operations(&marks, &peers)).build().unwrap_or_else(|error| panic!("{error}"));
-        let faces = Faces::new(registry).ws_limits(limits).ws_peers(peers.clone()).grace(Duration::from_secs(5));
+        let faces = Faces::new(registry).ws_limits(limits).ws_peers(peers.clone()).grace(grace);
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
             faces.serve(listener, async { drop(stopped.await) }).await.unwrap();

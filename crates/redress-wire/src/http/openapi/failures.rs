@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use redress_contract::{
-    Effect, EngineCode, Envelope, Failure, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape, Started,
-    Template, Verb,
+    Effect, EngineCode, Envelope, Failure, Json, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape,
+    Started, Template, Verb,
 };
-use serde_json::{Map, Value, json, value::to_raw_value};
+use serde_json::{Map, Value, json};
 
 use super::{reference, sample::sample, shared};
 use crate::http::problem;
@@ -128,14 +128,19 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
     }
 }
 
-/// The answers of an operation that ended badly, by status.
-pub(super) fn responses(operation: &Operation, schemas: &FailureSchemas) -> BTreeMap<String, Value> {
+/// The answers of an operation that ended badly, by status: its failures, the engine codes
+/// that it can end with, and those that the way of asking brings.
+pub(super) fn responses(
+    operation: &Operation,
+    schemas: &FailureSchemas,
+    asked: &[EngineCode],
+) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<(String, Failure)>> = BTreeMap::new();
     for failure in operation.failures() {
         let name = schemas.name(operation, failure);
         by_status.entry(failure.http()).or_default().push((name, failure.clone()));
     }
-    for code in engine_codes(operation) {
+    for code in engine_codes(operation).into_iter().chain(asked.iter().copied()) {
         let declaration = code.declaration();
         if code == EngineCode::InvalidRequest {
             // A body that does not claim to be JSON has a status of its own.
@@ -208,7 +213,7 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
         recovery: failure.recovery().map(|recovery| step(recovery.verb())),
         next_actions: Vec::new(),
         similar: Vec::new(),
-        details: if fields.is_empty() { None } else { to_raw_value(&details).ok() },
+        details: if fields.is_empty() { None } else { Json::of(&details).ok() },
         docs_url: failure.code().docs_url().into(),
     };
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;

@@ -5,9 +5,11 @@
 //! contract can be read back from the document. Sorted throughout: the same contract gives
 //! the same bytes.
 
+mod events;
 mod failures;
 mod operations;
 mod reference;
+mod rpc;
 mod sample;
 mod service;
 mod shared;
@@ -29,6 +31,8 @@ pub struct Info {
     pub description: Option<String>,
     /// Where it is served.
     pub server: String,
+    /// How many calls a batch may have.
+    pub max_batch: usize,
     /// Whether callers are told apart by a bearer token. A service on loopback that asks
     /// nobody for one must not claim that it does.
     pub bearer: bool,
@@ -41,6 +45,7 @@ impl Default for Info {
             version: "0.0.0".to_owned(),
             description: None,
             server: "/".to_owned(),
+            max_batch: 50,
             bearer: false,
         }
     }
@@ -51,8 +56,9 @@ pub fn openapi(contract: &Contract, info: &Info) -> Value {
     let external: Vec<&Operation> = contract.operations().iter().filter(|operation| operation.is_external()).collect();
     let failures = FailureSchemas::of(&external);
     let mut schemas = shared::schemas();
+    schemas.extend(rpc::schemas());
     failures.insert_into(&mut schemas);
-    let mut paths = service::paths();
+    let mut paths = service::paths(info, &external);
     for operation in &external {
         operations::schemas(operation, &mut schemas);
         paths.insert(super::path(operation.name()), operations::path_item(operation, &failures, info));

@@ -1,14 +1,14 @@
 //! One operation as a path.
 
-use redress_contract::{ExampleEnding, Operation, Shape};
+use redress_contract::{EngineCode, ExampleEnding, Operation, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Info,
+    Info, events,
     failures::{self, FailureSchemas},
     reference, shared,
 };
-use crate::http::FlatInput;
+use crate::http::{FlatInput, OPERATION_JSON};
 
 /// Members of a declaration that OpenAPI has words of its own for.
 const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
@@ -48,7 +48,7 @@ pub(super) fn path_item(operation: &Operation, failures: &FailureSchemas, info: 
 
 fn post(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value {
     let mut described = described(operation, operation.name().as_str(), info);
-    let mut responses = failures::responses(operation, failures);
+    let mut responses = failures::responses(operation, failures, &[]);
     responses.insert("200".into(), success(operation));
     described.insert("responses".into(), json!(responses));
     let input = json!({"schema": reference::to(&input_name(operation)), "examples": input_examples(operation)});
@@ -63,8 +63,8 @@ fn post(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value 
     Value::Object(described)
 }
 
-/// A call by `GET`: the members of a flat input as query parameters. Without any it gives
-/// the declaration, like the `GET` of every operation.
+/// A call by `GET`: the members of a flat input as query parameters. Who accepts only the
+/// declaration gets that, or NOT_FOUND where it may not know of the operation.
 fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, info: &Info) -> Value {
     let mut described = described(operation, &format!("{}.get", operation.name()), info);
     let input = input_name(operation);
@@ -85,11 +85,10 @@ fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, 
     let mut parameters: Vec<Value> = in_query.collect();
     parameters.extend(header_parameters(operation));
     described.insert("parameters".into(), Value::Array(parameters));
-    let mut responses = failures::responses(operation, failures);
+    let mut responses = failures::responses(operation, failures, &[EngineCode::NotFound]);
     let mut answer = success(operation);
-    if let Some(json) = answer.pointer_mut("/content/application~1json") {
-        *json =
-            json!({"schema": {"anyOf": [reference::to(&output_name(operation)), reference::to(shared::OPERATION)]}});
+    if let Some(content) = answer.pointer_mut("/content").and_then(Value::as_object_mut) {
+        content.insert(OPERATION_JSON.into(), json!({"schema": reference::to(shared::OPERATION)}));
     }
     responses.insert("200".into(), answer);
     responses.remove("415");
@@ -106,8 +105,10 @@ fn get_declaration(operation: &Operation) -> Value {
         "responses": {
             "200": {
                 "description": "The declaration.",
-                "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
-                "content": {"application/json": {"schema": reference::to(shared::OPERATION)}},
+                "content": {
+                    "application/json": {"schema": reference::to(shared::OPERATION)},
+                    OPERATION_JSON: {"schema": reference::to(shared::OPERATION)},
+                },
             },
             "default": {"$ref": "#/components/responses/Problem"},
         },
@@ -156,11 +157,7 @@ fn success(operation: &Operation) -> Value {
             "headers": headers,
             "content": {"application/json": {"schema": output, "examples": output_examples(operation)}},
         }),
-        Shape::Subscription => json!({
-            "description": "A stream of events: one `message` for each item, with an id; then `end`, or `error` with the envelope.",
-            "headers": headers,
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "x-redress-item": output}},
-        }),
+        Shape::Subscription => events::answer(&output),
     }
 }
 

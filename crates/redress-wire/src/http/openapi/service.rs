@@ -1,13 +1,16 @@
 //! The paths that every service has beside its operations.
 
+use redress_contract::{ExampleEnding, Operation, Shape};
 use serde_json::{Map, Value, json};
 
-use super::{reference, shared};
+use super::{Info, events, reference, rpc, shared};
 
 /// The tag of these paths.
 pub(super) const TAG: &str = "redress";
 
-pub(super) fn paths() -> Map<String, Value> {
+pub(super) fn paths(info: &Info, operations: &[&Operation]) -> Map<String, Value> {
+    let call = example(operations, |shape| shape != Shape::Subscription);
+    let subscription = example(operations, |shape| shape == Shape::Subscription);
     let asked = json!({
         "type": "object",
         "properties": {"operation": {"type": "string"}, "input": true},
@@ -23,33 +26,41 @@ pub(super) fn paths() -> Map<String, Value> {
     };
     add("/call", "post", {
         let answers = json!({"200": json_answer("The call ended well.", &reference::to(shared::SUCCESS))});
-        asking("redress.call", "Call any operation, answered with an envelope", &asked, answers)
+        let body = body(&asked, call.as_ref().map(|(name, input)| json!({"operation": name, "input": input})));
+        asking("redress.call", "Call any operation, answered with an envelope", body, answers)
     });
     add("/batch", "post", {
-        let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": 50});
+        let many = json!({"type": "array", "items": asked, "minItems": 1, "maxItems": info.max_batch});
         let answers = json!({"200": json_answer("One envelope for each call, in order.", &json!({"type": "array", "items": envelope}))});
-        asking("redress.batch", "Make several calls at once", &many, answers)
+        let body = body(&many, call.as_ref().map(|(name, input)| json!([{"operation": name, "input": input}])));
+        asking("redress.batch", "Make several calls at once", body, answers)
     });
     add("/subscribe", "post", {
-        let stream = json!({
-            "description": "A stream of events: one `message` for each item, with an id; then `end`, or `error` with the envelope.",
-            "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        });
-        asking("redress.subscribe", "Subscribe to any operation that streams", &asked, json!({"200": stream}))
+        let stream = events::answer(&Value::Bool(true));
+        let body = body(&asked, subscription.map(|(name, input)| json!({"operation": name, "input": input})));
+        let mut described =
+            asking("redress.subscribe", "Subscribe to any operation that streams", body, json!({"200": stream}));
+        if let Some(parameters) = described["parameters"].as_array_mut() {
+            parameters.push(json!({"$ref": "#/components/parameters/LastEventId"}));
+        }
+        described
     });
     add("/rpc", "post", {
+        let refused = |text: &str| json_answer(text, &rpc::refused());
         let answers = json!({
-            "200": json_answer("The answers; a failure is an answer too.", &json!({"type": ["object", "array"]})),
+            "200": json_answer("The answers; a failure is an answer too.", &rpc::answers()),
             "204": {
                 "description": "There were notifications only.",
                 "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
             },
-            "413": json_answer("The message is too large.", &json!({"type": "object"})),
+            "400": refused("A header cannot be honoured."),
+            "413": refused("The message is too large."),
+            "415": refused("The message does not claim to be JSON."),
+            "503": refused("The service is shutting down."),
         });
-        let message =
-            json!({"description": "A JSON-RPC 2.0 message: one request, or a batch.", "type": ["object", "array"]});
-        asking("redress.rpc", "JSON-RPC 2.0", &message, answers)
+        let request =
+            |(name, input): &(String, Value)| json!({"jsonrpc": "2.0", "id": 1, "method": name, "params": input});
+        asking("redress.rpc", "JSON-RPC 2.0", body(&rpc::message(info.max_batch), call.as_ref().map(request)), answers)
     });
     let any = json!({"type": "object"});
     add(
@@ -86,16 +97,36 @@ fn json_answer(description: &str, schema: &Value) -> Value {
     })
 }
 
-/// A path that takes a message.
-fn asking(id: &str, summary: &str, schema: &Value, mut answers: Value) -> Value {
+/// The first call that an author gave as one that ends well: its name and its input.
+fn example(operations: &[&Operation], is_meant: impl Fn(Shape) -> bool) -> Option<(String, Value)> {
+    operations.iter().filter(|operation| is_meant(operation.shape())).find_map(|operation| {
+        let well = operation.examples().iter().find(|example| matches!(example.ending, ExampleEnding::Output(_)))?;
+        Some((operation.name().to_string(), well.input.clone()))
+    })
+}
+
+/// What is sent, with an example where there is one.
+fn body(schema: &Value, example: Option<Value>) -> Value {
+    let mut content = json!({"schema": schema});
+    if let (Some(example), Value::Object(content)) = (example, &mut content) {
+        content.insert("example".into(), example);
+    }
+    json!({"required": true, "content": {"application/json": content}})
+}
+
+/// A path that takes a message, with the headers that every call may have.
+fn asking(id: &str, summary: &str, body: Value, mut answers: Value) -> Value {
     if let Value::Object(answers) = &mut answers {
         answers.insert("default".into(), json!({"$ref": "#/components/responses/Envelope"}));
     }
+    let headers = ["DeadlineMs", "RequestId", "IdempotencyKey"];
+    let headers = headers.map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
     json!({
         "operationId": id,
         "summary": summary,
         "tags": [TAG],
-        "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}},
+        "parameters": headers,
+        "requestBody": body,
         "responses": answers,
     })
 }

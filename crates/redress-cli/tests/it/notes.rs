@@ -1,4 +1,4 @@
-//! Operations that end in every way that a call can end, and calls that make them.
+//! A small service, for what a person sees of its calls.
 
 use std::time::Duration;
 
@@ -8,42 +8,6 @@ use redress_core::{
     contract::{self, Access, Effect, Failure, Kind, Recovery},
 };
 use serde_json::{Value, json};
-
-/// A call of the table: its operation, its input and the code with which it ends.
-pub(crate) struct Row {
-    pub(crate) operation: &'static str,
-    pub(crate) input: &'static str,
-    pub(crate) code: Option<&'static str>,
-    /// Words that are typed after the call.
-    pub(crate) flags: &'static [&'static str],
-}
-
-const fn row(operation: &'static str, input: &'static str, code: Option<&'static str>) -> Row {
-    Row { operation, input, code, flags: &[] }
-}
-
-/// One call for each way to end.
-pub(crate) const TABLE: [Row; 14] = [
-    row("notes.read", r#"{"path":"a.md"}"#, None),
-    row("notes/read", r#"{"path":"a.md"}"#, None),
-    row("notes.read", r#"{"path":"b.md"}"#, Some("NOTE_NOT_FOUND")),
-    row("notes.read", r#"{"path":"busy.md"}"#, Some("DISK_BUSY")),
-    row("notes.read", r#"{"path":"broken.md"}"#, Some("INTERNAL")),
-    row("notes.read", r#"{"path":"undeclared.md"}"#, Some("INTERNAL")),
-    row("notes.read", r#"{"path":"panic.md"}"#, Some("INTERNAL")),
-    row("notes.read", r#"{"pth":"a.md"}"#, Some("INVALID_INPUT")),
-    row("notes.read", r#"{"path":7}"#, Some("INVALID_INPUT")),
-    row("notes.raed", "{}", Some("NOT_FOUND")),
-    row("notes.wipe", "{}", Some("CONSENT_REQUIRED")),
-    Row {
-        operation: "notes.read",
-        input: r#"{"path":"slow.md"}"#,
-        code: Some("TIMEOUT"),
-        flags: &["--deadline", "30ms"],
-    },
-    row("notes.follow", r#"{"path":"a.md"}"#, None),
-    row("notes.follow", r#"{"path":"torn.md"}"#, Some("NOTE_NOT_FOUND")),
-];
 
 fn at() -> Value {
     json!({
@@ -70,23 +34,13 @@ fn failures(operation: contract::Operation) -> contract::Operation {
     operation.with_access(Access::caller().scope("notes:read")).with_input(at()).fails(missing).fails(busy)
 }
 
-/// The operations of the table.
+/// The operations.
 pub(crate) fn registry() -> Registry {
     let read =
         contract::Operation::query("notes.read").with_summary("Read a note.").with_output(json!({"type": "string"}));
     let read = Operation::dynamic(failures(read)).with_handler(|_, input: Value| async move {
         match input["path"].as_str().unwrap_or_default() {
             "a.md" => Ok(json!("Say how it fails.")),
-            "busy.md" => Err(DynamicFailure::new("DISK_BUSY", json!({})).into()),
-            "broken.md" => Ok(json!("seven".parse::<u32>()?)),
-            "undeclared.md" => Err(DynamicFailure::new("SECRET_LOST", json!({"secret": "canary"})).into()),
-            "panic.md" => panic!("canary"),
-            "slow.md" => {
-                // Whoever waits for the call to run reads this; a handler has no other way.
-                std::io::Write::write_all(&mut std::io::stderr(), b"slow.md is read\n")?;
-                std::future::pending::<()>().await;
-                Ok(json!("never"))
-            }
             path => Err(DynamicFailure::new("NOTE_NOT_FOUND", json!({"path": path})).into()),
         }
     });

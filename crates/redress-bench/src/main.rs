@@ -1,0 +1,40 @@
+//! What redress costs, beside its peers: `cargo run --release -p redress-bench -- http`.
+
+#![expect(clippy::print_stderr, reason = "a bench tells what it needs")]
+
+use std::process::ExitCode;
+
+use redress_bench::{http, ours};
+
+const USAGE: &str = "\
+usage: redress-bench http      the HTTP and JSON-RPC faces beside raw axum, dropshot, poem-openapi and jsonrpsee
+
+Instructions are counted by callgrind: `valgrind` has to be installed.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let ended = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["http"] => http::run(),
+        // What `http` starts as the process that is measured.
+        ["server", operations] => match operations.parse() {
+            Ok(operations) => {
+                ours::serve(operations);
+                Ok(())
+            }
+            Err(_) => return usage(),
+        },
+        _ => return usage(),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("redress-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}

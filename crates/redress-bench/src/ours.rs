@@ -1,0 +1,109 @@
+//! Our server in the table: the operations that every server in it has, all faces on.
+
+use std::{io::Read as _, net::SocketAddr};
+
+use redress::{Ctx, Failure, Operation, Outcome, Registry, contract, data, operation, serve::Faces};
+use tokio::net::TcpListener;
+
+/// Whom to greet, and how often.
+#[data]
+pub struct Greet {
+    name: String,
+    times: u32,
+}
+
+/// A greeting.
+#[data]
+pub struct Greeting {
+    message: String,
+}
+
+/// One order.
+#[data]
+pub struct Order {
+    id: String,
+    customer: String,
+    quantity: u32,
+    price: f64,
+    express: bool,
+    tags: Vec<String>,
+    note: Option<String>,
+}
+
+/// Orders of about 4 kB.
+#[data]
+pub struct Orders {
+    orders: Vec<Order>,
+}
+
+/// What the orders cost.
+#[data]
+pub struct Total {
+    total: f64,
+}
+
+#[derive(Debug, Failure)]
+enum FindFailure {
+    /// Nobody has the name.
+    #[failure(kind = not_found, message = "nobody is called {name}",
+              recover(call = "bench.people", bind(near = name),
+                      hint = "List the people and take a name that is there.", why = "see who is there"))]
+    PersonNotFound { name: String },
+}
+
+/// Greet a person.
+#[operation(query, name = "bench.greet", access(scopes = "bench:use"))]
+async fn greet(_ctx: &Ctx, input: Greet) -> Outcome<Greeting> {
+    Ok(Greeting { message: format!("Hello {}, {} times", input.name, input.times) })
+}
+
+/// Find a person who is never there.
+#[operation(query, name = "bench.find", access(scopes = "bench:use"))]
+async fn find(_ctx: &Ctx, input: Greet) -> Outcome<Greeting, FindFailure> {
+    Err(FindFailure::PersonNotFound { name: input.name }.into())
+}
+
+/// What the people listed are near to.
+#[data]
+pub struct Near {
+    near: String,
+}
+
+/// List the people with a name that is near.
+#[operation(query, name = "bench.people", access(scopes = "bench:use"))]
+async fn people(_ctx: &Ctx, input: Near) -> Outcome<Vec<String>> {
+    Ok(vec![input.near])
+}
+
+/// Add up what orders cost.
+#[operation(query, name = "bench.total", access(scopes = "bench:use"))]
+async fn total(_ctx: &Ctx, input: Orders) -> Outcome<Total> {
+    Ok(Total { total: input.orders.iter().map(|order| order.price * f64::from(order.quantity)).sum() })
+}
+
+/// A registry with so many operations, those above among them.
+fn registry(operations: usize) -> Registry {
+    let mut builder = Registry::builder().add(greet).add(find).add(people).add(total);
+    for number in 4..operations {
+        let declaration = contract::Operation::query(&format!("filler.operation_{number}")).with_summary("Filler.");
+        builder = builder.add(Operation::dynamic(declaration).with_handler(|_, input| async move { Ok(input) }));
+    }
+    builder.build().expect("the declarations above are in order")
+}
+
+/// Serves on one worker thread, says its address on the first line, and ends when its input does.
+#[expect(clippy::print_stdout, reason = "the parent reads the address there")]
+pub fn serve(operations: usize) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    // Blocked in the kernel, so it costs the measured requests nothing.
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    runtime.expect("a runtime starts").block_on(async {
+        let faces = Faces::new(registry(operations));
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port is free");
+        println!("{}", listener.local_addr().expect("a bound socket has an address"));
+        faces.serve(listener, std::future::pending()).await.expect("the server runs");
+    });
+}

@@ -1,0 +1,24 @@
+//! The peers' servers: a package of their own, built when it is first needed.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Builds the peers' servers, and gives the executable that holds them.
+pub fn build() -> io::Result<PathBuf> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+    let target = package.join("../../../target/peers");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--locked", "--manifest-path"])
+        .arg(package.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .status()?;
+    if !built.success() {
+        return Err(io::Error::other("the peers' servers did not build"));
+    }
+    Ok(target.join("release/redress-bench-peers"))
+}

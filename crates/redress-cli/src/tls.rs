@@ -1,0 +1,85 @@
+//! Which servers are believed to be who they say they are.
+//!
+//! The authorities are those of the system; where it keeps them elsewhere, `SSL_CERT_FILE` and
+//! `SSL_CERT_DIR` say where. There is no way to trust everybody.
+
+use std::path::Path;
+
+use reqwest::Client;
+
+use crate::trouble::Trouble;
+
+/// A client for the server at `url`.
+#[cfg(feature = "tls")]
+pub(crate) fn client(url: &str, ca: Option<&Path>) -> Result<Client, Trouble> {
+    let builder = Client::builder();
+    let builder = if !url.starts_with("https://") {
+        // Plain HTTP needs no authorities, and a system without any can speak it too.
+        builder.tls_certs_only([])
+    } else if let Some(path) = ca {
+        builder.tls_certs_merge(authorities(path)?)
+    } else {
+        builder
+    };
+    builder.build().map_err(|error| crate::service::unreachable(url, &error))
+}
+
+/// A client for the server at `url`.
+#[cfg(not(feature = "tls"))]
+pub(crate) fn client(url: &str, _: Option<&Path>) -> Result<Client, Trouble> {
+    Client::builder().build().map_err(|error| crate::service::unreachable(url, &error))
+}
+
+/// The certificates in a file.
+#[cfg(feature = "tls")]
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, Trouble> {
+    use std::{fs, io};
+    let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
+    let pem = fs::read(path).map_err(unreadable)?;
+    match reqwest::Certificate::from_pem_bundle(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) | Err(_) => {
+            Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, "it holds no certificate in PEM form")))
+        }
+    }
+}
+
+/// Why the certificate of a server was not believed, if that is what went wrong.
+#[cfg(feature = "tls")]
+pub(crate) fn untrusted(error: &reqwest::Error) -> Option<String> {
+    use std::{error::Error, io};
+    let mut reason: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(error) = reason {
+        // An error of a connection does not give what it wraps as its source.
+        let inner = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+        let found = error.downcast_ref().or_else(|| inner?.downcast_ref());
+        if let Some(rustls::Error::InvalidCertificate(why)) = found {
+            return Some(told(why));
+        }
+        reason = inner.map(|inner| -> &(dyn Error + 'static) { inner }).or_else(|| error.source());
+    }
+    None
+}
+
+/// What is wrong with a certificate, in words for a person.
+#[cfg(feature = "tls")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls has words of its own for the rest, and for what it adds")]
+fn told(why: &rustls::CertificateError) -> String {
+    use rustls::CertificateError as Why;
+    let text = match why {
+        Why::UnknownIssuer => "nobody who is trusted has issued it",
+        Why::NotValidForName | Why::NotValidForNameContext { .. } => "it is for another name",
+        Why::Expired | Why::ExpiredContext { .. } => "it has expired",
+        Why::NotValidYet | Why::NotValidYetContext { .. } => "it is not valid yet",
+        Why::Revoked => "it has been revoked",
+        Why::BadSignature => "it was not signed by whom it names",
+        other => return other.to_string(),
+    };
+    text.to_owned()
+}
+
+/// Without TLS there are no certificates.
+#[cfg(not(feature = "tls"))]
+pub(crate) fn untrusted(_: &reqwest::Error) -> Option<String> {
+    None
+}

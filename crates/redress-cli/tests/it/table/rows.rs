@@ -1,0 +1,138 @@
+//! The calls of the table: one for each way in which a call can end.
+
+use redress_core::contract::Kind;
+use serde_json::json;
+
+use super::{service, site::Site};
+
+/// How an operation is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// For one answer.
+    Call,
+    /// For a stream.
+    Stream,
+    /// For one answer, though it streams.
+    CallOfStream,
+    /// For a stream, though it has one answer.
+    StreamOfCall,
+}
+
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// `local`, with all scopes.
+    Local,
+    /// A caller with no scopes.
+    Clerk,
+    Nobody,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) operation: &'static str,
+    pub(crate) input: String,
+    pub(crate) ask: Ask,
+    pub(crate) who: Who,
+    pub(crate) deadline_ms: Option<u64>,
+    pub(crate) key: Option<&'static str>,
+    /// The code with which it ends; nothing if it ends well.
+    pub(crate) code: Option<String>,
+}
+
+fn row(name: &str, operation: &'static str, input: impl Into<String>, code: Option<&str>) -> Row {
+    Row {
+        name: name.to_owned(),
+        operation,
+        input: input.into(),
+        ask: Ask::Call,
+        who: Who::Local,
+        deadline_ms: None,
+        key: None,
+        code: code.map(str::to_owned),
+    }
+}
+
+impl Row {
+    /// A call that never ends by itself.
+    pub(crate) fn that_waits() -> Row {
+        row("waits", "table.wait", "{}", Some("CANCELLED"))
+    }
+
+    /// A stream that never ends by itself.
+    pub(crate) fn stream_that_waits() -> Row {
+        Row { ask: Ask::Stream, ..row("a stream waits", "table.hang", "{}", Some("CANCELLED")) }
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.ask, Ask::Stream)
+    }
+
+    fn streams(mut self) -> Row {
+        self.ask = Ask::Stream;
+        self
+    }
+
+    fn by(mut self, who: Who) -> Row {
+        self.who = who;
+        self
+    }
+}
+
+/// Every row.
+pub(crate) fn all(site: &Site) -> Vec<Row> {
+    let mut rows = vec![
+        row("success", "table.greet", r#"{"name":"Ada"}"#, None),
+        row("success, by its path", "table/greet", r#"{"name":"Ada"}"#, None),
+        row("success, by an alias", "table.hello", r#"{"name":"Ada"}"#, None),
+        row("success, any Unicode", "table.greet", r#"{"name":"\u0000\"\\ é 𝄞 \ud83d\ude00"}"#, None),
+        row("success, null", "table.nothing", "{}", None),
+    ];
+    rows.extend(Kind::ALL.into_iter().map(|kind| {
+        let input = json!({"kind": kind.as_str()}).to_string();
+        row(&format!("kind {}", kind.as_str()), "table.fail", input, Some(&service::code_of(kind)))
+    }));
+    let secret = site.typed.plant("a value that is refused");
+    let invalid = |name, input: String| row(name, "table.greet", input, Some("INVALID_INPUT"));
+    rows.extend([
+        row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
+        invalid("invalid, with a fix", r#"{"nam":"Ada"}"#.to_owned()),
+        invalid("invalid, value never told", json!({"name": [secret]}).to_string()),
+        invalid("invalid, two at once", r#"{"name":7,"times":99}"#.to_owned()),
+        invalid("invalid, an array", "[]".to_owned()),
+        row("a member twice", "table.greet", r#"{"name":"a","name":"b"}"#, Some("INVALID_INPUT")),
+        row("unknown operation", "table.gret", "{}", Some("NOT_FOUND")),
+        row("internal operation", "table.hidden", "{}", Some("NOT_FOUND")),
+        row("timeout, its own", "table.slow", "{}", Some("TIMEOUT")),
+        Row { deadline_ms: Some(30), ..row("timeout, as asked", "table.patient", "{}", Some("TIMEOUT")) },
+        row("panic", "table.break", r#"{"how":"panic"}"#, Some("INTERNAL")),
+        row("a contained error", "table.break", r#"{"how":"text"}"#, Some("INTERNAL")),
+        row("a foreign error", "table.break", r#"{"how":"io"}"#, Some("INTERNAL")),
+        row("undeclared failure", "table.break", r#"{"how":"undeclared"}"#, Some("INTERNAL")),
+        row("details against their schema", "table.break", r#"{"how":"details"}"#, Some("INTERNAL")),
+        row("output against its schema", "table.break", r#"{"how":"output"}"#, Some("INVALID_OUTPUT")),
+        row("too large", "table.greet", json!({"name": "x".repeat(5000)}).to_string(), Some("PAYLOAD_TOO_LARGE")),
+        row("consent", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
+        row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),
+        row("a guard's veto", "table.guarded", "{}", Some("CLOSED_TODAY")),
+        row("source that is refused", "table.run", r#"{"source":"goto 7"}"#, Some("EVAL_BLOCKED_KEYWORD")),
+        Row { key: Some("kept"), ..row("a key again", "table.once", r#"{"n":2}"#, Some("IDEMPOTENCY_CONFLICT")) },
+        row("nobody", "table.vault", "{}", Some("AUTH_REQUIRED")).by(Who::Nobody),
+        row("without the scope", "table.vault", "{}", Some("FORBIDDEN")).by(Who::Clerk),
+        row("with the scope", "table.vault", "{}", None),
+        row("stream", "table.count", r#"{"to":3}"#, None).streams(),
+        row("stream of nothing", "table.count", r#"{"to":0}"#, None).streams(),
+        row("stream, fails in the middle", "table.count", r#"{"to":2,"then":"fail"}"#, Some("THING_MISSING")).streams(),
+        row("stream, breaks in the middle", "table.count", r#"{"to":2,"then":"text"}"#, Some("INTERNAL")).streams(),
+        row("stream, panics in the middle", "table.count", r#"{"to":2,"then":"panic"}"#, Some("INTERNAL")).streams(),
+        row("stream, silent for too long", "table.count", r#"{"to":1,"then":"hang"}"#, Some("TIMEOUT")).streams(),
+        row("stream, invalid", "table.count", r#"{"too":3}"#, Some("INVALID_INPUT")).streams(),
+        row("stream, fails to open", "table.count", r#"{"to":-1}"#, Some("THING_MISSING")).streams(),
+    ]);
+    let misused = Some("INVALID_OPERATION_TYPE");
+    rows.push(Row { ask: Ask::CallOfStream, ..row("a stream called once", "table.count", "{}", misused) });
+    rows.push(Row { ask: Ask::StreamOfCall, ..row("a query subscribed to", "table.greet", "{}", misused) });
+    rows
+}

@@ -1,0 +1,284 @@
+//! Operations that end in every way that a call can end.
+
+use std::{io, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use redress_core::{
+    Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, Operation,
+    Permit, Registry, Veto, consent_grant,
+    contract::{self, Access, Caller, Effect, Failure, Kind, Overflow, Recovery, Streaming},
+    testing::Canary,
+};
+use serde_json::{Value, json};
+
+use super::{
+    face::Asking,
+    site::{Marks, Told},
+};
+
+type Ended = redress_core::Outcome<Value, DynamicFailure>;
+
+/// The code of the failure that `table.fail` declares for a kind.
+pub(crate) fn code_of(kind: Kind) -> String {
+    format!("TABLE_{}", kind.as_str().to_uppercase())
+}
+
+fn declared(operation: contract::Operation) -> contract::Operation {
+    let streams = operation.shape() == contract::Shape::Subscription;
+    let operation = operation.with_summary("End in one way.").with_access(Access::caller());
+    if streams { operation } else { operation.with_deadline(Duration::from_secs(60)) }
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+fn stop(code: &str, kind: Kind) -> Failure {
+    let failure = Failure::new(code, kind).with_when("It happens in a test.");
+    failure.with_recovery(Recovery::stop("There is nothing left to try here."))
+}
+
+/// Everything that a declaration can say about a failure.
+fn missing() -> Failure {
+    Failure::new("THING_MISSING", Kind::NotFound)
+        .with_when("There is no such thing.")
+        .with_message("no thing {id}")
+        .with_effect(Effect::None)
+        .with_http(410)
+        .with_details(object(json!({"id": {"type": "integer"}, "name": {"type": "string"}}), &["id", "name"]))
+        .with_recovery(
+            Recovery::call("table.greet", "Greet somebody who is there instead.").bind("name", "name").why("be polite"),
+        )
+}
+
+fn no_thing(id: i64) -> Fail<DynamicFailure> {
+    Fail::from(DynamicFailure::new("THING_MISSING", json!({"id": id, "name": "Ada"})))
+}
+
+/// One failure of each kind, with the recoveries and effects in turn.
+fn of_kind(kind: Kind) -> Failure {
+    let failure = Failure::new(&code_of(kind), kind).with_when("It happens in a test.");
+    let failure = failure.with_message("a failure of kind {kind}");
+    let details = object(json!({"kind": {"type": "string"}, "wait_ms": {"type": "integer", "minimum": 0}}), &["kind"]);
+    let failure = failure.with_details(details);
+    if kind.retryable() {
+        let failure = failure.with_effect(Effect::None).with_retry_after("wait_ms");
+        return failure.with_recovery(Recovery::wait("Wait a moment and then call it again."));
+    }
+    let (effect, recovery) = match kind {
+        Kind::Validation | Kind::InvalidParams => {
+            (Effect::None, Recovery::fix_input("/kind", "Give another kind and then call it again."))
+        }
+        Kind::Forbidden | Kind::Unauthorized => {
+            (Effect::None, Recovery::get_access("vault:open", "Ask for the scope and then call it again."))
+        }
+        Kind::Conflict => (Effect::Partial, Recovery::ask_user("Ask the person which of the two is meant.")),
+        Kind::Parse
+        | Kind::InvalidRequest
+        | Kind::MethodNotFound
+        | Kind::Internal
+        | Kind::Unavailable
+        | Kind::NotFound
+        | Kind::RateLimited
+        | Kind::Timeout
+        | Kind::Configuration
+        | Kind::Initialization
+        | Kind::Database
+        | Kind::Cancelled
+        | Kind::Serialization
+        | Kind::Unknown => (Effect::Unknown, Recovery::stop("There is nothing left to try here.")),
+    };
+    failure.with_effect(effect).with_recovery(recovery)
+}
+
+struct Limits;
+
+impl Limit for Limits {
+    fn admit(&self, operation: &contract::Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
+        match operation.name().as_str() {
+            "table.limited" => Err(Limited::Rate { retry_after_ms: 1500 }),
+            _ => Ok(None),
+        }
+    }
+}
+
+struct Hours;
+
+impl Guard for Hours {
+    fn name(&self) -> &str {
+        "hours"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        vec![stop("CLOSED_TODAY", Kind::Conflict).with_details(object(json!({"day": {"type": "string"}}), &["day"]))]
+    }
+
+    fn covers(&self, operation: &contract::Operation) -> bool {
+        operation.name().as_str() == "table.guarded"
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> Asking<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async { Ok(Some(Veto::new("CLOSED_TODAY", json!({"day": "Sunday"})))) })
+    }
+}
+
+struct NoGoto;
+
+impl ContentGuard for NoGoto {
+    fn language(&self) -> &str {
+        "basic"
+    }
+
+    fn check(&self, source: &str) -> Result<(), Blocked> {
+        if source.contains("goto") { Err(Blocked::Keyword("goto".to_owned())) } else { Ok(()) }
+    }
+}
+
+/// What `table.break` and `table.count` must not let out.
+#[derive(Clone)]
+struct Secrets {
+    cause: String,
+    panic: String,
+    undeclared: String,
+    details: String,
+    output: String,
+}
+
+fn broken(how: &str, secrets: &Secrets) -> Ended {
+    match how {
+        "text" => Err(Fail::contain(format!("cannot log in as {}", secrets.cause))),
+        "io" => Err(io::Error::other(format!("/home/{}/.ssh is locked", secrets.cause)))?,
+        "undeclared" => Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": secrets.undeclared})))?,
+        "details" => {
+            Err(DynamicFailure::new("THING_MISSING", json!({"id": secrets.details, "name": secrets.details})))?
+        }
+        "output" => Ok(json!({"secret": secrets.output})),
+        "panic" => panic!("{}", secrets.panic),
+        other => Ok(json!(other)),
+    }
+}
+
+fn count(secrets: Secrets) -> Operation {
+    let streaming =
+        Streaming { resumable: true, idle_ms: Some(100), overflow: Overflow::Wait(1000), ..Streaming::default() };
+    let input = object(json!({"to": {"type": "integer"}, "then": {"type": "string"}}), &[]);
+    let count = declared(contract::Operation::subscription("table.count").with_streaming(streaming));
+    Operation::dynamic(count.fails(missing()).with_input(input)).with_stream_handler(move |_, input: Value| {
+        let secrets = secrets.clone();
+        async move {
+            let to = input["to"].as_i64().unwrap_or(3);
+            if to < 0 {
+                return Err(no_thing(to));
+            }
+            let items = stream::iter((1..=to).map(|n| Ok(json!({"n": n}))));
+            Ok(match input["then"].as_str().unwrap_or_default().to_owned() {
+                then if then == "fail" => Events::new(items.chain(stream::once(async { Err(no_thing(7)) }))),
+                then if then == "hang" => Events::new(items.chain(stream::pending())),
+                then if then.is_empty() => Events::new(items),
+                then => Events::new(items.chain(stream::once(async move { broken(&then, &secrets) }))),
+            })
+        }
+    })
+}
+
+/// The operations that never end by themselves, and say when they run and when they are dropped.
+fn waiting(marks: &Arc<Marks>) -> [Operation; 3] {
+    let wait = |name: &str, marks: &Arc<Marks>| {
+        let marks = Arc::clone(marks);
+        Operation::dynamic(declared(contract::Operation::query(name))).with_handler(move |_, _: Value| {
+            let marks = Arc::clone(&marks);
+            async move {
+                let _runs = marks.begin();
+                std::future::pending::<Ended>().await
+            }
+        })
+    };
+    let seen = Arc::clone(marks);
+    let hang = declared(contract::Operation::subscription("table.hang"));
+    let hang = Operation::dynamic(hang).with_stream_handler(move |_, _: Value| {
+        let runs = seen.begin();
+        let rest = stream::once(async move {
+            let _runs = runs;
+            std::future::pending::<Ended>().await
+        });
+        async move { Ok(Events::new(stream::iter([Ok(json!(1))]).chain(rest))) }
+    });
+    [wait("table.wait", marks), wait("table.patient", marks), hang]
+}
+
+/// The operations of the table, with `canary`'s markers wherever nothing may come from.
+pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
+    let secrets = Secrets {
+        cause: canary.plant("the cause of a contained error"),
+        panic: canary.plant("a panic"),
+        undeclared: canary.plant("the details of an undeclared failure"),
+        details: canary.plant("details against their schema"),
+        output: canary.plant("an output against its schema"),
+    };
+    let answer = |name: &str, output: Value| {
+        Operation::dynamic(declared(contract::Operation::query(name))).with_handler(move |_, _: Value| {
+            let output = output.clone();
+            async move { Ok(output) }
+        })
+    };
+    let times = json!({"name": {"type": "string"}, "times": {"type": "integer", "minimum": 1, "maximum": 9}});
+    let greet = declared(contract::Operation::query("table.greet")).with_alias("table.hello");
+    let greet = Operation::dynamic(greet.with_input(object(times, &["name"])))
+        .with_handler(|_, input: Value| async move { Ok(json!({"message": input["name"]})) });
+    let fail = Kind::ALL.into_iter().map(of_kind);
+    let fail = declared(contract::Operation::query("table.fail")).with_failures(fail);
+    let fail = fail.with_input(object(json!({"kind": {"type": "string"}}), &["kind"]));
+    let fail = Operation::dynamic(fail).with_handler(|_, input: Value| async move {
+        let kind = Kind::parse(input["kind"].as_str().unwrap_or_default()).expect("the row names a kind");
+        let details = if kind.retryable() { json!({"kind": kind, "wait_ms": 1500}) } else { json!({"kind": kind}) };
+        Err(DynamicFailure::new(&code_of(kind), details))?
+    });
+    let find = declared(contract::Operation::query("table.find")).fails(missing());
+    let find = Operation::dynamic(find).with_handler(|_, _: Value| async {
+        let failed = no_thing(7).with_hint("Look for another thing, which is near.");
+        Err(failed.with_similar("Ada", ["Adah", "Bob"]).with_next_action(
+            "table.greet",
+            &json!({"name": "Adah"}),
+            "near",
+        ))
+    });
+    let breaks = declared(contract::Operation::query("table.break")).fails(missing());
+    let breaks = breaks.with_input(object(json!({"how": {"type": "string"}}), &["how"]));
+    let hidden = secrets.clone();
+    let breaks =
+        Operation::dynamic(breaks.with_output(json!({"type": "string"}))).with_handler(move |_, input: Value| {
+            let secrets = hidden.clone();
+            async move { broken(input["how"].as_str().unwrap_or_default(), &secrets) }
+        });
+    let slow = contract::Operation::query("table.slow").with_summary("End too late.").with_access(Access::caller());
+    let slow = Operation::dynamic(slow.with_deadline(Duration::from_millis(30)))
+        .with_handler(|_, _: Value| std::future::pending::<Ended>());
+    let wipe = declared(contract::Operation::mutation("table.wipe")).with_access(Access::caller().consent());
+    let wipe = Operation::dynamic(wipe).with_handler(|_, _: Value| async { Ok(json!("wiped")) });
+    let once = declared(contract::Operation::mutation("table.once")).with_idempotency_key();
+    let once = once.with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
+    let once = Operation::dynamic(once).with_handler(|_, input: Value| async move { Ok(input) });
+    let run = declared(contract::Operation::mutation("table.run")).with_eval("source", "basic");
+    let run = run.with_input(object(json!({"source": {"type": "string"}}), &["source"]));
+    let run = Operation::dynamic(run).with_handler(|_, _: Value| async { Ok(json!("ran")) });
+    let vault = declared(contract::Operation::query("table.vault")).with_access(Access::caller().scope("vault:open"));
+    let vault = Operation::dynamic(vault).with_handler(|_, _: Value| async { Ok(json!("open")) });
+    let hides = declared(contract::Operation::query("table.hidden")).internal();
+    let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });
+    let [wait, patient, hang] = waiting(marks);
+    let all = [greet, fail, find, breaks, slow, wipe, once, run, vault, hides, wait, patient, hang, count(secrets)];
+    let plain =
+        [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
+    all.into_iter()
+        .chain(plain)
+        .fold(Registry::builder(), |builder, operation| builder.add(operation))
+        .add(consent_grant())
+        .limit(Limits)
+        .guard(Hours)
+        .content_guard(NoGoto)
+        .observer(Told(Arc::clone(marks)))
+        .max_input(4096)
+        .check_outputs(true)
+        .build()
+        .unwrap_or_else(|error| panic!("{error}"))
+}

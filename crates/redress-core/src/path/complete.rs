@@ -1,0 +1,99 @@
+//! Completion: what a member of an input may be, for somebody who is still typing it.
+
+use std::{borrow::Cow, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt as _;
+use redress_contract::Envelope;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Asked, Bad, Call, make_id};
+use crate::{Registry, Request, registry::Entry};
+
+/// How many values are given at once.
+const AT_MOST: usize = 100;
+
+/// What a member of an input may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// What it may be, best first.
+    pub values: Vec<String>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+impl Completion {
+    fn of(mut values: Vec<String>) -> Completion {
+        let left_out = values.len().saturating_sub(AT_MOST);
+        values.truncate(AT_MOST);
+        Completion { values, left_out }
+    }
+}
+
+impl Registry {
+    /// What `argument` of the operation `name` may be, where `value` is typed so far and the
+    /// other members are `given`. The values come from the operation that the declaration names
+    /// for it, called as the same caller, or else from those that its schema lists. Who may not
+    /// call the operation itself is refused as in a call.
+    pub async fn complete(
+        &self,
+        name: &str,
+        argument: &str,
+        value: &str,
+        given: &BTreeMap<String, String>,
+        request: Request<'_>,
+    ) -> Result<Completion, Envelope> {
+        let (mut call, asked) = self.begin(name, request);
+        let looked = AssertUnwindSafe(call.look(&asked)).catch_unwind().await;
+        let entry = match looked.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
+            Ok(entry) => entry,
+            Err(bad) => return Err(call.end_outside(Err(bad))),
+        };
+        let declaration = &entry.declaration;
+        let Some(source) = declaration.completions().get(argument) else {
+            call.ended = true;
+            return Ok(Completion::of(listed(declaration.input().property(argument), value)));
+        };
+        // It runs below the operation that names it, so it may be internal.
+        let since = Instant::now();
+        let mut ctx = call.ctx.clone();
+        ctx.parent = Some(std::mem::replace(&mut ctx.request_id, make_id(since)));
+        ctx.entry = None;
+        // Nothing of the operation itself has run, so only what follows is told of.
+        call.ended = true;
+        let mut call = Call::begin(ctx, since);
+        let input = json!({"argument": argument, "value": value, "given": given}).to_string();
+        let asked = Asked { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
+        let ended = call.answer(&asked).await;
+        let envelope = call.end_outside(ended);
+        match envelope.output().map(serde_json::from_slice) {
+            Some(Ok(values)) => Ok(Completion::of(values)),
+            // The registry has checked what the operation gives.
+            Some(Err(_)) => Ok(Completion::default()),
+            None => Err(envelope),
+        }
+    }
+}
+
+impl Call {
+    /// The steps up to access: nothing is run, so nobody has to agree to it.
+    async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
+        let Some(entry) = self.find(asked) else {
+            return Err(self.not_found(asked).await);
+        };
+        self.found(Arc::clone(&entry));
+        if asked.token.is_some() {
+            self.ctx.caller = self.within(self.identify(asked)).await?;
+        }
+        self.access(&entry)?;
+        Ok(entry)
+    }
+}
+
+/// The values that a schema lists and that begin like `value`, in whatever case.
+fn listed(schema: Option<&Value>, value: &str) -> Vec<String> {
+    let listed = schema.and_then(|schema| schema.get("enum")).and_then(Value::as_array);
+    let begins = |text: &&str| text.to_lowercase().starts_with(&value.to_lowercase());
+    listed.into_iter().flatten().filter_map(Value::as_str).filter(begins).map(str::to_owned).collect()
+}

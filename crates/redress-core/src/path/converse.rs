@@ -1,0 +1,124 @@
+//! A call in rounds: it ends with its outcome, or with what it asks its caller.
+
+use std::sync::Arc;
+
+use redress_contract::{EngineCode, Envelope, Meta};
+use sha2::{Digest as _, Sha256};
+
+use super::{Asked, Bad, Call};
+use crate::{
+    Conversation, Question, Registry, Request,
+    ask::{Asking, Round},
+    registry::Entry,
+};
+
+/// How one round of a call ends.
+#[derive(Debug)]
+pub enum Turn {
+    /// The call has ended.
+    Ended(Envelope),
+    /// The call goes on when its caller has answered.
+    Asks(Asks),
+}
+
+/// What a call asks before it can go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Asks {
+    /// The questions, each with the key that its answer comes under.
+    pub questions: Vec<(String, Question)>,
+    /// What the next round goes on from. The face seals it before it lets it out of its hands.
+    pub state: Vec<u8>,
+    /// What is known about this round.
+    pub meta: Meta,
+}
+
+impl Registry {
+    /// Calls an operation once, and lets it ask. A call that asks has no outcome yet: its handler
+    /// is dropped, and runs again from its start when the caller makes the same call with
+    /// [`Conversation::resumed`] and the answers. Observers are told of each round, once.
+    ///
+    /// ```
+    /// use redress_core::{Answer, Conversation, Field, Form, Operation, Question, QuestionKind};
+    /// use redress_core::{Registry, Request, Turn, contract};
+    /// use serde_json::json;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let greet = contract::Operation::query("door.greet")
+    ///     .with_summary("Greet whoever is there.")
+    ///     .with_access(contract::Access::anyone());
+    /// let greet = Operation::dynamic(greet).with_handler(|ctx, _| async move {
+    ///     let form = Form::new().field("name", Field::text());
+    ///     let answer = ctx.ask("name", Question::form("Who is there?", form)).await?;
+    ///     Ok(json!(answer.accepted().map(|form| format!("Hello, {}!", form["name"].as_str().unwrap_or("you")))))
+    /// });
+    /// let registry = Registry::builder().add(greet).build().unwrap();
+    ///
+    /// let first = Conversation::new([QuestionKind::Form]);
+    /// let Turn::Asks(asks) = registry.converse("door.greet", Request::default(), first).await else { panic!() };
+    /// assert_eq!(asks.questions[0].0, "name");
+    ///
+    /// let second = Conversation::resumed([QuestionKind::Form], &asks.state).unwrap()
+    ///     .answer("name", Answer::Accepted(json!({"name": "Ada"})));
+    /// let Turn::Ended(envelope) = registry.converse("door.greet", Request::default(), second).await else { panic!() };
+    /// assert_eq!(envelope.output(), Some(br#""Hello, Ada!""#.as_slice()));
+    /// # });
+    /// ```
+    pub async fn converse(&self, name: &str, request: Request<'_>, conversation: Conversation) -> Turn {
+        let (mut call, asked) = self.begin(name, request);
+        let asking = Arc::new(Asking::rounds(conversation));
+        call.ctx.asking = Some(Arc::clone(&asking));
+        let ended = match call.answer(&asked).await {
+            Err(bad) if bad.asks => match asking.questions() {
+                Some(round) => {
+                    let Round { questions, state } = round;
+                    return Turn::Asks(Asks { questions, state, meta: call.end_round() });
+                }
+                None => {
+                    tracing::error!(request_id = %call.ctx.request_id, "a call remembers more than a state can hold");
+                    Err(call.refuse(EngineCode::Internal))
+                }
+            },
+            ended => ended,
+        };
+        Turn::Ended(call.end_outside(ended))
+    }
+}
+
+impl Call {
+    /// The ending of a call that goes on in its next round.
+    pub(super) fn asks(&self) -> Box<Bad> {
+        let mut bad = self.refuse(EngineCode::Cancelled);
+        bad.asks = true;
+        bad
+    }
+
+    /// A state says which call it belongs to: this operation, of this caller, with this input.
+    /// With any other the answers would be given to a question that nobody was asked.
+    pub(super) fn belongs(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        let Some(asking) = &self.ctx.asking else { return Ok(()) };
+        if asking.belongs(|| self.fingerprint(entry, asked)) {
+            return Ok(());
+        }
+        let mut bad = self.refuse_with(EngineCode::InvalidRequest, &serde_json::json!({"state": "of another call"}));
+        bad.problem.hint = "Send the state only with the call that it came from, its input unchanged.".into();
+        Err(bad)
+    }
+
+    fn fingerprint(&self, entry: &Entry, asked: &Asked<'_>) -> String {
+        let mut digest = Sha256::new();
+        let caller = self.ctx.caller.as_ref().map(|caller| caller.id()).unwrap_or_default();
+        for part in [entry.declaration.name().as_str(), caller] {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        // A caller may write its input anew, with the members in another order. One that is too
+        // large is refused in a moment, and not read here.
+        let read = (asked.input.len() <= entry.max_input).then(|| serde_json::from_slice(&asked.input));
+        match read {
+            Some(Ok::<serde_json::Value, _>(value)) => digest.update(value.to_string()),
+            Some(Err(_)) | None => digest.update(&asked.input),
+        }
+        digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,82 @@
+//! Faces that live in somebody else's server, and how they are told to stop.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{extract::Request, response::Response};
+use tokio_util::task::TaskTracker;
+use tower::Service;
+
+use crate::{service::FacesService, shutdown::Shutdown, ws::WebSockets};
+
+/// How long cancelled calls have to say so, once the time for running ones is over.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Stops faces that were [mounted](crate::Faces::mount). A clone stops the same faces.
+///
+/// Dropping it stops nothing: faces that nobody stops serve for as long as their router does.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub(crate) shutdown: Shutdown,
+    pub(crate) calls: TaskTracker,
+    pub(crate) web_sockets: WebSockets,
+    pub(crate) grace: Duration,
+}
+
+impl Handle {
+    /// Takes no new calls from here on: they are answered with OVERLOADED, `/readyz` with 503,
+    /// and each open stream gets its last event. Running calls go on.
+    pub fn drain(&self) {
+        self.shutdown.drain();
+    }
+
+    /// Whether new calls are refused.
+    pub fn is_draining(&self) -> bool {
+        self.shutdown.is_draining()
+    }
+
+    /// [Drains](Handle::drain), and resolves when every call and every WebSocket has ended. What
+    /// still runs after the [grace](crate::Faces::grace) is cancelled, and answered as such.
+    ///
+    /// Given to axum's `with_graceful_shutdown`, it keeps the server there to answer while
+    /// calls end, and lets it close its connections after that.
+    pub async fn stop(&self) {
+        self.drain();
+        self.calls.close();
+        let ended = async {
+            self.calls.wait().await;
+            self.web_sockets.closed().await;
+        };
+        tokio::select! {
+            () = ended => {}
+            () = self.shutdown.stop(self.grace, LAST_WORDS) => {}
+        }
+    }
+}
+
+/// The faces as a service that knows how many calls run: a server of our own is asked for that,
+/// somebody else's cannot be.
+#[derive(Clone)]
+pub(crate) struct Mounted {
+    pub(crate) faces: FacesService,
+    pub(crate) calls: TaskTracker,
+}
+
+impl Service<Request> for Mounted {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.faces.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        Box::pin(self.calls.track_future(self.faces.call(request)))
+    }
+}

@@ -1,0 +1,122 @@
+//! Callers that a token tells.
+
+use std::{future::ready, pin::Pin};
+
+use redress_core::{
+    IdentityError, IdentityProvider, Operation, Registry, Secret,
+    contract::{self, Access, Caller},
+    testing::Canary,
+};
+use redress_serve::Faces;
+use serde_json::json;
+
+use crate::service::{Answer, Running};
+
+/// Knows the tokens of Ada, who may read things, and of Bob, who may not.
+struct Tokens {
+    ada: String,
+    bob: String,
+    old: String,
+}
+
+impl IdentityProvider for Tokens {
+    fn identify<'a>(
+        &'a self,
+        token: &'a Secret,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        let token = token.expose();
+        Box::pin(ready(if token == self.ada {
+            Ok(Caller::new("ada").scope("things:read"))
+        } else if token == self.bob {
+            Ok(Caller::new("bob"))
+        } else if token == self.old {
+            Err(IdentityError::Expired)
+        } else {
+            Err(IdentityError::Invalid)
+        }))
+    }
+}
+
+async fn start() -> (Running, [String; 3]) {
+    let canary = Canary::new();
+    let [ada, bob, old] = ["ada's token", "bob's token", "a token that has expired"].map(|what| canary.plant(what));
+    let read = contract::Operation::query("things.read")
+        .with_summary("Read a thing.")
+        .with_access(Access::caller().scope("things:read"));
+    let read = Operation::dynamic(read).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let open = contract::Operation::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let tokens = Tokens { ada: ada.clone(), bob: bob.clone(), old: old.clone() };
+    let registry = Registry::builder().identity(tokens).add(read).add(open).build().unwrap();
+    (Running::of(Faces::new(registry), canary, Default::default()).await, [ada, bob, old])
+}
+
+#[tokio::test]
+async fn a_token_tells_who_calls_and_without_a_good_one_nobody_does() {
+    let (running, [ada, bob, old]) = start().await;
+    let bearer = |token: &str| format!("Bearer {token}");
+    let challenge = r#"Bearer realm="redress""#;
+    let cases = [
+        (None, 401, "AUTH_REQUIRED", challenge),
+        (Some(bearer("nobody's")), 401, "AUTH_REQUIRED", challenge),
+        (Some(bearer(&old)), 401, "AUTH_REQUIRED", challenge),
+        (Some(bearer("")), 401, "AUTH_REQUIRED", challenge),
+        (Some(format!("Basic {ada}")), 401, "AUTH_REQUIRED", challenge),
+        (Some(bearer(&bob)), 403, "FORBIDDEN", ""),
+        (Some(bearer(&ada)), 200, "", ""),
+        (Some(format!("bEaReR  {ada}")), 200, "", ""),
+    ];
+    for (authorization, status, code, challenge) in cases {
+        let headers: Vec<(&str, &str)> = authorization.iter().map(|value| ("authorization", value.as_str())).collect();
+        let plain = running.post_with("/ops/things/read", "{}", &headers).await;
+        let called = running.post_with("/call", r#"{"operation":"things.read"}"#, &headers).await;
+        let message = r#"{"jsonrpc":"2.0","id":1,"method":"things.read"}"#;
+        let answered = running.post_with("/rpc", message, &headers).await.json();
+        for answer in [&plain, &called] {
+            assert_eq!((answer.status, answer.header("www-authenticate")), (status, challenge), "{code}");
+        }
+        if status == 200 {
+            assert_eq!((plain.text.as_str(), &called.json()["result"]), ("\"ada\"", &json!("ada")));
+            assert_eq!(answered["result"], "ada");
+        } else {
+            let number = if status == 401 { -32006 } else { -32005 };
+            assert_eq!((&plain.json()["code"], &called.json()["code"]), (&json!(code), &json!(code)));
+            assert_eq!(
+                (&answered["error"]["code"], &answered["error"]["data"]["code"]),
+                (&json!(number), &json!(code))
+            );
+        }
+    }
+    running.canary.assert_clean();
+}
+
+#[tokio::test]
+async fn a_bad_token_is_refused_where_no_token_is_needed() {
+    // Whoever sends a token means to be somebody; to go on as nobody would be a surprise.
+    let (running, [ada, ..]) = start().await;
+    assert_eq!(running.post("/ops/things/open", "{}").await.text, "null");
+    let refused = running.post_with("/ops/things/open", "{}", &[("authorization", "Bearer x")]).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (401, &json!("AUTH_REQUIRED")));
+    let known = running.post_with("/ops/things/open", "{}", &[("authorization", &format!("Bearer {ada}"))]).await;
+    assert_eq!(known.text, "\"ada\"");
+}
+
+#[tokio::test]
+async fn what_can_be_read_depends_on_the_token() {
+    let (running, [ada, bob, _]) = start().await;
+    let get = async |path: &str, token: &str| {
+        let request = running.client.get(running.url(path)).header("authorization", format!("Bearer {token}"));
+        Answer::of(&running, request).await
+    };
+    for path in ["/ops", "/openapi.json", "/openrpc.json", "/contract.json"] {
+        assert!(get(path, &ada).await.text.contains("things.read"), "{path}");
+        assert!(!get(path, &bob).await.text.contains("things.read"), "{path}");
+        assert!(!running.get(path).await.text.contains("things.read"), "{path}");
+        let refused = get(path, "x").await;
+        assert_eq!((refused.status, &refused.json()["code"]), (401, &json!("AUTH_REQUIRED")), "{path}");
+    }
+    let document = get("/openapi.json", &ada).await.json();
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    assert_eq!(document["paths"]["/ops/things/read"]["post"]["security"], json!([{"bearer": ["things:read"]}]));
+    running.canary.assert_clean();
+}

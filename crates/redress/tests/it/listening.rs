@@ -1,0 +1,147 @@
+//! Progress and notes: what a handler tells while it is at work.
+
+use std::sync::Arc;
+
+use redress::{
+    Access, Blocks, Ctx, Heard, Level, Listener, Note, Operation, Outcome, Part, Progress, Registry, Request,
+    contract::Gives, hearing, operation,
+};
+use serde_json::json;
+
+use crate::service::{ends, query, registry};
+
+fn told(mut ear: redress::Ear) -> Vec<Heard> {
+    std::iter::from_fn(|| ear.try_next()).collect()
+}
+
+fn working() -> Operation {
+    Operation::dynamic(query("work.do").with_call("work.part")).with_handler(|ctx, _| async move {
+        ctx.progress(Progress::new(0.0).of(2.0).saying("starting"));
+        ctx.note(Level::Info, "half way");
+        ctx.note(Level::Debug, "not wanted");
+        let part = ctx.call_dynamic("work.part", json!({})).await?;
+        ctx.progress(Progress::new(2.0).of(2.0));
+        Ok(part)
+    })
+}
+
+fn part() -> Operation {
+    Operation::dynamic(query("work.part")).with_handler(|ctx, _| async move {
+        ctx.progress(Progress::new(99.0));
+        ctx.note(Level::Error, json!({"part": 1}));
+        Ok(json!("done"))
+    })
+}
+
+#[tokio::test]
+async fn a_listener_hears_progress_and_the_notes_that_it_wants_in_order() {
+    let registry = registry(Registry::builder().add(working()).add(part()));
+    let (listener, ear) = hearing(16, Level::Info);
+    let envelope = registry.call("work.do", Request::default().with_listener(listener)).await;
+    assert!(envelope.is_ok());
+    let heard: Vec<String> = told(ear)
+        .into_iter()
+        .map(|heard| match heard {
+            Heard::Progress(Progress { done, total, message, .. }) => format!("{done} of {total:?} {message:?}"),
+            Heard::Note(Note { level, operation, data, .. }) => format!("{level:?} {} {data}", operation.unwrap()),
+        })
+        .collect();
+    // A composed call's progress is on another scale, and is not told; its notes are.
+    assert_eq!(
+        heard,
+        [
+            "0 of Some(2.0) Some(\"starting\")",
+            "Info work.do \"half way\"",
+            "Error work.part {\"part\":1}",
+            "2 of Some(2.0) None"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn with_nobody_listening_nothing_is_told_and_nothing_changes() {
+    let registry = registry(Registry::builder().add(working()).add(part()));
+    assert_eq!(registry.call("work.do", Request::default()).await.output(), Some(br#""done""#.as_slice()));
+}
+
+#[tokio::test]
+async fn a_slow_reader_loses_what_is_between_and_holds_nobody_back() {
+    let busy = Operation::dynamic(query("work.busy")).with_handler(|ctx, _| async move {
+        (0..1_000).for_each(|done| ctx.progress(Progress::new(f64::from(done))));
+        ctx.progress(Progress::new(5.0));
+        ctx.progress(Progress::new(f64::NAN));
+        Ok(json!(null))
+    });
+    let registry = registry(Registry::builder().add(busy));
+    let (listener, ear) = hearing(3, Level::Debug);
+    registry.call("work.busy", Request::default().with_listener(listener)).await;
+    let done: Vec<f64> = told(ear)
+        .into_iter()
+        .map(|heard| match heard {
+            Heard::Progress(progress) => progress.done,
+            Heard::Note(note) => panic!("{note:?}"),
+        })
+        .collect();
+    assert_eq!(done, [997.0, 998.0, 999.0]);
+}
+
+#[tokio::test]
+async fn reading_waits_for_the_next_thing_and_ends_with_the_listener() {
+    let (listener, mut ear) = hearing(1, Level::Debug);
+    let reading = tokio::spawn(async move {
+        let first = ear.next().await;
+        (first, ear.next().await)
+    });
+    tokio::task::yield_now().await;
+    listener.progress(Progress::new(1.0));
+    tokio::task::yield_now().await;
+    drop(listener);
+    assert_eq!(reading.await.unwrap(), (Some(Heard::Progress(Progress::new(1.0))), None));
+}
+
+/// A listener that breaks.
+struct Broken;
+
+impl Listener for Broken {
+    fn progress(&self, _: Progress) {
+        panic!("no ear");
+    }
+
+    fn note(&self, _: Note) {}
+}
+
+#[tokio::test]
+async fn a_listener_that_panics_does_not_take_the_call_path_with_it() {
+    let registry = registry(Registry::builder().add(working()).add(part()));
+    let envelope = registry.call("work.do", Request::default().with_listener(Arc::new(Broken))).await;
+    assert_eq!(envelope.code(), Some("INTERNAL"));
+}
+
+/// Show a picture.
+#[operation(query, name = "show.picture", access(anyone))]
+async fn picture(_ctx: &Ctx) -> Outcome<Blocks> {
+    Ok(Blocks::from([
+        redress::Block::text("a dot"),
+        redress::Block::image([1, 2, 3], "image/png"),
+        redress::Block::audio([4], "audio/wav"),
+        Part::text("show://dot", "text/plain", "dot").into(),
+    ]))
+}
+
+#[tokio::test]
+async fn an_output_of_blocks_is_declared_as_such_and_is_json_like_any_other() {
+    let registry = registry(Registry::builder().add(picture).add(ends(query("show.plain"), || Ok(json!([])))));
+    assert_eq!(registry.operation("show.picture").unwrap().gives(), Gives::Blocks);
+    // What looks like blocks is none unless it is declared.
+    assert_eq!(registry.operation("show.plain").unwrap().gives(), Gives::Json);
+    assert_eq!(*registry.operation("show.picture").unwrap().access(), Access::anyone());
+    let envelope = registry.call("show.picture", Request::default()).await;
+    let output: serde_json::Value = serde_json::from_slice(envelope.output().unwrap()).unwrap();
+    let expected = json!([
+        {"type": "text", "text": "a dot"},
+        {"type": "image", "data": "AQID", "mimeType": "image/png"},
+        {"type": "audio", "data": "BA==", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "show://dot", "mimeType": "text/plain", "text": "dot"}},
+    ]);
+    assert_eq!(output, expected);
+}
