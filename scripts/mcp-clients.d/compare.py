@@ -128,12 +128,13 @@ def row(client: Client, mode: str, over: str, folder: Path, wrong: list[str]) ->
         # A library that does not tell the version was told which era to speak.
         if line.get("version", client.modes[mode]) != client.modes[mode]:
             wrong.append(f"{run}: speaks {line['version']}")
+    if len(lines) <= len(CALLS):
+        wrong.append(f"{run}: the client says: {log.read_text()[-4000:]}")
     cells = []
     for name, cell in [("tools/list", listed)] + [(call["name"], lambda line, c=call: judge(client, c, line)) for call in CALLS]:
         said = cell(lines[name]) if name in lines else None
         if said is None:
-            got = json.dumps(lines[name]) if name in lines else f"nothing; {log.read_text()[-2000:]}"
-            wrong.append(f"{run}: {name}: {got}")
+            wrong.append(f"{run}: {name}: {json.dumps(lines.get(name))}")
         cells.append(said or "**lost**")
     over = {"http": "HTTP", "stdio": "stdio"}[over]
     return f"| {client.name} | {client.modes[mode]} | {over} | {' | '.join(cells)} |"

@@ -1,6 +1,6 @@
-"""Makes the calls with version 1 of the Python SDK: `python_v1.py CALLS http URL` or `… CALLS stdio COMMAND`.
+"""Makes the calls with version 1 of the Python SDK: `python_v1.py CALLS http URL legacy` or `… CALLS stdio COMMAND legacy`.
 
-Prints what the caller got, one JSON object a line.
+The library speaks one era only. Prints what the caller got, one JSON object a line.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 
-async def main(calls: str, over: str, server: str) -> None:
+async def main(calls: str, over: str, server: str, _mode: str) -> None:
     if over == "http":
         transport = streamable_http_client(server)
     else:

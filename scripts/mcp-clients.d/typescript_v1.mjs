@@ -1,5 +1,5 @@
-// Makes the calls with version 1 of the TypeScript SDK: `typescript_v1.mjs CALLS http URL` or
-// `… CALLS stdio COMMAND`. Prints what the caller got, one JSON object a line.
+// Makes the calls with version 1 of the TypeScript SDK, which speaks one era only: `typescript_v1.mjs CALLS http URL
+// legacy` or `… CALLS stdio COMMAND legacy`. Prints what the caller got, one JSON object a line.
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
