@@ -27,7 +27,7 @@ pub struct Answer {
 /// A `POST` of this body, as bytes on the wire. `extra` are whole header lines.
 pub fn post(path: &str, extra: &str, body: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nuser-agent: redress-bench\r\naccept: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nuser-agent: redress-bench\r\n\
          content-type: application/json\r\n{extra}content-length: {}\r\n\r\n{body}",
         body.len()
     )

@@ -5,9 +5,13 @@
 
 pub mod client;
 pub mod http;
+pub mod mcp;
 pub mod ours;
 pub mod peers;
 pub mod process;
+pub mod scripted;
+pub mod stdio;
+pub mod table;
 
 use std::time::{Duration, Instant};
 

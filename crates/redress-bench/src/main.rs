@@ -4,10 +4,11 @@
 
 use std::process::ExitCode;
 
-use redress_bench::{http, ours};
+use redress_bench::{http, mcp, ours};
 
 const USAGE: &str = "\
 usage: redress-bench http      the HTTP and JSON-RPC faces beside raw axum, dropshot, poem-openapi and jsonrpsee
+       redress-bench mcp       the MCP face beside rmcp, FastMCP and the TypeScript SDK
 
 Instructions are counted by callgrind: `valgrind` has to be installed.";
 
@@ -15,7 +16,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let ended = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["http"] => http::run(),
-        // What `http` starts as the process that is measured.
+        ["mcp"] => mcp::run(),
+        // What these start as the process that is measured.
+        ["stdio"] => {
+            ours::stdio();
+            Ok(())
+        }
         ["server", operations] => match operations.parse() {
             Ok(operations) => {
                 ours::serve(operations);

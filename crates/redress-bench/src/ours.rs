@@ -1,9 +1,20 @@
 //! Our server in the table: the operations that every server in it has, all faces on.
 
-use std::{io::Read as _, net::SocketAddr};
+use std::{
+    io::{self, Read as _},
+    net::SocketAddr,
+    sync::Arc,
+};
 
-use redress::{Ctx, Failure, Operation, Outcome, Registry, contract, data, operation, serve::Faces};
-use tokio::net::TcpListener;
+use redress::{
+    Caller, Ctx, Failure, Operation, Outcome, Registry, contract, data,
+    mcp::{Asking, Mcp, McpOptions, own_stdout},
+    operation,
+    serve::Faces,
+};
+use tokio::{net::TcpListener, runtime::Runtime};
+
+use crate::process::Program;
 
 /// Whom to greet, and how often.
 #[data]
@@ -91,19 +102,52 @@ fn registry(operations: usize) -> Registry {
     builder.build().expect("the declarations above are in order")
 }
 
+/// How the server with so many operations is started.
+pub fn program(operations: usize) -> io::Result<Program> {
+    let arguments = vec!["server".to_owned(), operations.to_string()];
+    Ok(Program { path: std::env::current_exe()?, arguments })
+}
+
+/// How the server is started that speaks MCP over its input and output.
+pub fn stdio_program() -> io::Result<Program> {
+    Ok(Program { path: std::env::current_exe()?, arguments: vec!["stdio".to_owned()] })
+}
+
+/// All tools on one page, as the peers list them.
+fn mcp(registry: Registry) -> Mcp {
+    let mut options = McpOptions::default();
+    options.discovery_above = usize::MAX;
+    options.page = usize::MAX;
+    Mcp::new(registry, options).expect("no profile is asked for")
+}
+
+fn runtime() -> Runtime {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.expect("a runtime starts")
+}
+
 /// Serves on one worker thread, says its address on the first line, and ends when its input does.
 #[expect(clippy::print_stdout, reason = "the parent reads the address there")]
 pub fn serve(operations: usize) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     // Blocked in the kernel, so it costs the measured requests nothing.
     std::thread::spawn(|| {
-        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        let _ = io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    runtime.expect("a runtime starts").block_on(async {
-        let faces = Faces::new(registry(operations));
+    runtime().block_on(async {
+        let registry = registry(operations);
+        let faces = Faces::new(registry.clone()).mcp(mcp(registry));
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port is free");
         println!("{}", listener.local_addr().expect("a bound socket has an address"));
         faces.serve(listener, std::future::pending()).await.expect("the server runs");
+    });
+}
+
+/// Speaks MCP over its input and output.
+pub fn stdio() {
+    runtime().block_on(async {
+        let output = own_stdout().expect("there is an output");
+        let asking = Asking { caller: Some(Arc::new(Caller::local())), ..Asking::default() };
+        mcp(registry(10)).stdio(io::stdin(), output, asking).await.expect("the output can be written");
     });
 }

@@ -7,7 +7,9 @@ use std::{
 };
 
 /// Builds the peers' servers, and gives the executable that holds them.
+#[expect(clippy::print_stderr, reason = "the first time this takes minutes")]
 pub fn build() -> io::Result<PathBuf> {
+    eprintln!("building the peers' servers (the first time this takes some minutes)");
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     let target = package.join("../../../target/peers");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

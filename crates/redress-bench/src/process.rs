@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead as _, BufReader},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use crate::client::Connection;
@@ -28,6 +28,15 @@ pub struct Running {
     pub address: SocketAddr,
 }
 
+/// A server that is spoken to over its input and output. It ends when this is dropped.
+pub struct Piped {
+    child: Child,
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it writes.
+    pub output: BufReader<ChildStdout>,
+}
+
 impl Program {
     /// Starts the server and waits until it says where it listens.
     pub fn start(&self) -> io::Result<Running> {
@@ -36,12 +45,26 @@ impl Program {
         Running::of(command)
     }
 
-    /// Starts the server under callgrind, which will write to `out`.
-    fn start_counted(&self, out: &Path) -> io::Result<Running> {
+    /// The server under callgrind, which will write to `out`.
+    fn counting(&self, out: &Path) -> Command {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--quiet"]).arg(format!("--callgrind-out-file={}", out.display()));
         command.arg(&self.path).args(&self.arguments);
-        Running::of(command)
+        command
+    }
+
+    /// Starts the server to speak to it over its input and output.
+    pub fn start_piped(&self) -> io::Result<Piped> {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments);
+        Piped::of(command)
+    }
+
+    /// Starts the server as [`start_piped`](Program::start_piped) does, under callgrind. Gives
+    /// where that writes its report when the server has ended.
+    pub fn start_piped_counted(&self) -> io::Result<(Piped, PathBuf)> {
+        let out = report();
+        Ok((Piped::of(self.counting(&out))?, out))
     }
 
     /// The instructions of one request: those of a run with `times` more requests than
@@ -50,23 +73,68 @@ impl Program {
         const WARM: usize = 200;
         let few = self.counted(request, WARM)?;
         let many = self.counted(request, WARM + times)?;
-        Ok((many as f64 - few as f64) / times as f64)
+        Ok((many - few) / times as f64)
     }
 
-    fn counted(&self, request: &[u8], times: usize) -> io::Result<u64> {
-        let out = std::env::temp_dir().join(format!("redress-bench-{}.callgrind", std::process::id()));
-        let running = self.start_counted(&out)?;
+    fn counted(&self, request: &[u8], times: usize) -> io::Result<f64> {
+        let out = report();
+        let running = Running::of(self.counting(&out))?;
         let mut connection = Connection::open(running.address)?;
         for _ in 0..times {
             connection.ask(request)?;
         }
         running.end()?;
-        let report = fs::read_to_string(&out)?;
-        fs::remove_file(&out)?;
-        let total =
-            report.lines().find_map(|line| line.strip_prefix("totals: ")).and_then(|total| total.trim().parse().ok());
-        total.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "callgrind wrote no total"))
+        total(&out)
     }
+}
+
+/// Where callgrind writes.
+fn report() -> PathBuf {
+    std::env::temp_dir().join(format!("redress-bench-{}.callgrind", std::process::id()))
+}
+
+/// The instructions that the report counts; it is removed.
+pub fn total(out: &Path) -> io::Result<f64> {
+    let report = fs::read_to_string(out)?;
+    fs::remove_file(out)?;
+    let total = report.lines().find_map(|line| line.strip_prefix("totals: "));
+    let total = total.and_then(|total| total.trim().parse().ok());
+    total.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "callgrind wrote no total"))
+}
+
+impl Piped {
+    fn of(mut command: Command) -> io::Result<Piped> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        Ok(Piped { child, input, output: BufReader::new(output) })
+    }
+
+    /// Tells the server to end, and waits until it has.
+    pub fn end(self) -> io::Result<()> {
+        let Piped { mut child, input, output } = self;
+        drop(input);
+        child.wait()?;
+        drop(output);
+        Ok(())
+    }
+
+    /// The time that the server's threads have used, in seconds, to the nanosecond.
+    pub fn cpu_seconds(&self) -> io::Result<f64> {
+        cpu_seconds(self.child.id())
+    }
+}
+
+/// The time that the threads of a process have used, in seconds, to the nanosecond.
+fn cpu_seconds(process: u32) -> io::Result<f64> {
+    let mut nanoseconds = 0;
+    for task in fs::read_dir(format!("/proc/{process}/task"))? {
+        // A thread may end between the two.
+        let Ok(times) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
+        nanoseconds += times.split_whitespace().next().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default();
+    }
+    Ok(nanoseconds as f64 / 1e9)
 }
 
 impl Running {
@@ -88,13 +156,7 @@ impl Running {
 
     /// The time that the server's threads have used, in seconds, to the nanosecond.
     pub fn cpu_seconds(&self) -> io::Result<f64> {
-        let mut nanoseconds = 0;
-        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let times = fs::read_to_string(task?.path().join("schedstat"))?;
-            nanoseconds +=
-                times.split_whitespace().next().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default();
-        }
-        Ok(nanoseconds as f64 / 1e9)
+        cpu_seconds(self.child.id())
     }
 
     /// The memory that the server holds, in megabytes.
