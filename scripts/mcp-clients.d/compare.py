@@ -125,7 +125,7 @@ def row(client: Client, mode: str, over: str, folder: Path, wrong: list[str]) ->
     for text in path.with_name(path.name + ".jsonl").read_text().splitlines():
         line = json.loads(text)
         lines[line["call"]] = line
-        # A library that does not tell the version was told which era to speak.
+        # The Inspector does not tell the version; it was told which era to speak.
         if line.get("version", client.modes[mode]) != client.modes[mode]:
             wrong.append(f"{run}: speaks {line['version']}")
     if len(lines) <= len(CALLS):
@@ -156,7 +156,7 @@ TAIL = """
   to apply; the timeout is of a mutation, so its retry advice is `unsafe`.
 - FastMCP raises the text of a failure and nothing else, unless told not to (`raise_on_error=False`).
 - An unknown tool is a protocol error. *Not sent*: the Inspector looks the tool up in the list and asks no server for one
-  that is not there.
+  that is not there. It does not tell which version was agreed on either, only which era it was told to speak.
 """
 
 

@@ -35,13 +35,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [calls, over, server, mode] = words.as_slice() else { return Err("four words are needed".into()) };
     let table: Table = serde_json::from_slice(&fs::read(calls)?)?;
     let client = timeout(PATIENCE, connect(over, server, mode)).await??;
+    let agreed = client.peer_info().map(|info| info.protocol_version.to_string());
+    let version = agreed.ok_or("the server has told no version")?;
     let listed = timeout(PATIENCE, client.list_tools(None)).await??;
-    print("tools/list", mode, json!({"result": listed}));
+    print("tools/list", &version, json!({"result": listed}));
     for call in table.calls {
         let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
         match timeout(PATIENCE, client.call_tool(params)).await? {
-            Ok(result) => print(&call.name, mode, json!({"result": result})),
-            Err(ServiceError::McpError(error)) => print(&call.name, mode, json!({"raised": error})),
+            Ok(result) => print(&call.name, &version, json!({"result": result})),
+            Err(ServiceError::McpError(error)) => print(&call.name, &version, json!({"raised": error})),
             Err(other) => return Err(other.into()),
         }
     }
@@ -71,8 +73,8 @@ async fn connect(
     })
 }
 
-fn print(call: &str, era: &str, mut line: Value) {
+fn print(call: &str, version: &str, mut line: Value) {
     line["call"] = call.into();
-    line["era"] = era.into();
+    line["version"] = version.into();
     println!("{line}");
 }
