@@ -1,6 +1,6 @@
 """Holds what the clients got against what the example answers: `compare.py FOLDER [--write]`.
 
-FOLDER has one file of JSON lines a run, `CLIENT.MODE.TRANSPORT.jsonl`. Every failure has to reach its caller with
+FOLDER has one file of JSON lines a run, `CLIENT.MODE.PLACE.jsonl`. Every failure has to reach its caller with
 every member that `calls.json` expects, in at least one place. The places are the table of docs/mcp-clients.md.
 """
 
@@ -15,6 +15,7 @@ PAGE = KEPT.parent.parent / "docs" / "mcp-clients.md"
 CALLS = json.loads((KEPT / "calls.json").read_text())["calls"]
 ERROR, FAILURES = "dev.redress/error", "dev.redress/failures"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
+PLACES = {"http": "HTTP", "stdio": "stdio", "union": "HTTP, union"}
 # The Inspector's command looks a tool up in the list itself, and asks no server for one that is not there.
 ASKS_ONLY_FOR_LISTED_TOOLS = {"inspector"}
 
@@ -117,9 +118,9 @@ def listed(line: dict) -> str | None:
     return "description, `_meta`" if codes == ["PART_MISSING", "BEING_COUNTED"] else None
 
 
-def row(client: Client, mode: str, over: str, folder: Path, wrong: list[str]) -> str:
-    path = folder / f"{client.key}.{mode}.{over}"
-    run = f"{client.name}, {client.modes[mode]}, {over}"
+def row(client: Client, mode: str, place: str, folder: Path, wrong: list[str]) -> str:
+    path = folder / f"{client.key}.{mode}.{place}"
+    run = f"{client.name}, {client.modes[mode]}, {PLACES[place]}"
     log = path.with_name(path.name + ".log")
     lines = {}
     for text in path.with_name(path.name + ".jsonl").read_text().splitlines():
@@ -136,8 +137,7 @@ def row(client: Client, mode: str, over: str, folder: Path, wrong: list[str]) ->
         if said is None:
             wrong.append(f"{run}: {name}: {json.dumps(lines.get(name))}")
         cells.append(said or "**lost**")
-    over = {"http": "HTTP", "stdio": "stdio"}[over]
-    return f"| {client.name} | {client.modes[mode]} | {over} | {' | '.join(cells)} |"
+    return f"| {client.name} | {client.modes[mode]} | {PLACES[place]} | {' | '.join(cells)} |"
 
 
 HEAD = """\
@@ -145,8 +145,8 @@ HEAD = """\
 # What MCP clients show
 
 The example [`tools`](../examples/tools.rs), called by real clients. A cell says where the caller found all of the
-code, the hint, the retry advice and the next action: in the *text* of the result, in its `_meta["dev.redress/error"]`,
-in the *raised text* (the message of an error or an exception) or in the *raised data* beside it.
+code, the hint, the retry advice and the next action: in the *text* of the result, in its `_meta["dev.redress/error"]` or
+`structuredContent`, in the *raised text* (the message of an error or an exception) or in the *raised data* beside it.
 
 """
 
@@ -154,6 +154,8 @@ TAIL = """
 - The failures before the call: the line `Fails with:` of each tool's description, and `_meta["dev.redress/failures"]`.
 - The declared failure carries details and a call that the caller can make next, with its input; the invalid input a fix
   to apply; the timeout is of a mutation, so its retry advice is `unsafe`.
+- *Union*: the server runs with `output_schema = "union"`, so that the schema of each tool admits the envelope, and a
+  failure is `structuredContent` too.
 - FastMCP raises the text of a failure and nothing else, unless told not to (`raise_on_error=False`).
 - An unknown tool is a protocol error. *Not sent*: the Inspector looks the tool up in the list and asks no server for one
   that is not there. It does not tell which version was agreed on either, only which era it was told to speak.
@@ -164,7 +166,7 @@ def page(folder: Path, wrong: list[str]) -> str:
     columns = ["client", "protocol", "over", "tools/list"] + [call["name"] for call in CALLS]
     rows = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for client in clients():
-        rows += [row(client, mode, over, folder, wrong) for mode in client.modes for over in ("http", "stdio")]
+        rows += [row(client, mode, place, folder, wrong) for mode in client.modes for place in PLACES]
     return HEAD + "\n".join(rows) + "\n" + TAIL
 
 
@@ -181,7 +183,8 @@ def main(folder: str, *options: str) -> int:
         print(seen)
         print("mcp-clients: docs/mcp-clients.md says something else; `scripts/mcp-clients --write` keeps the above", file=sys.stderr)
         return 1
-    print(f"{len(clients())} clients, {seen.count('| HTTP |') + seen.count('| stdio |')} runs of {len(CALLS) + 1} calls")
+    runs = sum(len(client.modes) for client in clients()) * len(PLACES)
+    print(f"{len(clients())} clients, {runs} runs of {len(CALLS) + 1} requests")
     return 0
 
 
