@@ -38,6 +38,7 @@ for number in range(3, int(sys.argv[1])):
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
+listener.listen(128)
 print("%s:%d" % listener.getsockname(), flush=True)
 app = mcp.http_app(path="/mcp", stateless_http=True, json_response=True)
 uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])

@@ -25,4 +25,3 @@ mod roles;
 mod running;
 mod service;
 mod streams;
-mod ui;

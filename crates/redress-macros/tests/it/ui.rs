@@ -48,7 +48,7 @@ fn a_mistake_in_the_types_is_told_at_the_authors_own_token() {
 
 #[test]
 fn the_macros_know_the_engine_codes() {
-    let known = include_str!("../../../redress-macros/src/engine_codes.txt");
+    let known = include_str!("../../src/engine_codes.txt");
     let codes: Vec<&str> = redress::EngineCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(known.lines().collect::<Vec<_>>(), codes);
 }
