@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Denied, EngineCode, Envelope};
+use redress_contract::{Denied, EngineCode, Envelope, Problem};
 use redress_core::{Refusal, Request};
 use redress_wire::{
     jsonrpc::Id,
@@ -130,11 +130,20 @@ impl Inner {
             .with_similar(visible.index().near(name))
             .with_hint("Call one of the tools that tools/list shows.");
         let envelope = self.registry.refuse(refusal, asking.request(b""));
-        let mut reply =
-            Reply::error(id, ProtocolError::InvalidParams, "there is no such tool", Some(&envelope.to_bytes()));
+        let says = envelope.problem().map(unknown_tool).unwrap_or_default();
+        let mut reply = Reply::error(id, ProtocolError::InvalidParams, &says, Some(&envelope.to_bytes()));
         reply.request_id = Some(envelope.meta().request_id.clone());
         reply
     }
+}
+
+/// What is said of a tool that does not exist. Many clients show a protocol error's message and
+/// nothing else of it, so the advice stands there too.
+fn unknown_tool(problem: &Problem) -> String {
+    let near: Vec<&str> = problem.similar.iter().map(|similar| similar.value.as_str()).collect();
+    let near = if near.is_empty() { String::new() } else { format!(" Near: {}.", near.join(", ")) };
+    let (code, hint, retry) = (&problem.code, &problem.hint, problem.retry.as_str());
+    format!("there is no such tool ({code}, retry: {retry}). {hint}{near}")
 }
 
 /// The call that the message asks for.

@@ -13,8 +13,11 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
+/// Headers that a protocol has of its own.
+pub(super) type Headers<'a> = [(&'static str, &'a str)];
+
 /// A message with this body, or a `GET` with none.
-async fn send(site: &Site, row: &Row, path: &str, body: Option<&str>) -> Response {
+async fn send(site: &Site, row: &Row, path: &str, body: Option<&str>, headers: &Headers<'_>) -> Response {
     let url = format!("http://{}{path}", site.address(row.who));
     let mut request = match body {
         Some(body) => site.client.post(url).header("content-type", "application/json").body(body.to_owned()),
@@ -26,12 +29,25 @@ async fn send(site: &Site, row: &Row, path: &str, body: Option<&str>) -> Respons
     if let Some(key) = row.key {
         request = request.header("idempotency-key", key);
     }
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     request.send().await.unwrap()
 }
 
 /// Sends a message and reads the whole answer.
 pub(super) async fn ask(face: &str, site: &Site, row: &Row, path: &str, body: Option<&str>) -> Answer {
-    let response = send(site, row, path, body).await;
+    ask_with(face, site, row, path, body, &[]).await
+}
+
+/// Sends a message with these headers and reads the whole answer.
+pub(super) async fn ask_with(
+    face: &str,
+    site: &Site,
+    row: &Row,
+    path: &str,
+    body: Option<&str>,
+    headers: &Headers<'_>,
+) -> Answer {
+    let response = send(site, row, path, body, headers).await;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let text = response.text().await.unwrap();
     site.check(face, format!("{headers:?}"));
@@ -41,10 +57,21 @@ pub(super) async fn ask(face: &str, site: &Site, row: &Row, path: &str, body: Op
 
 /// Sends a message and hangs up once its handler runs.
 pub(super) async fn leave(site: &Site, row: &Row, path: &str, body: Option<&str>) -> Option<Outcome> {
+    leave_with(site, row, path, body, &[]).await
+}
+
+/// Sends a message with these headers and hangs up once its handler runs.
+pub(super) async fn leave_with(
+    site: &Site,
+    row: &Row,
+    path: &str,
+    body: Option<&str>,
+    headers: &Headers<'_>,
+) -> Option<Outcome> {
     // What has been answered so far is held until then: the head of a stream comes at once.
     let mut answered = None;
     let asking = async {
-        answered = Some(send(site, row, path, body).await);
+        answered = Some(send(site, row, path, body, headers).await);
         std::future::pending::<()>().await;
     };
     tokio::select! {

@@ -5,10 +5,14 @@ mod call;
 pub(crate) mod command;
 mod http;
 mod in_process;
+mod mcp;
+mod mcp_stdio;
 mod operation;
 mod rpc;
 mod subscribe;
 mod web_socket;
+
+use redress_wire::mcp::Era;
 
 use super::face::Face;
 
@@ -26,6 +30,9 @@ pub(crate) fn all() -> Vec<Box<dyn Face>> {
         Box::new(rpc::Rpc { in_batch: false }),
         Box::new(rpc::Rpc { in_batch: true }),
         Box::new(web_socket::WebSocket),
+        Box::new(mcp::Mcp { era: Era::Legacy }),
+        Box::new(mcp::Mcp { era: Era::Modern }),
+        Box::new(mcp_stdio::McpStdio),
         Box::new(command::Command { at_server: false }),
         Box::new(command::Command { at_server: true }),
     ]
