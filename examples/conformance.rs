@@ -67,11 +67,15 @@ async fn multiple_content_types() -> Outcome<Blocks> {
     ]))
 }
 
-#[derive(Failure)]
+#[derive(Debug, Failure)]
 enum Broken {
     /// It always breaks.
-    #[failure(kind = "internal", message = "This tool intentionally returns an error for testing", effect = "none")]
-    #[recover(stop, "Nothing helps: it breaks on purpose.")]
+    #[failure(
+        kind = internal,
+        message = "This tool intentionally returns an error for testing",
+        effect = none,
+        recover(stop, hint = "Nothing helps: it breaks on purpose.")
+    )]
     BrokenOnPurpose,
 }
 
@@ -142,7 +146,7 @@ struct Prompted {
 
 /// Ask the caller's model.
 #[operation(query, name = "test.sampling", access(anyone))]
-async fn sampling(input: Prompted, ctx: &Ctx) -> Outcome<Blocks> {
+async fn sampling(ctx: &Ctx, input: Prompted) -> Outcome<Blocks> {
     let answer = ctx.ask("sample", Sample::text(input.prompt, 100)).await?;
     Ok(text(format!("LLM response: {}", said(&answer))))
 }
@@ -154,7 +158,7 @@ struct Shown {
 
 /// Ask the person.
 #[operation(query, name = "test.elicitation", access(anyone))]
-async fn elicitation(input: Shown, ctx: &Ctx) -> Outcome<Blocks> {
+async fn elicitation(ctx: &Ctx, input: Shown) -> Outcome<Blocks> {
     let form = Form::new()
         .field("username", Field::text().described("User's response"))
         .field("email", Field::text().described("User's email address"));
