@@ -103,6 +103,11 @@ impl Changes<'_> {
         changed
     }
 
+    /// Whether an operation is hidden.
+    pub fn is_hidden(&self, name: &str) -> bool {
+        self.0.find(name).is_some_and(|entry| entry.is_hidden())
+    }
+
     /// Tells everybody that the document at `uri` is not what it was.
     pub fn resource(&self, uri: impl Into<Arc<str>>) {
         self.announce(Change::Resource(uri.into()));

@@ -1,21 +1,21 @@
 //! `tools/call`: from the message to the call path, and back.
 
-use std::sync::Arc;
-
-use redress_contract::{Denied, EngineCode, Envelope, Problem};
+use redress_contract::{Access, Denied, EngineCode, Envelope, Problem};
 use redress_core::{Refusal, Request};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, write_call, write_output},
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RoundParams, write_call, write_output},
 };
 
 use crate::{
     Asking,
+    asked::InRounds as _,
     catalogue::Entry,
     discovery,
     mcp::Inner,
     reply::{Ending, Reply},
-    stream::{self, Collected, Progress, Told},
+    stream::{self, Collected},
+    way::Way,
 };
 
 /// The longest idempotency key that is taken.
@@ -28,13 +28,13 @@ impl Inner {
         params: &CallParams<'_>,
         era: Era,
         asking: &Asking,
-        progress: Option<&Progress>,
+        way: Way<'_>,
     ) -> Reply {
         let Some(entry) = self.catalogue.find(&params.name) else {
             return match discovery::Found::named(&params.name) {
                 // The four are there for callers whose list shows them, and unknown to others.
                 Some(found) if self.catalogue.visible(asking.caller()).is_discovered() => {
-                    Box::pin(self.discover(id, found, params, era, asking, progress)).await
+                    Box::pin(self.discover(id, found, params, era, asking, way)).await
                 }
                 Some(_) | None => self.unknown(id, &params.name, asking),
             };
@@ -46,28 +46,32 @@ impl Inner {
                 return self.carry(id, &envelope, None, Some(entry), era, asking);
             }
         };
-        self.run(id, entry, request, era, asking, progress).await
+        self.run(id, entry, request, era, asking, params.rounds(), way).await
     }
 
     /// Calls the operation of `entry`, and writes how it ended.
-    pub(crate) async fn run(
+    #[expect(clippy::too_many_arguments, reason = "a call is made of these, and has no other place for them")]
+    async fn run(
         &self,
         id: Id<'_>,
         entry: &Entry,
         request: Request<'_>,
         era: Era,
         asking: &Asking,
-        progress: Option<&Progress>,
+        rounds: RoundParams<'_>,
+        way: Way<'_>,
     ) -> Reply {
         if entry.tool.streams() {
-            return self.collect(id, entry, request, era, asking, progress).await;
+            return self.collect(id, entry, request, era, asking, way).await;
         }
-        let request = match progress {
-            Some(progress) => request.with_listener(Arc::new(Told::to(progress))),
-            None => request,
-        };
-        let envelope = self.registry.call(entry.tool.operation().as_str(), request).await;
-        self.carry(id, &envelope, None, Some(entry), era, asking)
+        let operation = entry.tool.operation().as_str();
+        match self.turn(id, operation, request, era, rounds, way).await {
+            Ok(envelope) if !envelope.is_ok() && self.registry.changes().is_hidden(operation) => {
+                self.unknown(id, entry.tool.name(), asking)
+            }
+            Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era, asking),
+            Err(reply) => reply,
+        }
     }
 
     async fn collect(
@@ -77,10 +81,10 @@ impl Inner {
         request: Request<'_>,
         era: Era,
         asking: &Asking,
-        progress: Option<&Progress>,
+        way: Way<'_>,
     ) -> Reply {
         let bounds = self.options.stream;
-        match stream::collect(&self.registry, &entry.declaration, request, bounds, progress).await {
+        match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
             Collected::Failed(envelope, before) => {
                 self.carry(id, &envelope, before.as_deref(), Some(entry), era, asking)
             }
@@ -97,7 +101,8 @@ impl Inner {
     /// Writes an output that did not come from the call path in an envelope.
     pub(crate) fn output(&self, id: Id<'_>, output: &[u8], era: Era) -> Reply {
         let mut body = Vec::with_capacity(output.len() * 2 + 256);
-        let carriage = Carriage { era, envelope: self.options.form.envelope, admits_failure: false };
+        let carriage =
+            Carriage { era, envelope: self.options.form.envelope, admits_failure: false, shows_blocks: false };
         write_output(id, output, carriage, &mut body);
         Reply { body, ending: Ending::Result, request_id: None }
     }
@@ -112,12 +117,16 @@ impl Inner {
         era: Era,
         asking: &Asking,
     ) -> Reply {
-        let admits_failure = entry.is_some_and(|entry| entry.tool.admits_failure());
-        let carriage = Carriage { era, envelope: self.options.form.envelope, admits_failure };
+        let carriage = Carriage {
+            era,
+            envelope: self.options.form.envelope,
+            admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
+            shows_blocks: entry.is_some_and(|entry| entry.tool.shows_blocks()),
+        };
         let mut body = Vec::with_capacity(512);
         write_call(id, envelope, carriage, more, &mut body);
         let ending = match entry {
-            Some(entry) if !envelope.is_ok() => ending(envelope, entry, asking),
+            Some(entry) if !envelope.is_ok() => ending(envelope, entry.access(), asking),
             Some(_) | None => Ending::Result,
         };
         Reply { body, ending, request_id: Some(envelope.meta().request_id.clone()) }
@@ -162,10 +171,10 @@ fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, 
 }
 
 /// What a bad ending means to a connection that can ask who calls.
-fn ending(envelope: &Envelope, entry: &Entry, asking: &Asking) -> Ending {
+pub(crate) fn ending(envelope: &Envelope, access: &Access, asking: &Asking) -> Ending {
     match EngineCode::parse(envelope.code().unwrap_or_default()) {
         Some(EngineCode::AuthRequired) => Ending::Unauthorized,
-        Some(EngineCode::Forbidden) => match entry.access().admit(asking.caller()) {
+        Some(EngineCode::Forbidden) => match access.admit(asking.caller()) {
             Err(Denied::Scopes { missing, .. }) => Ending::Forbidden(missing),
             Err(Denied::NoCaller) => Ending::Unauthorized,
             Ok(()) => Ending::Result,

@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use redress_contract::{Access, Caller, Operation};
+use redress_contract::{Access, Caller, Operation, Role};
 use redress_core::Registry;
-use redress_wire::mcp::{self, CacheScope, Caching, Cost, Era, Form, Listing, Tool};
+use redress_wire::mcp::{self, Caching, Cost, Era, Form, Listed, Listing, Tool};
 
 use crate::{McpError, McpOptions, discovery, search::Index};
 
@@ -23,6 +23,7 @@ pub(crate) struct Catalogue {
     by_name: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
     sets: Mutex<HashMap<Set, Arc<Visible>>>,
     settings: Settings,
+    registry: Registry,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +69,8 @@ impl Catalogue {
         {
             return Err(McpError::ProfileIdle { profile: profile.name().to_owned(), pattern: pattern.to_owned() });
         }
-        let held = external.filter(|operation| match &options.profile {
-            Some(profile) => profile.holds(operation.name()),
-            None => true,
-        });
+        // Prompts and documents have lists of their own.
+        let held = external.filter(|operation| *operation.role() == Role::Plain && options.holds(operation));
         let entry =
             |operation: &Operation| Entry { tool: Tool::of(operation, options.form), declaration: operation.clone() };
         let mut tools: Vec<Entry> = held.map(entry).collect();
@@ -88,14 +87,13 @@ impl Catalogue {
                 by_name.entry(alias.as_str().into()).or_insert(place);
             }
         }
-        let scope = if registry.identity().is_some() { CacheScope::Private } else { CacheScope::Public };
         let settings = Settings {
             form: options.form,
             discovery_above: options.discovery_above,
             page: options.page,
-            caching: Caching { ttl_ms: options.ttl_ms, scope },
+            caching: options.caching(registry),
         };
-        Ok(Catalogue { tools: tools.into(), by_name, sets: Mutex::default(), settings })
+        Ok(Catalogue { tools: tools.into(), by_name, sets: Mutex::default(), settings, registry: registry.clone() })
     }
 
     /// The tool of this name, or of this operation, whoever may call it.
@@ -103,17 +101,17 @@ impl Catalogue {
         self.by_name.get(name).and_then(|place| self.tools.get(*place))
     }
 
-    /// Whether a call of some tool needs the caller's consent.
-    pub(crate) fn asks_for_consent(&self) -> bool {
-        self.tools.iter().any(|entry| entry.access().needs_consent())
-    }
-
     /// What `caller` sees.
     pub(crate) fn visible(&self, caller: Option<&Caller>) -> Arc<Visible> {
+        let changes = self.registry.changes();
+        // As long as nothing has changed nothing can be hidden.
+        let changed = changes.version() > 0;
         let mut set: Set = vec![0; self.tools.len().div_ceil(64)];
         let mut places = Vec::with_capacity(self.tools.len());
         for (place, entry) in self.tools.iter().enumerate() {
-            if entry.access().admit(caller).is_ok()
+            let hidden = changed && changes.is_hidden(entry.tool.operation().as_str());
+            if !hidden
+                && entry.access().admit(caller).is_ok()
                 && let Some(word) = set.get_mut(place / 64)
             {
                 *word |= 1 << (place % 64);
@@ -168,10 +166,10 @@ impl Visible {
             if self.is_discovered() {
                 let four = discovery::tools(form);
                 let texts: Vec<&[u8]> = four.iter().map(|tool| tool.text(era).json()).collect();
-                return Listing::new(&texts, page, era, caching);
+                return Listing::new(Listed::Tools, &texts, page, era, caching);
             }
             let texts: Vec<&[u8]> = self.entries().map(|entry| entry.tool.text(era).json()).collect();
-            Listing::new(&texts, page, era, caching)
+            Listing::new(Listed::Tools, &texts, page, era, caching)
         })
     }
 

@@ -8,8 +8,9 @@ use redress_wire::{
 use serde_json::json;
 
 use crate::{
-    mcp::Asked,
+    asked::Asked,
     reply::{Ending, Reply},
+    session,
 };
 
 static VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
@@ -92,7 +93,7 @@ pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Repl
     }
 }
 
-/// Whether the name of the tool is written in a way that only the protocol's library reads.
+/// Whether the name of the subject is written in a way that only the protocol's library reads.
 pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     headers.get(&NAME).and_then(|value| value.to_str().ok()).is_some_and(|name| name.starts_with(ENCODED))
 }
@@ -106,10 +107,10 @@ fn routing(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> 
         }
         Some(_) => {}
     }
-    let Asked::Call(params) = asked else { return Ok(()) };
+    let Some(subject) = asked.subject() else { return Ok(()) };
     match single(id, headers, &NAME)? {
         None => Err(mismatch(id, "the header Mcp-Name is missing")),
-        Some(said) if said != params.name && !said.starts_with(ENCODED) => {
+        Some(said) if said != subject && !said.starts_with(ENCODED) => {
             Err(mismatch(id, "the header Mcp-Name is not the name in the body"))
         }
         Some(_) => Ok(()),
@@ -122,6 +123,9 @@ fn complete(id: Id<'_>, era: Era, meta: &RequestMeta<'_>) -> Result<(), Reply> {
     if !missing.is_empty() {
         let says = format!("`_meta` lacks, or has wrong: {}", missing.join(", "));
         return Err(malformed(Reply::error(id, ProtocolError::InvalidParams, &says, None)));
+    }
+    if era == Era::Modern && meta.log_level.as_deref().is_some_and(|level| session::level(level).is_none()) {
+        return Err(Reply::error(id, ProtocolError::InvalidParams, "there is no such level of notes", None));
     }
     match meta.progress_token.map(|token| token.get().as_bytes()) {
         None | Some([b'"' | b'-' | b'0'..=b'9', ..]) => Ok(()),
@@ -162,6 +166,13 @@ fn unsupported(id: Id<'_>, version: &str) -> Reply {
 pub(crate) fn unreadable(id: Id<'_>, asked: &str) -> Reply {
     let says = match asked {
         method::TOOLS_CALL => "the parameters need `name`, and may have `arguments` and `_meta`",
+        method::PROMPTS_GET => "the parameters need `name`, and may have `arguments` and `_meta`",
+        method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
+            "the parameters need `uri`"
+        }
+        method::COMPLETE => "the parameters need `ref` and `argument`",
+        method::SET_LEVEL => "the parameters need `level`",
+        method::LISTEN => "the parameters need `notifications`",
         method::INITIALIZE => "the parameters need `protocolVersion`, `capabilities` and `clientInfo`",
         _ => "the parameters are not what the method takes",
     };

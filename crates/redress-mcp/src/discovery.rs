@@ -16,7 +16,8 @@ use crate::{
     Asking,
     mcp::Inner,
     reply::Reply,
-    stream::{self, Collected, Progress},
+    stream::{self, Collected},
+    way::Way,
 };
 
 /// How many tools a search gives at most, and how many when it does not say.
@@ -125,7 +126,7 @@ impl Inner {
         params: &CallParams<'_>,
         era: Era,
         asking: &Asking,
-        progress: Option<&Progress>,
+        way: Way<'_>,
     ) -> Reply {
         let input = params.arguments.map(|arguments| arguments.get()).unwrap_or("{}");
         let answered = match found {
@@ -135,7 +136,7 @@ impl Inner {
                 Ok(call) => {
                     let inner = CallParams { name: call.tool, arguments: call.arguments, ..params.clone() };
                     return match self.catalogue.find(&inner.name) {
-                        Some(_) => self.call(id, &inner, era, asking, progress).await,
+                        Some(_) => self.call(id, &inner, era, asking, way).await,
                         None => {
                             let refusal = self.no_tool(&inner.name, asking);
                             let envelope = self.registry.refuse(refusal, asking.request(b""));

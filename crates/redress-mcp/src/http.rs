@@ -12,17 +12,19 @@ use redress_core::Secret;
 use redress_wire::{
     http::header::REQUEST_ID,
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
-    mcp::{Era, ProtocolError, header as mcp_header},
+    mcp::{Era, ProtocolError, RequestMeta, header as mcp_header},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Asking, Mcp, Metadata,
+    asked::Asked,
     auth::Challenge,
     bridge::Bridge,
     checks,
-    mcp::{Asked, Inner},
+    mcp::Inner,
     reply::{Ending, Reply},
+    way::Way,
 };
 
 /// The body of an answer.
@@ -187,27 +189,31 @@ impl HttpFace {
             Err(reply) => return Lane::Answered(reply, Era::Modern),
         };
         match &asked {
-            Asked::Other(_) => return Lane::Stateless,
-            Asked::Call(params) => {
-                let told = params.meta.as_ref().is_some_and(|meta| meta.progress_token.is_some());
-                let answers = params.input_responses.is_some() || params.request_state.is_some();
-                // Who may not call is told so under a status, which the library has no say in.
-                let entry = self.inner.catalogue.find(&params.name);
-                let denied = entry.is_some_and(|entry| entry.access().admit(asking.caller()).is_err());
-                if !denied && (told || answers || checks::is_encoded(&parts.headers)) {
+            Asked::Listen(_) if era == Era::Modern => return Lane::Stateless,
+            Asked::Call(_) | Asked::Prompt(_) | Asked::Read(_) => {
+                let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
+                let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
+                if told && !self.denied(&asked, asking) {
                     return Lane::Stateless;
                 }
             }
             Asked::Initialize(params) => {
-                // Only a client that can be asked, by a server that may ask, needs a session.
-                let asks = self.inner.catalogue.asks_for_consent() && params.client_can("elicitation");
-                if asks && self.bridge.sessions().await < self.options.max_sessions {
+                // Only a client that can be asked something while it waits needs a session.
+                if params.client_can().any() && self.bridge.sessions().await < self.options.max_sessions {
                     return Lane::Session;
                 }
             }
-            Asked::List(_) | Asked::Discover(_) | Asked::Ping(_) => {}
+            _ => {}
         }
-        Lane::Answered(self.inner.answer(id, &asked, era, asking, None).await, era)
+        Lane::Answered(self.inner.answer(id, &asked, era, asking, Way::default()).await, era)
+    }
+
+    /// Whether the caller may not call what is asked for. It is told so under a status, which the
+    /// protocol's library has no say in.
+    fn denied(&self, asked: &Asked<'_>, asking: &Asking) -> bool {
+        let Asked::Call(params) = asked else { return false };
+        let entry = self.inner.catalogue.find(&params.name);
+        entry.is_some_and(|entry| entry.access().admit(asking.caller()).is_err())
     }
 
     /// Tells who calls from the token, or refuses the whole request.

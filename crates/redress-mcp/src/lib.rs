@@ -18,22 +18,31 @@
 //! assert_eq!(mcp.costs(None).len(), 0, "nobody may grant consent for nobody");
 //! ```
 
+mod asked;
 mod asking;
 mod auth;
 mod bridge;
+mod builtin;
 mod call;
 mod catalogue;
 mod checks;
+mod complete;
 mod discovery;
 mod http;
 mod mcp;
 mod options;
 mod profile;
+mod prompts;
 mod reply;
+mod resources;
+mod rounds;
 mod search;
+mod session;
+mod shelf;
 mod stdio;
 mod stdout;
 mod stream;
+mod way;
 
 pub use asking::Asking;
 pub use auth::Metadata;

@@ -6,13 +6,13 @@ use redress_contract::Caller;
 use redress_core::Registry;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{
-        self, CacheScope, Caching, CallParams, Capabilities, Cost, Era, InitializeParams, ListParams, ProtocolError,
-        RequestMeta, VERSIONS, method, negotiate, read_params,
-    },
+    mcp::{self, Capabilities, Cost, Era, InitializeParams, ProtocolError, VERSIONS, negotiate},
 };
 
-use crate::{Asking, HttpFace, HttpOptions, McpOptions, catalogue::Catalogue, reply::Reply, stdio, stream::Progress};
+use crate::{
+    Asking, HttpFace, HttpOptions, McpOptions, asked::Asked, catalogue::Catalogue, reply::Reply, rounds::Seal, session,
+    shelf::Shelf, stdio, way::Way,
+};
 
 /// The MCP face of a registry. Cloning is cheap, and all clones are the same face.
 #[derive(Clone, Debug)]
@@ -23,8 +23,13 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) options: McpOptions,
     pub(crate) catalogue: Catalogue,
-    /// The result of `initialize` for each revision that has it.
-    initialize: Vec<(&'static str, Vec<u8>)>,
+    pub(crate) shelf: Shelf,
+    pub(crate) seal: Seal,
+    /// The result of `initialize` for each revision that has it, for a client that is known from
+    /// one request to the next.
+    in_session: Vec<(&'static str, Vec<u8>)>,
+    /// The same for a client of which nothing is kept, so that nothing can be told it unasked.
+    alone: Vec<(&'static str, Vec<u8>)>,
     discover: Vec<u8>,
 }
 
@@ -40,56 +45,30 @@ pub enum McpError {
         /// What it names.
         pattern: String,
     },
-}
-
-/// A request, as far as its method says how to read it.
-#[derive(Debug)]
-pub(crate) enum Asked<'a> {
-    Call(CallParams<'a>),
-    List(ListParams<'a>),
-    Initialize(InitializeParams<'a>),
-    Discover(RequestMeta<'a>),
-    Ping(RequestMeta<'a>),
-    /// Something else, which may exist or not.
-    Other(RequestMeta<'a>),
-}
-
-impl<'a> Asked<'a> {
-    /// Reads the parameters of a method; nothing if they are not what it takes.
-    pub(crate) fn read(method: &str, params: &'a [u8]) -> Option<Asked<'a>> {
-        let meta = || read_params::<ListParams<'_>>(params).map(|params| params.meta.unwrap_or_default());
-        Some(match method {
-            method::TOOLS_CALL => Asked::Call(read_params(params)?),
-            method::TOOLS_LIST => Asked::List(read_params(params)?),
-            method::INITIALIZE => Asked::Initialize(read_params(params)?),
-            method::DISCOVER => Asked::Discover(meta()?),
-            method::PING => Asked::Ping(meta()?),
-            _ => Asked::Other(meta().unwrap_or_default()),
-        })
-    }
-
-    /// What the request says of itself.
-    pub(crate) fn meta(&self) -> Option<&RequestMeta<'a>> {
-        match self {
-            Asked::Call(params) => params.meta.as_ref(),
-            Asked::List(params) => params.meta.as_ref(),
-            Asked::Discover(meta) | Asked::Ping(meta) | Asked::Other(meta) => Some(meta),
-            Asked::Initialize(_) => None,
-        }
-    }
+    /// The key for the states of calls is too short to keep anybody out.
+    #[error("the key for the states of calls has less than 32 bytes")]
+    StateKeyShort,
+    /// The system gives no random bytes to make a key of.
+    #[error("the system gives no random bytes to make a key of")]
+    NoRandomness,
 }
 
 impl Mcp {
     /// The face of `registry`.
     pub fn new(registry: Registry, options: McpOptions) -> Result<Mcp, McpError> {
         let info = options.info();
-        let can = Capabilities { tools: true, ..Capabilities::default() };
-        let legacy = VERSIONS.into_iter().filter(|version| Era::of(version) == Some(Era::Legacy));
-        let initialize = legacy.map(|version| (version, mcp::initialize_result(version, &info, can))).collect();
         let catalogue = Catalogue::new(&registry, &options)?;
-        let scope = if registry.identity().is_some() { CacheScope::Private } else { CacheScope::Public };
-        let discover = mcp::discover_result(&info, can, Caching { ttl_ms: options.ttl_ms, scope });
-        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, initialize, discover })))
+        let shelf = Shelf::new(&registry, &options);
+        let seal = Seal::new(options.state_key.as_ref(), options.state_lasts)?;
+        let alone = Capabilities { tools: true, ..shelf.capabilities() };
+        let whole = Capabilities { logging: true, announces: true, ..alone };
+        let initialize = |can: Capabilities| {
+            let legacy = VERSIONS.into_iter().filter(|version| Era::of(version) == Some(Era::Legacy));
+            legacy.map(|version| (version, mcp::initialize_result(version, &info, can))).collect()
+        };
+        let (in_session, alone) = (initialize(whole), initialize(alone));
+        let discover = mcp::discover_result(&info, whole, options.caching(&registry));
+        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, in_session, alone, discover })))
     }
 
     /// What each tool that `caller` may call costs whoever lists it, the dearest first.
@@ -116,42 +95,60 @@ impl Mcp {
 
 impl Inner {
     /// Answers a request that has passed the checks of its connection.
-    pub(crate) async fn answer(
+    pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
+        match asked {
+            Asked::Call(params) => self.call(id, params, era, asking, way).await,
+            Asked::List(listed, params) => self.list(id, *listed, params, era, asking),
+            Asked::Prompt(params) => Box::pin(self.prompt(id, params, era, asking, way)).await,
+            Asked::Read(params) => Box::pin(self.read(id, params, era, asking, way)).await,
+            Asked::Complete(params) => Box::pin(self.complete(id, params, era, asking)).await,
+            Asked::Discover(_) => Reply::result(id, &self.discover),
+            Asked::Initialize(params) if era == Era::Legacy => self.initialize(id, params, way),
+            Asked::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
+            _ => match (era, way.session) {
+                (Era::Legacy, Some(session)) => self.of_session(id, asked, era, asking, session),
+                (Era::Legacy | Era::Modern, _) => no_method(id),
+            },
+        }
+    }
+
+    /// Answers what only a client can ask that is known from one request to the next.
+    fn of_session(
         &self,
         id: Id<'_>,
         asked: &Asked<'_>,
         era: Era,
         asking: &Asking,
-        progress: Option<&Progress>,
+        session: &session::Session,
     ) -> Reply {
         match asked {
-            Asked::Call(params) => self.call(id, params, era, asking, progress).await,
-            Asked::List(params) => self.list(id, params, era, asking),
-            Asked::Initialize(params) => self.initialize(id, params),
-            Asked::Discover(_) => Reply::result(id, &self.discover),
-            Asked::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
-            Asked::Ping(_) | Asked::Other(_) => {
-                Reply::error(id, ProtocolError::MethodNotFound, "there is no such method", None)
-            }
+            Asked::SetLevel(params) => match session::level(&params.level) {
+                Some(level) => {
+                    session.set_level(level);
+                    Reply::result(id, b"{}")
+                }
+                None => Reply::error(id, ProtocolError::InvalidParams, "there is no such level", None),
+            },
+            Asked::Subscribe(params) => self.subscribe(id, &params.uri, true, era, asking, session),
+            Asked::Unsubscribe(params) => self.subscribe(id, &params.uri, false, era, asking, session),
+            _ => no_method(id),
         }
     }
 
-    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>) -> Reply {
+    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, way: Way<'_>) -> Reply {
         let agreed = negotiate(&params.protocol_version);
-        let result = self.initialize.iter().find(|(version, _)| *version == agreed);
+        let results = if way.session.is_some() { &self.in_session } else { &self.alone };
+        let result = results.iter().find(|(version, _)| *version == agreed);
         Reply::result(id, result.map(|(_, result)| result.as_slice()).unwrap_or(b"{}"))
     }
 
     /// The result of `initialize` for the newest revision that has it.
-    pub(crate) fn initialized(&self) -> &[u8] {
-        self.initialize.last().map(|(_, result)| result.as_slice()).unwrap_or_default()
+    pub(crate) fn initialized(&self, in_session: bool) -> &[u8] {
+        let results = if in_session { &self.in_session } else { &self.alone };
+        results.last().map(|(_, result)| result.as_slice()).unwrap_or_default()
     }
+}
 
-    fn list(&self, id: Id<'_>, params: &ListParams<'_>, era: Era, asking: &Asking) -> Reply {
-        let visible = self.catalogue.visible(asking.caller());
-        match visible.listing(era).page(params.cursor.as_deref()) {
-            Some(page) => Reply::result(id, page),
-            None => Reply::error(id, ProtocolError::InvalidParams, "the cursor is not one of this list", None),
-        }
-    }
+fn no_method(id: Id<'_>) -> Reply {
+    Reply::error(id, ProtocolError::MethodNotFound, "there is no such method", None)
 }

@@ -1,6 +1,10 @@
 //! What can be set of the face.
 
-use redress_wire::mcp::{Form, ServerInfo};
+use std::time::Duration;
+
+use redress_contract::Operation;
+use redress_core::{Registry, Secret};
+use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
 
 use crate::Profile;
 
@@ -16,7 +20,7 @@ pub struct McpOptions {
     pub description: Option<String>,
     /// How outputs and their schemas are carried.
     pub form: Form,
-    /// Which operations are tools; all that are external, where nothing is said.
+    /// Which operations are shown; all that are external, where nothing is said.
     pub profile: Option<Profile>,
     /// Above how many tools four tools are listed in their place, which find and call them.
     pub discovery_above: usize,
@@ -29,6 +33,11 @@ pub struct McpOptions {
     pub stream: StreamBounds,
     /// How many requests of one standard input run at once.
     pub in_flight: usize,
+    /// What the state of a call that asks is sealed with, at least 32 bytes. Nodes that serve one
+    /// client in turn need the same; without one, each process makes its own.
+    pub state_key: Option<Secret>,
+    /// For how long a call that asks may be gone on with.
+    pub state_lasts: Duration,
 }
 
 /// How much of a stream becomes the result of a call. The time is the operation's deadline.
@@ -53,6 +62,8 @@ impl Default for McpOptions {
             ttl_ms: 300_000,
             stream: StreamBounds { items: 1_000, bytes: 256 * 1024 },
             in_flight: 256,
+            state_key: None,
+            state_lasts: Duration::from_secs(3600),
         }
     }
 }
@@ -60,5 +71,16 @@ impl Default for McpOptions {
 impl McpOptions {
     pub(crate) fn info(&self) -> ServerInfo {
         ServerInfo { name: self.name.clone(), version: self.version.clone(), description: self.description.clone() }
+    }
+
+    /// Whether the operation is shown.
+    pub(crate) fn holds(&self, operation: &Operation) -> bool {
+        self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
+    }
+
+    /// How long lists may be kept, and by whom: where tokens tell who calls, lists differ.
+    pub(crate) fn caching(&self, registry: &Registry) -> Caching {
+        let scope = if registry.identity().is_some() { CacheScope::Private } else { CacheScope::Public };
+        Caching { ttl_ms: self.ttl_ms, scope }
     }
 }

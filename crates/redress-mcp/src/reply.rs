@@ -1,10 +1,11 @@
 //! What a request is answered with, and what that means to the connection that carries it.
 
-use redress_contract::RequestId;
+use redress_contract::{Envelope, RequestId};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{ProtocolError, open_result, write_error},
 };
+use serde_json::Value;
 
 /// What a request is answered with.
 #[derive(Debug)]
@@ -46,4 +47,13 @@ impl Reply {
         write_error(id, error, message, data, &mut body);
         Reply { body, ending: Ending::Error(error), request_id: None }
     }
+}
+
+/// An envelope with one more member, as the data of an error.
+pub(crate) fn with_member(envelope: &Envelope, name: &str, value: &Value) -> Vec<u8> {
+    let whole = envelope.to_bytes();
+    let mut data = format!("{{{}:{value},", Value::from(name)).into_bytes();
+    // An envelope is an object with members.
+    data.extend_from_slice(whole.strip_prefix(b"{").unwrap_or(&whole));
+    data
 }

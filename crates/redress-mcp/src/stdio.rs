@@ -1,44 +1,37 @@
 //! The face over one input and one output: a message a line, many requests at once.
 
+mod client;
+mod lines;
+mod request;
+
 use std::{
     collections::HashMap,
-    io::{self, BufRead as _, BufReader, Read, Write},
+    io::{self, Read, Write},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use redress_contract::EngineCode;
-use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
-    mcp::{Era, ProtocolError, method, read_params},
+    mcp::{InitializeParams, ProtocolError, method, read_params},
 };
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Asking, checks,
-    mcp::{Asked, Inner},
-    reply::Reply,
-    stream::Step,
-};
+use crate::{Asking, checks, mcp::Inner, reply::Reply};
+use client::Client;
+use lines::Line;
+use request::Request;
 
-/// What a message may hold beside the input of its call.
-const AROUND_INPUT: usize = 64 * 1024;
+/// What a message may hold beside the input of its call: what it says of itself, the state of a
+/// call that asks, and the answers to it.
+const AROUND_INPUT: usize = 256 * 1024;
 /// How many lines wait to be read, and how many to be written.
 const LINES: usize = 64;
-/// How many steps of progress of one request wait to be written.
-const STEPS: usize = 16;
 /// How long requests that run have to end once the input has.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-
-/// One line of the input.
-enum Line {
-    Whole(Vec<u8>),
-    TooLong,
-}
 
 /// The requests that run, by their ids as they were written.
 type Running = Arc<Mutex<HashMap<Box<str>, CancellationToken>>>;
@@ -53,19 +46,22 @@ pub(crate) async fn serve(
     let longest = declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT);
     let (line, mut lines) = mpsc::channel(LINES);
     // Reading and writing block, and neither may hold the other or a call back.
-    std::thread::Builder::new().name("mcp-in".into()).spawn(move || read(input, longest, &line))?;
+    std::thread::Builder::new().name("mcp-in".into()).spawn(move || lines::read(input, longest, &line))?;
     let (out, written) = mpsc::channel(LINES);
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::Builder::new().name("mcp-out".into()).spawn(move || {
         // Nobody waits for the end any more where the service was dropped.
-        let _ = ended.send(write(output, written));
+        let _ = ended.send(lines::write(output, written));
     })?;
     let mut connection = Connection {
         inner: Arc::clone(inner),
         asking: Arc::new(asking),
+        client: Arc::new(Client::new(out.clone())),
         out,
         running: Running::default(),
+        ending: CancellationToken::new(),
         tasks: JoinSet::new(),
+        announcer: JoinSet::new(),
     };
     loop {
         tokio::select! {
@@ -88,9 +84,14 @@ pub(crate) async fn serve(
 struct Connection {
     inner: Arc<Inner>,
     asking: Arc<Asking>,
+    client: Arc<Client>,
     out: mpsc::Sender<Vec<u8>>,
     running: Running,
+    /// What ends requests that would never end by themselves.
+    ending: CancellationToken,
     tasks: JoinSet<()>,
+    /// Tells a client of the legacy era what changes.
+    announcer: JoinSet<()>,
 }
 
 impl Connection {
@@ -100,8 +101,14 @@ impl Connection {
             return self.send(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
-            Ok(Message::Single(Member::Call(Call { id: Some(id), .. }))) => match self.admit(id) {
+            Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.admit(id) {
                 Ok(token) => {
+                    // What follows may come from a client that can be asked because of this.
+                    if method == method::INITIALIZE
+                        && let Some(params) = read_params::<InitializeParams<'_>>(params)
+                    {
+                        Client::greeted(&self.client, params.client_can());
+                    }
                     let request = self.request(token);
                     self.tasks.spawn(request.run(line));
                     return;
@@ -109,8 +116,7 @@ impl Connection {
                 Err(reply) => reply,
             },
             Ok(Message::Single(Member::Call(call))) => return self.notified(&call),
-            // An answer to what was never asked.
-            Ok(Message::Single(Member::Invalid(_))) if is_answer(&line) => return,
+            Ok(Message::Single(Member::Invalid(_))) if self.client.answered(&line) => return,
             Ok(Message::Single(Member::Invalid(id))) => {
                 Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None)
             }
@@ -143,13 +149,15 @@ impl Connection {
         Request {
             inner: Arc::clone(&self.inner),
             asking: Arc::clone(&self.asking),
+            client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: Arc::clone(&self.running),
             cancelled,
+            ending: self.ending.clone(),
         }
     }
 
-    fn notified(&self, call: &Call<'_>) {
+    fn notified(&mut self, call: &Call<'_>) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Cancelled<'a> {
@@ -162,6 +170,20 @@ impl Connection {
         {
             token.cancel();
         }
+        if call.method == method::INITIALIZED && self.announcer.is_empty() {
+            let mut changes = self.inner.registry.changes().subscribe();
+            let (client, out) = (Arc::clone(&self.client), self.out.clone());
+            self.announcer.spawn(async move {
+                while let Some(change) = changes.next().await {
+                    for notice in client.session().notices(&change) {
+                        let (method, params) = notice.message();
+                        if out.send(notification(method, &params)).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+            });
+        }
     }
 
     async fn send(&self, reply: Reply) {
@@ -171,6 +193,10 @@ impl Connection {
 
     /// Lets what runs come to its end, for a while, and then calls it off.
     async fn close(mut self) {
+        self.announcer.shutdown().await;
+        // Nobody answers any more.
+        self.client.gone();
+        self.ending.cancel();
         let gone = self.out.clone();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
         tokio::select! {
@@ -182,145 +208,7 @@ impl Connection {
     }
 }
 
-/// One request that runs.
-struct Request {
-    inner: Arc<Inner>,
-    asking: Arc<Asking>,
-    out: mpsc::Sender<Vec<u8>>,
-    running: Running,
-    cancelled: CancellationToken,
-}
-
-impl Request {
-    async fn run(self, line: Vec<u8>) {
-        let Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) = jsonrpc::read(&line, 1) else {
-            return;
-        };
-        let reply = tokio::select! {
-            biased;
-            // Who calls a request off does not want an answer; dropping the call cancels it.
-            () = self.cancelled.cancelled() => None,
-            reply = self.answer(id, &method, params) => Some(reply),
-        };
-        // The id is free before the answer is out, so that it can be used at once.
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(id.as_json());
-        if let Some(reply) = reply {
-            let _ = self.out.send(reply.body).await;
-        }
-    }
-
-    async fn answer(&self, id: Id<'_>, method: &str, params: &[u8]) -> Reply {
-        let Some(asked) = Asked::read(method, params) else { return checks::unreadable(id, method) };
-        let era = match checks::over_lines(id, &asked) {
-            Ok(era) => era,
-            Err(reply) => return reply,
-        };
-        if let Asked::Call(_) = &asked
-            && self.running.lock().unwrap_or_else(PoisonError::into_inner).len() > self.inner.options.in_flight
-        {
-            let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
-            return self.inner.carry(id, &envelope, None, None, era, &self.asking);
-        }
-        match asked.meta().and_then(|meta| meta.progress_token) {
-            Some(token) => self.with_progress(id, &asked, era, token).await,
-            None => self.inner.answer(id, &asked, era, &self.asking, None).await,
-        }
-    }
-
-    async fn with_progress(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, token: &RawValue) -> Reply {
-        let (sender, mut steps) = mpsc::channel::<Step>(STEPS);
-        let mut answer = std::pin::pin!(self.inner.answer(id, asked, era, &self.asking, Some(&sender)));
-        let reply = loop {
-            tokio::select! {
-                biased;
-                Some(step) = steps.recv() => {
-                    let _ = self.out.send(told(token, &step)).await;
-                }
-                reply = &mut answer => break reply,
-            }
-        };
-        // A call that never paused has left its steps behind.
-        while let Ok(step) = steps.try_recv() {
-            let _ = self.out.send(told(token, &step)).await;
-        }
-        reply
-    }
-}
-
-/// A step as a notification.
-fn told(token: &RawValue, step: &Step) -> Vec<u8> {
-    let mut params = serde_json::json!({"progressToken": token, "progress": step.progress});
-    if let Some(members) = params.as_object_mut() {
-        members.extend(step.total.map(|total| ("total".to_owned(), total.into())));
-        members.extend(step.message.clone().map(|message| ("message".to_owned(), message.into())));
-    }
-    let message = serde_json::json!({"jsonrpc": "2.0", "method": method::PROGRESS, "params": params});
-    message.to_string().into_bytes()
-}
-
-fn is_answer(line: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Answer {
-        #[serde(default)]
-        result: Option<IgnoredAny>,
-        #[serde(default)]
-        error: Option<IgnoredAny>,
-    }
-    serde_json::from_slice::<Answer>(line).is_ok_and(|answer| answer.result.is_some() || answer.error.is_some())
-}
-
-/// Reads lines until the input ends or nobody takes them. What is too long is read over.
-fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<Line>) {
-    let mut input = BufReader::with_capacity(64 * 1024, input);
-    let mut line = Vec::new();
-    let mut too_long = false;
-    loop {
-        let chunk = match input.fill_buf() {
-            Ok([]) => break,
-            Ok(chunk) => chunk,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
-        if line.len() + part.len() > longest {
-            too_long = true;
-            line.clear();
-        } else if !too_long {
-            line.extend_from_slice(part);
-        }
-        let used = end.map_or(chunk.len(), |end| end + 1);
-        input.consume(used);
-        if end.is_some() && !hand_over(lines, &mut line, &mut too_long) {
-            return;
-        }
-    }
-    // The last line may have no end.
-    hand_over(lines, &mut line, &mut too_long);
-}
-
-/// Hands a line over, unless it is empty; says whether anybody took it.
-fn hand_over(lines: &mpsc::Sender<Line>, line: &mut Vec<u8>, too_long: &mut bool) -> bool {
-    let whole = std::mem::take(line);
-    if std::mem::take(too_long) {
-        return lines.blocking_send(Line::TooLong).is_ok();
-    }
-    whole.trim_ascii().is_empty() || lines.blocking_send(Line::Whole(whole)).is_ok()
-}
-
-/// Writes lines until there are no more. What is at hand goes out together.
-fn write(mut output: impl Write, mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
-    let mut buffer = Vec::new();
-    while let Some(line) = lines.blocking_recv() {
-        buffer.clear();
-        let mut next = Some(line);
-        while let Some(line) = next {
-            buffer.extend_from_slice(&line);
-            buffer.push(b'\n');
-            next = if buffer.len() < 64 * 1024 { lines.try_recv().ok() } else { None };
-        }
-        output.write_all(&buffer)?;
-        output.flush()?;
-    }
-    Ok(())
+/// A message that wants no answer.
+fn notification(method: &str, params: &Value) -> Vec<u8> {
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string().into_bytes()
 }

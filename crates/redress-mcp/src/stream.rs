@@ -1,61 +1,16 @@
 //! A subscription as a tool: its items within bounds, and progress on the way.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use redress_contract::{Envelope, Operation};
-use redress_core::{self as core, Event, Listener, Note, Registry, Request};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout_at},
+use redress_core::{Event, Registry, Request};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    StreamBounds,
+    way::{Step, Tells},
 };
-
-use crate::StreamBounds;
-
-/// Where the progress of one request goes. What nobody takes in time is dropped: progress never
-/// holds a result back.
-pub(crate) type Progress = mpsc::Sender<Step>;
-
-/// How far a request has come.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
-    pub(crate) progress: f64,
-    pub(crate) total: Option<f64>,
-    pub(crate) message: Option<String>,
-}
-
-/// Hands on how far a handler says that it has come. Steps that lead nowhere or back are not
-/// told: clients take them for a mistake.
-pub(crate) struct Told {
-    to: Progress,
-    last: Mutex<f64>,
-}
-
-impl Told {
-    pub(crate) fn to(progress: &Progress) -> Told {
-        Told { to: progress.clone(), last: Mutex::new(f64::NEG_INFINITY) }
-    }
-}
-
-impl Listener for Told {
-    fn progress(&self, progress: core::Progress) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if progress.done.is_finite() && progress.done > *last {
-            *last = progress.done;
-            let total = progress.total.filter(|total| total.is_finite());
-            let _ = self.to.try_send(Step { progress: progress.done, total, message: progress.message });
-        }
-    }
-
-    fn note(&self, _: Note) {}
-
-    fn wants(&self, _: core::Level) -> bool {
-        false
-    }
-}
 
 /// How often progress is told at most.
 const BETWEEN_STEPS: Duration = Duration::from_millis(100);
@@ -74,14 +29,14 @@ pub(crate) async fn collect(
     operation: &Operation,
     request: Request<'_>,
     bounds: StreamBounds,
-    progress: Option<&Progress>,
+    tells: Option<&Tells>,
 ) -> Collected {
     let until = Instant::now() + operation.deadline().unwrap_or(registry.settings().deadline);
     let mut subscription = match registry.subscribe(operation.name().as_str(), request).await {
         Ok(subscription) => subscription,
         Err(envelope) => return Collected::Failed(Box::new(envelope), None),
     };
-    let mut items = Items::new(progress);
+    let mut items = Items::new(tells.filter(|tells| tells.wants_steps()));
     let cut = loop {
         let event = match timeout_at(until, subscription.next()).await {
             Ok(Some(event)) => event,
@@ -116,13 +71,13 @@ pub(crate) async fn collect(
 struct Items<'a> {
     json: Vec<u8>,
     count: usize,
-    progress: Option<&'a Progress>,
+    tells: Option<&'a Tells>,
     told: Option<Instant>,
 }
 
 impl<'a> Items<'a> {
-    fn new(progress: Option<&'a Progress>) -> Items<'a> {
-        Items { json: br#"{"items":["#.to_vec(), count: 0, progress, told: None }
+    fn new(tells: Option<&'a Tells>) -> Items<'a> {
+        Items { json: br#"{"items":["#.to_vec(), count: 0, tells, told: None }
     }
 
     fn push(&mut self, item: &[u8]) {
@@ -131,12 +86,12 @@ impl<'a> Items<'a> {
         }
         self.json.extend_from_slice(item);
         self.count += 1;
-        let Some(progress) = self.progress else { return };
+        let Some(tells) = self.tells else { return };
         let now = Instant::now();
         if self.told.is_none_or(|told| now - told >= BETWEEN_STEPS) {
             self.told = Some(now);
             let message = Some(format!("{} items", self.count));
-            let _ = progress.try_send(Step { progress: self.count as f64, total: None, message });
+            tells.step(Step { progress: self.count as f64, total: None, message });
         }
     }
 

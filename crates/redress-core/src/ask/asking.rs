@@ -67,14 +67,10 @@ impl Asking {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this call belongs to the conversation that it claims to go on with.
+    /// Whether this call belongs to the conversation that it claims to go on with. A first round
+    /// claims nothing.
     pub(crate) fn belongs(&self, call: impl FnOnce() -> String) -> bool {
-        if matches!(self.way, Way::Live(_)) {
-            return true;
-        }
-        let known = &mut self.talk().conversation.record.call;
-        let call = call();
-        *known.get_or_insert_with(|| call.clone()) == call
+        self.talk().conversation.record.call.as_ref().is_none_or(|known| *known == call())
     }
 
     /// Whether the call can only go on in its next round.
@@ -94,11 +90,12 @@ impl Asking {
     }
 
     /// The questions of this round, and the state from which the next one goes on; nothing
-    /// where the state has grown too large to be handed out.
-    pub(crate) fn questions(&self) -> Option<Round> {
+    /// where the state has grown too large to be handed out. `call` is what they belong to.
+    pub(crate) fn questions(&self, call: String) -> Option<Round> {
         let mut talk = self.talk();
         let asked = std::mem::take(&mut talk.asked);
         let record = &mut talk.conversation.record;
+        record.call = Some(call);
         record.open = asked.iter().map(|(open, _)| open.clone()).collect();
         let state = record.write()?;
         let questions = asked.into_iter().map(|(open, question)| (open.key, question)).collect();

@@ -69,7 +69,7 @@ impl Registry {
         let asking = Arc::new(Asking::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
         let ended = match call.answer(&asked).await {
-            Err(bad) if bad.asks => match asking.questions() {
+            Err(bad) if bad.asks => match call.fingerprint(&asked).and_then(|call| asking.questions(call)) {
                 Some(round) => {
                     let Round { questions, state } = round;
                     return Turn::Asks(Asks { questions, state, meta: call.end_round() });
@@ -97,7 +97,7 @@ impl Call {
     /// With any other the answers would be given to a question that nobody was asked.
     pub(super) fn belongs(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(asking) = &self.ctx.asking else { return Ok(()) };
-        if asking.belongs(|| self.fingerprint(entry, asked)) {
+        if asking.belongs(|| self.fingerprint_of(entry, asked)) {
             return Ok(());
         }
         let mut bad = self.refuse_with(EngineCode::InvalidRequest, &serde_json::json!({"state": "of another call"}));
@@ -105,7 +105,12 @@ impl Call {
         Err(bad)
     }
 
-    fn fingerprint(&self, entry: &Entry, asked: &Asked<'_>) -> String {
+    /// What a state belongs to. Most calls ask nothing, so it is made for those alone that do.
+    fn fingerprint(&self, asked: &Asked<'_>) -> Option<String> {
+        self.ctx.entry.as_ref().map(|entry| self.fingerprint_of(entry, asked))
+    }
+
+    fn fingerprint_of(&self, entry: &Entry, asked: &Asked<'_>) -> String {
         let mut digest = Sha256::new();
         let caller = self.ctx.caller.as_ref().map(|caller| caller.id()).unwrap_or_default();
         for part in [entry.declaration.name().as_str(), caller] {

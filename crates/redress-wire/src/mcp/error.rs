@@ -2,7 +2,7 @@
 
 use crate::jsonrpc::Id;
 
-use super::text::string;
+use super::{Era, text::string};
 
 /// What goes wrong before there is a call. Only what the protocol itself has a number for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum ProtocolError {
     InvalidParams,
     /// The server itself is at fault.
     Internal,
+    /// There is no such document. The modern era has no number of its own for it.
+    ResourceNotFound(Era),
     /// The headers say something else than the body.
     HeaderMismatch,
     /// The client cannot do what the request needs of it.
@@ -34,6 +36,8 @@ impl ProtocolError {
             ProtocolError::MethodNotFound => -32601,
             ProtocolError::InvalidParams => -32602,
             ProtocolError::Internal => -32603,
+            ProtocolError::ResourceNotFound(Era::Legacy) => -32002,
+            ProtocolError::ResourceNotFound(Era::Modern) => -32602,
             ProtocolError::HeaderMismatch => -32020,
             ProtocolError::MissingCapability => -32021,
             ProtocolError::UnsupportedVersion => -32022,
@@ -50,7 +54,7 @@ impl ProtocolError {
             | ProtocolError::MissingCapability
             | ProtocolError::UnsupportedVersion => 400,
             ProtocolError::MethodNotFound => 404,
-            ProtocolError::InvalidParams | ProtocolError::Internal => 200,
+            ProtocolError::InvalidParams | ProtocolError::Internal | ProtocolError::ResourceNotFound(_) => 200,
         }
     }
 }

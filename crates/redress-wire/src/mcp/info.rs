@@ -27,18 +27,24 @@ pub struct Capabilities {
     pub resources: bool,
     /// It completes arguments.
     pub completions: bool,
+    /// It sends what handlers note for their callers.
+    pub logging: bool,
+    /// It tells when lists change, and when documents do.
+    pub announces: bool,
 }
 
 impl Capabilities {
     fn json(self) -> Value {
-        let named = [
-            ("tools", self.tools),
-            ("prompts", self.prompts),
-            ("resources", self.resources),
-            ("completions", self.completions),
+        let list = || if self.announces { json!({"listChanged": true}) } else { json!({}) };
+        let documents = || if self.announces { json!({"subscribe": true, "listChanged": true}) } else { json!({}) };
+        let held = [
+            ("tools", self.tools.then(list)),
+            ("prompts", self.prompts.then(list)),
+            ("resources", self.resources.then(documents)),
+            ("completions", self.completions.then(|| json!({}))),
+            ("logging", self.logging.then(|| json!({}))),
         ];
-        let held = named.into_iter().filter(|(_, held)| *held);
-        Value::Object(held.map(|(name, _)| (name.to_owned(), json!({}))).collect())
+        Value::Object(held.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
     }
 }
 

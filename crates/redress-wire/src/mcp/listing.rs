@@ -1,4 +1,4 @@
-//! `tools/list`: the tools in pages, written once.
+//! Lists in pages, written once: tools, prompts, documents and their templates.
 
 use super::{Era, text::string};
 
@@ -31,7 +31,32 @@ impl Caching {
     }
 }
 
-/// The results of `tools/list`, page by page.
+/// What a list is a list of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// `tools/list`.
+    Tools,
+    /// `prompts/list`.
+    Prompts,
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    ResourceTemplates,
+}
+
+impl Listed {
+    /// The member of the result that holds the list.
+    const fn member(self) -> &'static str {
+        match self {
+            Listed::Tools => "tools",
+            Listed::Prompts => "prompts",
+            Listed::Resources => "resources",
+            Listed::ResourceTemplates => "resourceTemplates",
+        }
+    }
+}
+
+/// The results of a list, page by page.
 #[derive(Clone, Debug)]
 pub struct Listing {
     pages: Vec<Vec<u8>>,
@@ -40,24 +65,25 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The pages of `tools`, which are JSON, with at most `page` tools on each.
-    pub fn new(tools: &[&[u8]], page: usize, era: Era, caching: Caching) -> Listing {
-        let mark = fingerprint(tools);
-        let chunks: Vec<&[&[u8]]> = tools.chunks(page.max(1)).collect();
+    /// The pages of `items`, which are JSON, with at most `page` of them on each.
+    pub fn new(listed: Listed, items: &[&[u8]], page: usize, era: Era, caching: Caching) -> Listing {
+        let mark = fingerprint(items);
+        let chunks: Vec<&[&[u8]]> = items.chunks(page.max(1)).collect();
         let count = chunks.len().max(1);
         let write = |place: usize| {
-            let tools = chunks.get(place).copied().unwrap_or_default();
-            let mut out = Vec::with_capacity(tools.iter().map(|tool| tool.len() + 1).sum::<usize>() + 128);
+            let items = chunks.get(place).copied().unwrap_or_default();
+            let mut out = Vec::with_capacity(items.iter().map(|item| item.len() + 1).sum::<usize>() + 128);
             out.push(b'{');
             if era == Era::Modern {
                 out.extend_from_slice(br#""resultType":"complete","#);
             }
-            out.extend_from_slice(br#""tools":["#);
-            for (place, tool) in tools.iter().enumerate() {
+            string(listed.member(), &mut out);
+            out.extend_from_slice(b":[");
+            for (place, item) in items.iter().enumerate() {
                 if place > 0 {
                     out.push(b',');
                 }
-                out.extend_from_slice(tool);
+                out.extend_from_slice(item);
             }
             out.push(b']');
             if place + 1 < count {
@@ -96,8 +122,8 @@ fn cursor(place: usize, mark: u64) -> String {
     format!("{place:x}.{mark:016x}")
 }
 
-/// The same tools have the same fingerprint in every process (FNV-1a).
-fn fingerprint(tools: &[&[u8]]) -> u64 {
-    let bytes = tools.iter().flat_map(|tool| tool.iter().chain(b"\n"));
+/// The same list has the same fingerprint in every process (FNV-1a).
+fn fingerprint(items: &[&[u8]]) -> u64 {
+    let bytes = items.iter().flat_map(|item| item.iter().chain(b"\n"));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

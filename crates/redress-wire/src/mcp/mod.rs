@@ -12,6 +12,7 @@
 //! - A schema stands on its own: references are put in place, and what only some vendors know
 //!   is left out, because hosts refuse whole lists for one word that they do not know.
 
+mod client;
 mod cost;
 mod describe;
 mod error;
@@ -19,19 +20,27 @@ mod info;
 mod listing;
 mod output;
 mod params;
+mod prompt;
 mod protocol;
+mod resource;
 mod result;
 mod schema;
 mod text;
 mod tool;
 
+pub use client::ClientCan;
 pub use cost::{Cost, cost};
 pub use error::{ProtocolError, write_error};
 pub use info::{Capabilities, ServerInfo, discover_result, initialize_result, instructions};
-pub use listing::{CacheScope, Caching, Listing};
+pub use listing::{CacheScope, Caching, Listed, Listing};
 pub use output::{EnvelopeUse, Form, OutputSchema};
-pub use params::{CallParams, InitializeParams, ListParams, RequestMeta, read_params};
+pub use params::{
+    Argument, CallParams, CompleteParams, Context, InitializeParams, LevelParams, ListParams, ListenParams,
+    PromptParams, ReadParams, Reference, RequestMeta, RoundParams, Wanted, read_params,
+};
+pub use prompt::{prompt, write_messages};
 pub use protocol::{Era, LATEST_LEGACY, MODERN, VERSIONS, header, method, negotiate};
+pub use resource::{resource, resource_template, write_contents};
 pub use result::{Carriage, open_result, write_call, write_output};
 pub use schema::plain;
 pub use tool::{Tool, ToolText};
@@ -42,3 +51,5 @@ pub const ERROR_META: &str = "dev.redress/error";
 pub const FAILURES_META: &str = "dev.redress/failures";
 /// Where a request may carry a key that makes the call safe to repeat.
 pub const IDEMPOTENCY_META: &str = "dev.redress/idempotency_key";
+/// Where what a stream of changes tells carries the id of the request that opened it.
+pub const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";

@@ -1,6 +1,6 @@
 //! What a tool says of its output, and what may stand as `structuredContent` because of it.
 
-use redress_contract::{Operation, Shape};
+use redress_contract::{Gives, Operation, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Era, schema};
@@ -39,7 +39,8 @@ pub struct Form {
 /// The output schema that a tool advertises in this era; none where it may not be, because
 /// the legacy era knows objects only.
 pub(super) fn advertised(operation: &Operation, form: Form, era: Era) -> Option<Value> {
-    if form.output_schema == OutputSchema::None {
+    // Pieces to look at are shown and not read, so there is nothing to promise of them.
+    if form.output_schema == OutputSchema::None || operation.gives() == Gives::Blocks {
         return None;
     }
     let schema::Plain { schema: given, mut definitions } = schema::apart(operation.output().as_value());

@@ -1,9 +1,14 @@
 //! What the parameters of a request say, read without copying.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use super::ClientCan;
 
 /// The parameters of `tools/call`.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +29,151 @@ pub struct CallParams<'a> {
     /// What an earlier result asked to be given back.
     #[serde(borrow, default)]
     pub request_state: Option<&'a RawValue>,
+}
+
+/// The parameters of `prompts/get`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptParams<'a> {
+    /// The prompt.
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    /// Its arguments, as they were written.
+    #[serde(borrow, default)]
+    pub arguments: Option<&'a RawValue>,
+    /// What the request says of itself.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<RequestMeta<'a>>,
+    /// Answers to what an earlier result asked for.
+    #[serde(borrow, default)]
+    pub input_responses: Option<&'a RawValue>,
+    /// What an earlier result asked to be given back.
+    #[serde(borrow, default)]
+    pub request_state: Option<&'a RawValue>,
+}
+
+/// The parameters of `resources/read`, and of asking to be told of a document.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadParams<'a> {
+    /// The document.
+    #[serde(borrow)]
+    pub uri: Cow<'a, str>,
+    /// What the request says of itself.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<RequestMeta<'a>>,
+    /// Answers to what an earlier result asked for.
+    #[serde(borrow, default)]
+    pub input_responses: Option<&'a RawValue>,
+    /// What an earlier result asked to be given back.
+    #[serde(borrow, default)]
+    pub request_state: Option<&'a RawValue>,
+}
+
+/// What makes a request a further round of an earlier one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundParams<'a> {
+    /// What the client can be asked.
+    pub can: ClientCan,
+    /// Answers to what an earlier result asked for.
+    pub responses: Option<&'a RawValue>,
+    /// What an earlier result asked to be given back.
+    pub state: Option<&'a RawValue>,
+}
+
+/// The parameters of `completion/complete`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct CompleteParams<'a> {
+    /// What is being filled in.
+    #[serde(borrow, rename = "ref")]
+    pub reference: Reference<'a>,
+    /// Which argument, and what is typed of it.
+    #[serde(borrow)]
+    pub argument: Argument<'a>,
+    /// What is filled in already.
+    #[serde(default)]
+    pub context: Option<Context>,
+    /// What the request says of itself.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<RequestMeta<'a>>,
+}
+
+/// What is being filled in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "type")]
+pub enum Reference<'a> {
+    /// The arguments of a prompt.
+    #[serde(rename = "ref/prompt")]
+    Prompt {
+        /// The prompt.
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    },
+    /// The variables of a template.
+    #[serde(rename = "ref/resource")]
+    Resource {
+        /// The template, or a document.
+        #[serde(borrow)]
+        uri: Cow<'a, str>,
+    },
+}
+
+/// An argument that is being typed.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Argument<'a> {
+    /// Its name.
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    /// What is typed of it.
+    #[serde(borrow)]
+    pub value: Cow<'a, str>,
+}
+
+/// What is filled in beside the argument that is being typed.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Context {
+    /// The other arguments.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// The parameters of `logging/setLevel`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LevelParams<'a> {
+    /// The least level that is wanted.
+    #[serde(borrow)]
+    pub level: Cow<'a, str>,
+    /// What the request says of itself.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<RequestMeta<'a>>,
+}
+
+/// The parameters of `subscriptions/listen`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ListenParams<'a> {
+    /// Which changes are wanted.
+    pub notifications: Wanted,
+    /// What the request says of itself.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<RequestMeta<'a>>,
+}
+
+/// Which changes a client wants to be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Wanted {
+    /// Those of the tools.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tools_list_changed: bool,
+    /// Those of the prompts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub prompts_list_changed: bool,
+    /// Those of the list of documents.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resources_list_changed: bool,
+    /// Those of these documents.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub resource_subscriptions: BTreeSet<String>,
 }
 
 /// The parameters of a list.
@@ -67,6 +217,9 @@ pub struct RequestMeta<'a> {
     /// Makes the call safe to repeat.
     #[serde(borrow, default, rename = "dev.redress/idempotency_key")]
     pub idempotency_key: Option<Cow<'a, str>>,
+    /// The least level of notes that is wanted, in the modern era.
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/logLevel")]
+    pub log_level: Option<Cow<'a, str>>,
 }
 
 impl RequestMeta<'_> {
@@ -83,23 +236,17 @@ impl RequestMeta<'_> {
         missing
     }
 
-    /// Whether the client says that it can do this, such as `elicitation`.
-    pub fn client_can(&self, capability: &str) -> bool {
-        self.client_capabilities.is_some_and(|given| can(given, capability))
+    /// What the client can be asked.
+    pub fn client_can(&self) -> ClientCan {
+        self.client_capabilities.map(ClientCan::read).unwrap_or_default()
     }
 }
 
 impl InitializeParams<'_> {
-    /// Whether the client says that it can do this, such as `elicitation`.
-    pub fn client_can(&self, capability: &str) -> bool {
-        can(self.capabilities, capability)
+    /// What the client can be asked.
+    pub fn client_can(&self) -> ClientCan {
+        ClientCan::read(self.capabilities)
     }
-}
-
-fn can(capabilities: &RawValue, wanted: &str) -> bool {
-    let given: Result<std::collections::HashMap<String, serde::de::IgnoredAny>, _> =
-        serde_json::from_str(capabilities.get());
-    given.is_ok_and(|given| given.contains_key(wanted))
 }
 
 /// Reads the parameters of a request; nothing at all counts as an empty object.

@@ -52,6 +52,46 @@ pub mod method {
     pub const TOOLS_LIST: &str = "tools/list";
     /// Calls a tool.
     pub const TOOLS_CALL: &str = "tools/call";
+    /// Lists the prompts.
+    pub const PROMPTS_LIST: &str = "prompts/list";
+    /// Gives the messages of a prompt.
+    pub const PROMPTS_GET: &str = "prompts/get";
+    /// Lists the documents.
+    pub const RESOURCES_LIST: &str = "resources/list";
+    /// Lists the templates of documents.
+    pub const RESOURCE_TEMPLATES_LIST: &str = "resources/templates/list";
+    /// Gives a document.
+    pub const RESOURCES_READ: &str = "resources/read";
+    /// Asks to be told when a document changes, in the legacy era.
+    pub const RESOURCES_SUBSCRIBE: &str = "resources/subscribe";
+    /// Asks not to be told any more, in the legacy era.
+    pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
+    /// Says what an argument may be.
+    pub const COMPLETE: &str = "completion/complete";
+    /// Says which notes are wanted, in the legacy era.
+    pub const SET_LEVEL: &str = "logging/setLevel";
+    /// Opens a stream of what changes, in the modern era.
+    pub const LISTEN: &str = "subscriptions/listen";
+    /// Asks the person behind the client.
+    pub const ELICIT: &str = "elicitation/create";
+    /// Asks the model behind the client.
+    pub const SAMPLE: &str = "sampling/createMessage";
+    /// Asks where the client works.
+    pub const ROOTS: &str = "roots/list";
+    /// Says that a session of the legacy era has begun.
+    pub const INITIALIZED: &str = "notifications/initialized";
+    /// Notes something for the client.
+    pub const NOTE: &str = "notifications/message";
+    /// Says that the tools are others.
+    pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+    /// Says that the prompts are others.
+    pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+    /// Says that the documents are others.
+    pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+    /// Says that a document is not what it was.
+    pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+    /// Says which changes a stream will tell.
+    pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
     /// Calls a request off.
     pub const CANCELLED: &str = "notifications/cancelled";
     /// Tells how far a request has come.

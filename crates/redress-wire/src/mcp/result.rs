@@ -15,6 +15,8 @@ pub struct Carriage {
     pub envelope: EnvelopeUse,
     /// Whether a bad ending may stand as `structuredContent`.
     pub admits_failure: bool,
+    /// Whether the output is pieces to look at, which stand in the result as they are.
+    pub shows_blocks: bool,
 }
 
 /// Appends the opening of a response; the result and a closing brace make it whole.
@@ -29,6 +31,7 @@ pub fn open_result(id: Id<'_>, out: &mut Vec<u8>) {
 pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Option<&[u8]>, out: &mut Vec<u8>) {
     let Some(problem) = envelope.problem() else {
         return match carriage.envelope {
+            _ if carriage.shows_blocks => write_blocks(id, envelope.output().unwrap_or(b"[]"), carriage.era, out),
             EnvelopeUse::Failures => write_output(id, envelope.output().unwrap_or(b"null"), carriage, out),
             EnvelopeUse::Always => write_output(id, &envelope.to_bytes(), carriage, out),
         };
@@ -74,7 +77,17 @@ pub fn write_output(id: Id<'_>, output: &[u8], carriage: Carriage, out: &mut Vec
     out.extend_from_slice(b"}}");
 }
 
-fn open(id: Id<'_>, era: Era, out: &mut Vec<u8>) {
+/// Appends the response to a call that gave pieces to look at: they are what the client shows, so
+/// nothing else says the same once more.
+fn write_blocks(id: Id<'_>, blocks: &[u8], era: Era, out: &mut Vec<u8>) {
+    out.reserve(blocks.len() + 96);
+    open(id, era, out);
+    out.extend_from_slice(br#""content":"#);
+    out.extend_from_slice(blocks);
+    out.extend_from_slice(b"}}");
+}
+
+pub(super) fn open(id: Id<'_>, era: Era, out: &mut Vec<u8>) {
     open_result(id, out);
     out.push(b'{');
     if era == Era::Modern {

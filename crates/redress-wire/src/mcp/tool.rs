@@ -1,6 +1,6 @@
 //! An operation as a tool.
 
-use redress_contract::{Name, Operation, Origin, Shape};
+use redress_contract::{Gives, Name, Operation, Origin, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,6 +16,7 @@ pub struct Tool {
     operation: Name,
     streams: bool,
     admits_failure: bool,
+    shows_blocks: bool,
     legacy: ToolText,
     /// Only where it differs.
     modern: Option<ToolText>,
@@ -43,7 +44,9 @@ impl Tool {
             name: operation.tool_name(),
             operation: operation.name().clone(),
             streams: operation.shape() == Shape::Subscription,
-            admits_failure: form.output_schema != OutputSchema::Success,
+            // Without a schema anything may stand there.
+            admits_failure: form.output_schema != OutputSchema::Success || operation.gives() == Gives::Blocks,
+            shows_blocks: operation.gives() == Gives::Blocks && operation.shape() != Shape::Subscription,
             legacy,
             modern,
         }
@@ -67,6 +70,11 @@ impl Tool {
     /// Whether a bad ending may stand as `structuredContent`.
     pub fn admits_failure(&self) -> bool {
         self.admits_failure
+    }
+
+    /// Whether its output is pieces to look at.
+    pub fn shows_blocks(&self) -> bool {
+        self.shows_blocks
     }
 
     /// The tool as this era sees it.

@@ -2,7 +2,7 @@
 
 use redress_contract::{Operation, Shape};
 use redress_wire::mcp::{
-    CacheScope, Caching, Capabilities, EnvelopeUse, Era, Form, Listing, OutputSchema, ServerInfo, Tool, cost,
+    CacheScope, Caching, Capabilities, EnvelopeUse, Era, Form, Listed, Listing, OutputSchema, ServerInfo, Tool, cost,
     discover_result, initialize_result, instructions,
 };
 use serde_json::Value;
@@ -76,8 +76,8 @@ fn a_cursor_leads_through_its_own_list_only() {
     let tools: Vec<Vec<u8>> = (0..7).map(|n| format!(r#"{{"name":"t{n}"}}"#).into_bytes()).collect();
     let texts: Vec<&[u8]> = tools.iter().map(Vec::as_slice).collect();
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Private };
-    let list = Listing::new(&texts, 3, Era::Modern, caching);
-    let other = Listing::new(texts.get(..6).unwrap(), 3, Era::Modern, caching);
+    let list = Listing::new(Listed::Tools, &texts, 3, Era::Modern, caching);
+    let other = Listing::new(Listed::Tools, texts.get(..6).unwrap(), 3, Era::Modern, caching);
     let (mut cursor, mut seen) = (None, 0);
     for _ in 0..list.pages() {
         let page: Value = serde_json::from_slice(list.page(cursor.as_deref()).unwrap()).unwrap();
@@ -87,7 +87,7 @@ fn a_cursor_leads_through_its_own_list_only() {
         assert!(cursor.as_deref().is_none_or(|cursor| other.page(Some(cursor)).is_none()));
     }
     assert_eq!((seen, cursor), (7, None));
-    let empty = Listing::new(&[], 3, Era::Legacy, caching);
+    let empty = Listing::new(Listed::Tools, &[], 3, Era::Legacy, caching);
     assert_eq!(empty.page(None), Some(br#"{"tools":[]}"#.as_slice()));
 }
 

@@ -1,0 +1,80 @@
+//! The documents about the registry itself: its codes and its operations, as far as a caller may
+//! know of them.
+
+use redress_contract::{Caller, Contract, EngineCode, Operation};
+use redress_core::Registry;
+use redress_wire::pages;
+use serde_json::{Value, json};
+
+const CODES: &str = "redress.errors";
+const CODE: &str = "redress.error";
+const OPERATIONS: &str = "redress.operations";
+const OPERATION: &str = "redress.operation";
+
+/// How many values are offered at once to somebody who is typing.
+const MOST_OFFERED: usize = 100;
+
+/// The documents, as declarations: they are listed like any other, and nothing calls them.
+pub(crate) fn documents() -> [Operation; 4] {
+    let named = |name: &str, uri: &str, summary: &str| {
+        Operation::query(name).with_summary(summary).resource(uri).with_mime_type("application/json")
+    };
+    [
+        named(CODES, "redress://errors", "Every code that a call may fail with, and when."),
+        named(CODE, "redress://errors/{code}", "What a code means and what to do then."),
+        named(OPERATIONS, "redress://operations", "The operations that you may call."),
+        named(
+            OPERATION,
+            "redress://operations/{name}",
+            "What an operation takes and gives, and every way it can fail.",
+        ),
+    ]
+}
+
+/// What is in the document `name`, for this caller. `about` is what it is about.
+pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -> Option<Value> {
+    match name {
+        CODES => Some(pages::index_json(&open(registry, caller))),
+        CODE => pages::code_json(&open(registry, caller), None, about),
+        OPERATIONS => {
+            let line = |operation: &Operation| {
+                json!({
+                    "name": operation.name(),
+                    "tool": operation.tool_name(),
+                    "shape": operation.shape(),
+                    "summary": operation.summary(),
+                    "document": format!("redress://operations/{}", operation.name()),
+                })
+            };
+            Some(json!({"operations": registry.open_to(caller).map(line).collect::<Vec<_>>()}))
+        }
+        OPERATION => {
+            let named = registry.operation(about).map(Operation::name)?;
+            let found = registry.open_to(caller).find(|operation| operation.name() == named)?;
+            serde_json::to_value(found).ok()
+        }
+        _ => None,
+    }
+}
+
+/// What the document `name` may be about, where `typed` is typed so far, and how many there are.
+pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Option<&Caller>) -> (Vec<String>, usize) {
+    let typed = typed.to_lowercase();
+    let all: std::collections::BTreeSet<String> = match name {
+        CODE => {
+            let declared = registry.open_to(caller).flat_map(Operation::failures);
+            let declared = declared.map(|failure| failure.code().to_string());
+            declared.chain(EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned())).collect()
+        }
+        OPERATION => registry.open_to(caller).map(|operation| operation.name().to_string()).collect(),
+        _ => Default::default(),
+    };
+    let mut offered: Vec<String> = all.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
+    let total = offered.len();
+    offered.truncate(MOST_OFFERED);
+    (offered, total)
+}
+
+fn open(registry: &Registry, caller: Option<&Caller>) -> Contract {
+    Contract::new(registry.open_to(caller).cloned())
+}

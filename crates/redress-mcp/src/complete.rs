@@ -1,0 +1,46 @@
+//! `completion/complete`: what an argument may be, for somebody who is still typing it.
+
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{CompleteParams, Era, ProtocolError, Reference},
+};
+use serde_json::{Value, json};
+
+use crate::{Asking, builtin, mcp::Inner, prompts::failed, reply::Reply};
+
+impl Inner {
+    pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, asking: &Asking) -> Reply {
+        let found = match &params.reference {
+            Reference::Prompt { name } => self.shelf.prompt(name),
+            Reference::Resource { uri } => self.shelf.written(uri),
+        };
+        let Some(item) = found.filter(|item| item.is_open(&self.registry, asking.caller())) else {
+            return match &params.reference {
+                Reference::Prompt { name } => self.unknown_prompt(id, name, asking),
+                Reference::Resource { .. } => {
+                    Reply::error(id, ProtocolError::InvalidParams, "there is no such template", None)
+                }
+            };
+        };
+        let (name, argument) = (item.operation.name().as_str(), &params.argument);
+        let (values, total) = if item.builtin {
+            builtin::offered(&self.registry, name, &argument.value, asking.caller())
+        } else {
+            let given = params.context.clone().unwrap_or_default().arguments;
+            let request = asking.request(b"");
+            match self.registry.complete(name, &argument.name, &argument.value, &given, request).await {
+                Ok(completion) => {
+                    let total = completion.values.len() + completion.left_out;
+                    (completion.values, total)
+                }
+                Err(envelope) => return failed(id, &envelope, None, era, item.operation.access(), asking),
+            }
+        };
+        let more = total > values.len();
+        let mut result = json!({"completion": {"values": values, "total": total, "hasMore": more}});
+        if let (Era::Modern, Value::Object(result)) = (era, &mut result) {
+            result.insert("resultType".into(), "complete".into());
+        }
+        Reply::result(id, result.to_string().as_bytes())
+    }
+}

@@ -1,0 +1,108 @@
+//! `prompts/get`, and how a bad ending looks where there is no tool to carry it.
+
+use redress_contract::{Access, EngineCode, Envelope, Kind};
+use redress_core::Refusal;
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{Era, PromptParams, ProtocolError, write_messages},
+};
+use serde_json::Value;
+
+use crate::{
+    Asking,
+    asked::InRounds as _,
+    call::ending,
+    mcp::Inner,
+    reply::{Ending, Reply, with_member},
+    way::Way,
+};
+
+impl Inner {
+    pub(crate) async fn prompt(
+        &self,
+        id: Id<'_>,
+        params: &PromptParams<'_>,
+        era: Era,
+        asking: &Asking,
+        way: Way<'_>,
+    ) -> Reply {
+        let known = self.shelf.prompt(&params.name);
+        let hidden = |name: &str| self.registry.changes().is_hidden(name);
+        let Some(item) = known.filter(|item| !hidden(item.operation.name().as_str())) else {
+            return self.unknown_prompt(id, &params.name, asking);
+        };
+        let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
+        let operation = &item.operation;
+        let request = asking.request(input);
+        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
+            Ok(envelope) => envelope,
+            Err(reply) => return reply,
+        };
+        let Some(messages) = envelope.output() else {
+            return failed(id, &envelope, None, era, operation.access(), asking);
+        };
+        let mut body = Vec::with_capacity(messages.len() + 256);
+        write_messages(id, operation.summary(), messages, era, &mut body);
+        Reply { body, ending: Ending::Result, request_id: Some(envelope.meta().request_id.clone()) }
+    }
+
+    /// Says that there is no such prompt, and what is near.
+    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
+        let refusal = Refusal::new(EngineCode::NotFound)
+            .with_similar(self.near_prompts(name, asking))
+            .with_hint("Use one of the prompts that prompts/list shows.");
+        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let mut reply =
+            Reply::error(id, ProtocolError::InvalidParams, "there is no such prompt", Some(&envelope.to_bytes()));
+        reply.request_id = Some(envelope.meta().request_id.clone());
+        reply
+    }
+}
+
+/// A bad ending as a protocol error: a prompt and a document have no other. The envelope is its
+/// data, with the document that was asked for.
+pub(crate) fn failed(
+    id: Id<'_>,
+    envelope: &Envelope,
+    uri: Option<&str>,
+    era: Era,
+    access: &Access,
+    asking: &Asking,
+) -> Reply {
+    let Some(problem) = envelope.problem() else {
+        return Reply::error(id, ProtocolError::Internal, "the call has no ending", None);
+    };
+    let error = match problem.kind {
+        Kind::NotFound | Kind::MethodNotFound if uri.is_some() => ProtocolError::ResourceNotFound(era),
+        Kind::NotFound
+        | Kind::MethodNotFound
+        | Kind::Parse
+        | Kind::InvalidRequest
+        | Kind::InvalidParams
+        | Kind::Validation
+        | Kind::Conflict => ProtocolError::InvalidParams,
+        Kind::Internal
+        | Kind::Unavailable
+        | Kind::RateLimited
+        | Kind::Timeout
+        | Kind::Forbidden
+        | Kind::Unauthorized
+        | Kind::Configuration
+        | Kind::Initialization
+        | Kind::Database
+        | Kind::Cancelled
+        | Kind::Serialization
+        | Kind::Unknown => ProtocolError::Internal,
+    };
+    let data = match uri {
+        Some(uri) => with_member(envelope, "uri", &Value::from(uri)),
+        None => envelope.to_bytes(),
+    };
+    let mut reply = Reply::error(id, error, &problem.error, Some(&data));
+    reply.request_id = Some(envelope.meta().request_id.clone());
+    match ending(envelope, access, asking) {
+        Ending::Result => {}
+        refused => reply.ending = refused,
+    }
+    reply
+}

@@ -1,0 +1,122 @@
+//! `resources/read`, and asking to be told when a document changes.
+
+use std::collections::BTreeSet;
+
+use redress_contract::{EngineCode, Operation, Part};
+use redress_core::Refusal;
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{CacheScope, Caching, Era, ProtocolError, ReadParams, write_contents},
+};
+
+use crate::{
+    Asking,
+    asked::InRounds as _,
+    builtin,
+    mcp::Inner,
+    prompts::failed,
+    reply::{Ending, Reply, with_member},
+    session::{MOST_DOCUMENTS, Session},
+    shelf::Item,
+    way::Way,
+};
+
+/// What is in a document may be another thing at any time, and is for who asked.
+const FRESH: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
+
+/// The longest URI that is looked for.
+const LONGEST_URI: usize = 8 * 1024;
+
+impl Inner {
+    pub(crate) async fn read(
+        &self,
+        id: Id<'_>,
+        params: &ReadParams<'_>,
+        era: Era,
+        asking: &Asking,
+        way: Way<'_>,
+    ) -> Reply {
+        let uri = &*params.uri;
+        if let Some((operation, input)) = self.document(uri) {
+            let request = asking.request(&input);
+            let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
+                Ok(envelope) => envelope,
+                Err(reply) => return reply,
+            };
+            let Some(output) = envelope.output() else {
+                return failed(id, &envelope, Some(uri), era, operation.access(), asking);
+            };
+            let mut reply = contents(id, &operation.parts(uri, output), era);
+            reply.request_id = Some(envelope.meta().request_id.clone());
+            return reply;
+        }
+        if let Some((item, about)) = self.shelf.builtin(uri) {
+            let about = about.unwrap_or_default();
+            let name = item.operation.name().as_str();
+            if let Some(document) = builtin::read(&self.registry, name, &about, asking.caller()) {
+                return contents(id, &[Part::text(uri, "application/json", document.to_string())], era);
+            }
+        }
+        self.no_document(id, uri, era, asking)
+    }
+
+    /// Takes note that the client wants to be told when a document changes, or that it does not.
+    pub(crate) fn subscribe(
+        &self,
+        id: Id<'_>,
+        uri: &str,
+        wants: bool,
+        era: Era,
+        asking: &Asking,
+        session: &Session,
+    ) -> Reply {
+        if !wants {
+            session.unsubscribe(uri);
+        } else if !self.may_read(uri, asking) {
+            return self.no_document(id, uri, era, asking);
+        } else if !session.subscribe(uri) {
+            let says = "this connection is told of as many documents as it may be";
+            return Reply::error(id, ProtocolError::InvalidParams, says, None);
+        }
+        Reply::result(id, b"{}")
+    }
+
+    /// Whether there is a document at `uri` that the caller may read.
+    pub(crate) fn may_read(&self, uri: &str, asking: &Asking) -> bool {
+        let item = self.document(uri).and_then(|(operation, _)| self.shelf.of(operation));
+        let item = item.or_else(|| self.shelf.builtin(uri).map(|(item, _)| item));
+        item.is_some_and(|item: &Item| item.is_open(&self.registry, asking.caller()))
+    }
+
+    /// Those of `uris` at which there is a document that the caller may read.
+    pub(crate) fn readable<'a>(&self, uris: impl Iterator<Item = &'a String>, asking: &Asking) -> BTreeSet<String> {
+        uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)).cloned().collect()
+    }
+
+    /// The operation that gives the document at `uri`, where it is shown, and its input.
+    fn document(&self, uri: &str) -> Option<(&Operation, Vec<u8>)> {
+        if uri.len() > LONGEST_URI {
+            return None;
+        }
+        self.registry.resource(uri).filter(|(operation, _)| self.shelf.of(operation).is_some())
+    }
+
+    fn no_document(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking) -> Reply {
+        let hint = "Read one of the documents that resources/list shows, or fill in a template.";
+        let refusal = Refusal::new(EngineCode::NotFound).with_hint(hint);
+        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        // What was sent comes back, as the protocol asks, but no more of it than a URI has.
+        let said: String = uri.chars().take(LONGEST_URI).collect();
+        let data = with_member(&envelope, "uri", &said.into());
+        let error = ProtocolError::ResourceNotFound(era);
+        let mut reply = Reply::error(id, error, "there is no such document", Some(&data));
+        reply.request_id = Some(envelope.meta().request_id.clone());
+        reply
+    }
+}
+
+fn contents(id: Id<'_>, parts: &[Part], era: Era) -> Reply {
+    let mut body = Vec::with_capacity(512);
+    write_contents(id, parts, era, FRESH, &mut body);
+    Reply { body, ending: Ending::Result, request_id: None }
+}

@@ -1,0 +1,128 @@
+//! Calls that ask their caller: live, where the connection has a way back, and else in rounds.
+//! A round ends with questions and a sealed state; the client makes the same request again with
+//! the answers.
+
+mod questions;
+mod state;
+
+use redress_contract::Envelope;
+use redress_core::{Conversation, QuestionKind, Request, Turn};
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{ClientCan, Era, ProtocolError, RoundParams, open_result},
+};
+use serde_json::{Map, Value, json};
+
+pub(crate) use questions::{answer, asked};
+pub(crate) use state::Seal;
+
+use crate::{
+    mcp::Inner,
+    reply::{Ending, Reply, with_member},
+    way::Way,
+};
+
+/// The questions that a client of these abilities can be asked.
+pub(crate) fn kinds(can: ClientCan) -> impl Iterator<Item = QuestionKind> {
+    let all = [
+        (can.form, QuestionKind::Form),
+        (can.url, QuestionKind::Url),
+        (can.sample, QuestionKind::Sample),
+        (can.roots, QuestionKind::Roots),
+    ];
+    all.into_iter().filter(|(can, _)| *can).map(|(_, kind)| kind)
+}
+
+impl Inner {
+    /// Calls an operation, and lets it ask as its client can be asked. There is an answer in the
+    /// place of an outcome where the call goes on in another round, or cannot be made.
+    pub(crate) async fn turn(
+        &self,
+        id: Id<'_>,
+        operation: &str,
+        request: Request<'_>,
+        era: Era,
+        rounds: RoundParams<'_>,
+        way: Way<'_>,
+    ) -> Result<Envelope, Reply> {
+        let request = way.attend(request);
+        if era == Era::Legacy {
+            return Ok(self.registry.call(operation, request).await);
+        }
+        let envelope = if rounds.can.any() || rounds.responses.is_some() || rounds.state.is_some() {
+            // Few calls get here, so what they need takes no room in the others.
+            Box::pin(self.round(id, operation, request, rounds)).await?
+        } else {
+            self.registry.call(operation, request).await
+        };
+        match envelope.problem().and_then(QuestionKind::missing_in) {
+            Some(kind) => Err(missing(id, kind, &envelope)),
+            None => Ok(envelope),
+        }
+    }
+
+    async fn round(
+        &self,
+        id: Id<'_>,
+        operation: &str,
+        request: Request<'_>,
+        rounds: RoundParams<'_>,
+    ) -> Result<Envelope, Reply> {
+        let wrong = |says: &str| Reply::error(id, ProtocolError::InvalidParams, says, None);
+        let mut conversation = match rounds.state {
+            None => Conversation::new(kinds(rounds.can)),
+            Some(sealed) => {
+                let sealed = serde_json::from_str::<String>(sealed.get()).ok();
+                let state = sealed.and_then(|sealed| self.seal.open(&sealed));
+                let resumed = state.and_then(|state| Conversation::resumed(kinds(rounds.can), &state).ok());
+                resumed.ok_or_else(|| wrong("the request state is not one of this server, or is too old"))?
+            }
+        };
+        if let Some(responses) = rounds.responses {
+            let given: Map<String, Value> =
+                serde_json::from_str(responses.get()).map_err(|_| wrong("`inputResponses` is no object"))?;
+            for (key, response) in given {
+                let answer = answer(response).ok_or_else(|| wrong("an input response is not what was asked for"))?;
+                conversation = conversation.answer(key, answer);
+            }
+        }
+        match self.registry.converse(operation, request, conversation).await {
+            Turn::Ended(envelope) => Ok(envelope),
+            Turn::Asks(asks) => {
+                let asked: Map<String, Value> = asks
+                    .questions
+                    .iter()
+                    .map(|(key, question)| {
+                        let (method, params) = asked(key, question);
+                        (key.clone(), json!({"method": method, "params": params}))
+                    })
+                    .collect();
+                let result = json!({
+                    "resultType": "input_required",
+                    "inputRequests": asked,
+                    "requestState": self.seal.close(&asks.state),
+                });
+                let mut body = Vec::with_capacity(asks.state.len() * 2 + 512);
+                open_result(id, &mut body);
+                body.extend_from_slice(result.to_string().as_bytes());
+                body.push(b'}');
+                Err(Reply { body, ending: Ending::Result, request_id: Some(asks.meta.request_id) })
+            }
+        }
+    }
+}
+
+/// Says that the client cannot be asked what the call has to ask.
+fn missing(id: Id<'_>, kind: QuestionKind, envelope: &Envelope) -> Reply {
+    let needed = match kind {
+        QuestionKind::Form => json!({"elicitation": {"form": {}}}),
+        QuestionKind::Url => json!({"elicitation": {"url": {}}}),
+        QuestionKind::Sample => json!({"sampling": {}}),
+        QuestionKind::Roots => json!({"roots": {}}),
+    };
+    let data = with_member(envelope, "requiredCapabilities", &needed);
+    let says = "the call has to ask what the client does not say it can be asked";
+    let mut reply = Reply::error(id, ProtocolError::MissingCapability, says, Some(&data));
+    reply.request_id = Some(envelope.meta().request_id.clone());
+    reply
+}

@@ -1,0 +1,131 @@
+//! What is known of a connection from one request to the next, and what it is told unasked.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use redress_core::{Change, Level};
+use redress_wire::mcp::{Wanted, method};
+use serde_json::{Value, json};
+
+/// How many documents one connection may ask to be told of.
+pub(crate) const MOST_DOCUMENTS: usize = 1024;
+
+/// What is known of a connection from one request to the next.
+#[derive(Debug)]
+pub(crate) struct Session {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The least level of notes that is wanted.
+    level: Level,
+    /// The documents whose changes are told.
+    documents: BTreeSet<String>,
+}
+
+/// Something that a client is told unasked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    Tools,
+    Prompts,
+    Resources,
+    Updated(String),
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session { state: Mutex::new(State { level: Level::Info, documents: BTreeSet::new() }) }
+    }
+}
+
+impl Session {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No change of it can be half made, so poison says nothing here.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The least level of notes that is wanted.
+    pub(crate) fn level(&self) -> Level {
+        self.state().level
+    }
+
+    pub(crate) fn set_level(&self, level: Level) {
+        self.state().level = level;
+    }
+
+    /// Takes note of a document; says whether there was room for it.
+    pub(crate) fn subscribe(&self, uri: &str) -> bool {
+        let documents = &mut self.state().documents;
+        if documents.len() >= MOST_DOCUMENTS && !documents.contains(uri) {
+            return false;
+        }
+        documents.insert(uri.to_owned());
+        true
+    }
+
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        self.state().documents.remove(uri);
+    }
+
+    /// What a client of the legacy era is told of a change: every list, and the documents that it
+    /// asked for.
+    pub(crate) fn notices(&self, change: &Change) -> Vec<Notice> {
+        let wanted = Wanted {
+            tools_list_changed: true,
+            prompts_list_changed: true,
+            resources_list_changed: true,
+            resource_subscriptions: self.state().documents.clone(),
+        };
+        notices(change, &wanted)
+    }
+}
+
+/// What a client that wants these changes is told of one.
+pub(crate) fn notices(change: &Change, wanted: &Wanted) -> Vec<Notice> {
+    let updated = |uri: &str| wanted.resource_subscriptions.contains(uri).then(|| Notice::Updated(uri.to_owned()));
+    match change {
+        Change::Operations => wanted.tools_list_changed.then_some(Notice::Tools).into_iter().collect(),
+        Change::Prompts => wanted.prompts_list_changed.then_some(Notice::Prompts).into_iter().collect(),
+        Change::Resources => wanted.resources_list_changed.then_some(Notice::Resources).into_iter().collect(),
+        Change::Resource(uri) => updated(uri).into_iter().collect(),
+        // Anything may have changed, so all of it is told.
+        _ => {
+            let lists = [
+                (wanted.tools_list_changed, Notice::Tools),
+                (wanted.prompts_list_changed, Notice::Prompts),
+                (wanted.resources_list_changed, Notice::Resources),
+            ];
+            let lists = lists.into_iter().filter(|(wanted, _)| *wanted).map(|(_, notice)| notice);
+            lists.chain(wanted.resource_subscriptions.iter().map(|uri| Notice::Updated(uri.clone()))).collect()
+        }
+    }
+}
+
+impl Notice {
+    /// Its method, and its parameters.
+    pub(crate) fn message(self) -> (&'static str, Value) {
+        match self {
+            Notice::Tools => (method::TOOLS_CHANGED, json!({})),
+            Notice::Prompts => (method::PROMPTS_CHANGED, json!({})),
+            Notice::Resources => (method::RESOURCES_CHANGED, json!({})),
+            Notice::Updated(uri) => (method::RESOURCE_UPDATED, json!({"uri": uri})),
+        }
+    }
+}
+
+/// A note as the parameters of its message.
+pub(crate) fn note(note: &redress_core::Note) -> Value {
+    let mut params = json!({"level": note.level, "data": note.data});
+    if let (Some(operation), Value::Object(params)) = (&note.operation, &mut params) {
+        params.insert("logger".into(), operation.as_str().into());
+    }
+    params
+}
+
+/// The level of this name.
+pub(crate) fn level(name: &str) -> Option<Level> {
+    serde_json::from_value(name.into()).ok()
+}

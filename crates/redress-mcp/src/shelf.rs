@@ -1,0 +1,140 @@
+//! The prompts and documents of a registry, and the lists that callers see of them.
+
+use redress_contract::{Caller, Operation, Role};
+use redress_core::Registry;
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{self, Capabilities, Era, ListParams, Listed, Listing, ProtocolError},
+};
+
+use crate::{Asking, McpOptions, builtin, mcp::Inner, reply::Reply};
+
+/// The prompts and documents of a registry, each in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    prompts: Vec<Item>,
+    documents: Vec<Item>,
+    templates: Vec<Item>,
+}
+
+/// One prompt or document, and how a list shows it.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) operation: Operation,
+    /// Whether it is a document about the registry itself.
+    pub(crate) builtin: bool,
+    json: Vec<u8>,
+}
+
+impl Shelf {
+    pub(crate) fn new(registry: &Registry, options: &McpOptions) -> Shelf {
+        let declared = registry.contract().operations().iter();
+        let held = declared.filter(|operation| operation.is_external() && options.holds(operation));
+        let mut shelf = Shelf { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
+        for operation in held {
+            shelf.put(operation, false);
+        }
+        for operation in &builtin::documents() {
+            shelf.put(operation, true);
+        }
+        for items in [&mut shelf.prompts, &mut shelf.documents, &mut shelf.templates] {
+            items.sort_by(|one, other| one.operation.name().cmp(other.operation.name()));
+        }
+        shelf
+    }
+
+    fn put(&mut self, operation: &Operation, builtin: bool) {
+        let item = |json| Item { operation: operation.clone(), builtin, json };
+        match operation.role() {
+            Role::Plain => {}
+            Role::Prompt => self.prompts.push(item(mcp::prompt(operation))),
+            Role::Resource { .. } => {
+                self.documents.extend(mcp::resource(operation).map(item));
+                self.templates.extend(mcp::resource_template(operation).map(item));
+            }
+        }
+    }
+
+    /// What there is, as capabilities.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            prompts: !self.prompts.is_empty(),
+            resources: !self.documents.is_empty() || !self.templates.is_empty(),
+            completions: !self.prompts.is_empty() || !self.templates.is_empty(),
+            ..Capabilities::default()
+        }
+    }
+
+    /// The prompt of this name, or of this operation.
+    pub(crate) fn prompt(&self, name: &str) -> Option<&Item> {
+        let named = |item: &&Item| item.operation.name().tool() == name || *item.operation.name().as_str() == *name;
+        self.prompts.iter().find(named)
+    }
+
+    /// The document or template that is written like this.
+    pub(crate) fn written(&self, uri: &str) -> Option<&Item> {
+        let all = self.documents.iter().chain(&self.templates);
+        all.into_iter().find(|item| item.operation.uri().is_some_and(|known| known.as_str() == uri))
+    }
+
+    /// The document of this operation.
+    pub(crate) fn of(&self, operation: &Operation) -> Option<&Item> {
+        self.documents.iter().chain(&self.templates).find(|item| item.operation.name() == operation.name())
+    }
+
+    /// The document about the registry itself at this URI, and what its variables stand for.
+    pub(crate) fn builtin(&self, uri: &str) -> Option<(&Item, Option<String>)> {
+        let about = self.documents.iter().chain(&self.templates).filter(|item| item.builtin);
+        about.into_iter().find_map(|item| {
+            let found = item.operation.uri()?.read(uri)?;
+            Some((item, found.into_iter().next().map(|(_, value)| value)))
+        })
+    }
+
+    fn items(&self, listed: Listed) -> &[Item] {
+        match listed {
+            Listed::Prompts => &self.prompts,
+            Listed::Resources => &self.documents,
+            Listed::ResourceTemplates => &self.templates,
+            Listed::Tools => &[],
+        }
+    }
+}
+
+impl Item {
+    pub(crate) fn is_open(&self, registry: &Registry, caller: Option<&Caller>) -> bool {
+        self.builtin
+            || (self.operation.access().admit(caller).is_ok()
+                && !registry.changes().is_hidden(self.operation.name().as_str()))
+    }
+}
+
+impl Inner {
+    /// A page of a list: what this caller may use.
+    pub(crate) fn list(&self, id: Id<'_>, listed: Listed, params: &ListParams<'_>, era: Era, asking: &Asking) -> Reply {
+        let caller = asking.caller();
+        let write = |listing: &Listing| match listing.page(params.cursor.as_deref()) {
+            Some(page) => Reply::result(id, page),
+            None => Reply::error(id, ProtocolError::InvalidParams, "the cursor is not one of this list", None),
+        };
+        if listed == Listed::Tools {
+            return write(self.catalogue.visible(caller).listing(era));
+        }
+        if listed == Listed::Prompts && self.shelf.prompts.is_empty() {
+            return Reply::error(id, ProtocolError::MethodNotFound, "there are no prompts", None);
+        }
+        let open = self.shelf.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
+        let texts: Vec<&[u8]> = open.map(|item| item.json.as_slice()).collect();
+        write(&Listing::new(listed, &texts, self.options.page, era, self.options.caching(&self.registry)))
+    }
+
+    /// The prompts that are near `name` among those that the caller may use.
+    pub(crate) fn near_prompts(&self, name: &str, asking: &Asking) -> Vec<String> {
+        let open = self.shelf.prompts.iter().filter(|item| item.is_open(&self.registry, asking.caller()));
+        let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
+        let near = |known: &&String| strsim::jaro_winkler(known, name) > 0.8;
+        let mut near: Vec<String> = names.iter().filter(near).cloned().collect();
+        near.truncate(3);
+        near
+    }
+}

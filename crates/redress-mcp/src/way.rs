@@ -1,0 +1,116 @@
+//! What a connection can do for one request while that runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use redress_core::{self as core, Asker, Level, Listener, Note, Request};
+use tokio::sync::mpsc;
+
+use crate::session::Session;
+
+/// How many things that were told wait to be sent.
+const WAITING: usize = 64;
+
+/// What a connection can do for one request while that runs. A request that stands on its own
+/// has none of it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Way<'a> {
+    /// Where what the handler tells goes.
+    pub(crate) tells: Option<&'a Tells>,
+    /// Who hears the notes of every request of the connection, where this one has no place of
+    /// its own for them.
+    pub(crate) listener: Option<&'a Arc<dyn Listener>>,
+    /// Who answers while the handler waits.
+    pub(crate) asker: Option<&'a Arc<dyn Asker>>,
+    /// What is known of the connection from one request to the next.
+    pub(crate) session: Option<&'a Session>,
+}
+
+/// What a handler told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    Step(Step),
+    Note(Note),
+}
+
+/// How far a request has come.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) progress: f64,
+    pub(crate) total: Option<f64>,
+    pub(crate) message: Option<String>,
+}
+
+/// Where what one handler tells goes. What nobody takes in time is dropped: nothing that is told
+/// holds a result back.
+#[derive(Clone)]
+pub(crate) struct Tells {
+    to: mpsc::Sender<Told>,
+    steps: bool,
+    notes: Option<Level>,
+}
+
+impl Tells {
+    /// A place for what is wanted, and where it can be read; none where nothing is.
+    pub(crate) fn wanted(steps: bool, notes: Option<Level>) -> Option<(Tells, mpsc::Receiver<Told>)> {
+        if !steps && notes.is_none() {
+            return None;
+        }
+        let (to, told) = mpsc::channel(WAITING);
+        Some((Tells { to, steps, notes }, told))
+    }
+
+    pub(crate) fn wants_steps(&self) -> bool {
+        self.steps
+    }
+
+    pub(crate) fn step(&self, step: Step) {
+        let _ = self.to.try_send(Told::Step(step));
+    }
+}
+
+impl Way<'_> {
+    /// The request, with the ways to its caller.
+    pub(crate) fn attend<'a>(&self, request: Request<'a>) -> Request<'a> {
+        let request = match (self.tells, self.listener) {
+            (Some(tells), _) => {
+                let heard = Heard { tells: tells.clone(), last: Mutex::new(f64::NEG_INFINITY) };
+                request.with_listener(Arc::new(heard))
+            }
+            (None, Some(listener)) => request.with_listener(Arc::clone(listener)),
+            (None, None) => request,
+        };
+        match self.asker {
+            Some(asker) => request.with_asker(Arc::clone(asker)),
+            None => request,
+        }
+    }
+}
+
+/// Hands on what a handler says. Steps that lead nowhere or back are not told: clients take them
+/// for a mistake.
+struct Heard {
+    tells: Tells,
+    last: Mutex<f64>,
+}
+
+impl Listener for Heard {
+    fn progress(&self, progress: core::Progress) {
+        if !self.tells.steps {
+            return;
+        }
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.done.is_finite() && progress.done > *last {
+            *last = progress.done;
+            let total = progress.total.filter(|total| total.is_finite());
+            self.tells.step(Step { progress: progress.done, total, message: progress.message });
+        }
+    }
+
+    fn note(&self, note: Note) {
+        let _ = self.tells.to.try_send(Told::Note(note));
+    }
+
+    fn wants(&self, level: Level) -> bool {
+        self.tells.notes.is_some_and(|least| level >= least)
+    }
+}

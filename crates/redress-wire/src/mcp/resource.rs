@@ -1,0 +1,43 @@
+//! An operation as a document, or as a template of documents, and what it gives.
+
+use redress_contract::{Operation, Part};
+use serde_json::{Map, Value};
+
+use crate::jsonrpc::Id;
+
+use super::{Caching, Era, describe, result::open};
+
+/// An operation as the document at one URI, as a list holds it.
+pub fn resource(operation: &Operation) -> Option<Vec<u8>> {
+    listed(operation, false, "uri")
+}
+
+/// An operation as a template of documents, as a list holds it.
+pub fn resource_template(operation: &Operation) -> Option<Vec<u8>> {
+    listed(operation, true, "uriTemplate")
+}
+
+fn listed(operation: &Operation, template: bool, member: &str) -> Option<Vec<u8>> {
+    let uri = operation.uri().filter(|uri| uri.is_template() == template)?;
+    let mut listed = Map::new();
+    listed.insert(member.into(), uri.as_str().into());
+    listed.insert("name".into(), operation.tool_name().into());
+    listed.insert("title".into(), describe::title(operation).into());
+    listed.insert("description".into(), describe::description(operation).into());
+    if let Some(mime_type) = operation.mime_type() {
+        listed.insert("mimeType".into(), mime_type.into());
+    }
+    Some(Value::Object(listed).to_string().into_bytes())
+}
+
+/// Appends the response to `resources/read`.
+pub fn write_contents(id: Id<'_>, parts: &[Part], era: Era, caching: Caching, out: &mut Vec<u8>) {
+    open(id, era, out);
+    out.extend_from_slice(br#""contents":"#);
+    // A part is made of texts, which can always be written.
+    out.extend_from_slice(&serde_json::to_vec(parts).unwrap_or_default());
+    if era == Era::Modern {
+        caching.write_to(out);
+    }
+    out.extend_from_slice(b"}}");
+}
