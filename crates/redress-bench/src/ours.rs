@@ -8,7 +8,7 @@ use std::{
 
 use redress::{
     Caller, Ctx, Failure, Operation, Outcome, Registry, contract, data,
-    mcp::{Asking, Mcp, McpOptions, own_stdout},
+    mcp::{Asking, Mcp, McpOptions},
     operation,
     serve::Faces,
 };
@@ -146,8 +146,7 @@ pub fn serve(operations: usize) {
 /// Speaks MCP over its input and output.
 pub fn stdio() {
     runtime().block_on(async {
-        let output = own_stdout().expect("there is an output");
         let asking = Asking { caller: Some(Arc::new(Caller::local())), ..Asking::default() };
-        mcp(registry(10)).stdio(io::stdin(), output, asking).await.expect("the output can be written");
+        mcp(registry(10)).standard_io(asking).await.expect("the output can be written");
     });
 }

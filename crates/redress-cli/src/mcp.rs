@@ -1,10 +1,8 @@
 //! `mcp`: the MCP face on the standard input and output, until the input ends.
 
-use std::io;
-
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile, own_stdout};
+use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile};
 
 use crate::{
     config::{self, Settings},
@@ -25,11 +23,10 @@ async fn serve(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble>
     let registry = setup.registry(settings)?;
     let face = face(setup, settings, &registry)?;
     let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
-    let output = own_stdout().map_err(Trouble::OutputUnwritable)?;
     // Whoever can start the process may do everything in it.
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
     let served = tokio::select! {
-        served = face.stdio(io::stdin(), output, asking) => served,
+        served = face.standard_io(asking) => served,
         () = stop => Ok(()),
     };
     registry.shut_down().await;

@@ -7,7 +7,7 @@ mod demo;
 use std::sync::Arc;
 
 use redress_core::{contract::Caller, testing::Canary};
-use redress_mcp::{Asking, Mcp, McpOptions, own_stdout};
+use redress_mcp::{Asking, Mcp, McpOptions};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,6 +18,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .init();
     let registry = demo::registry(&Canary::new(), &Arc::default());
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
-    Mcp::new(registry, McpOptions::default())?.stdio(std::io::stdin(), own_stdout()?, asking).await?;
+    Mcp::new(registry, McpOptions::default())?.standard_io(asking).await?;
     Ok(())
 }

@@ -123,7 +123,7 @@ impl Inner {
             admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
             shows_blocks: entry.is_some_and(|entry| entry.tool.shows_blocks()),
         };
-        let mut body = Vec::with_capacity(512);
+        let mut body = Vec::new();
         write_call(id, envelope, carriage, more, &mut body);
         let ending = match entry {
             Some(entry) if !envelope.is_ok() => ending(envelope, entry.access(), asking),

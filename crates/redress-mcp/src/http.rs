@@ -236,7 +236,7 @@ impl HttpFace {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, JSON);
         if let Some(id) = request_id
-            && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(id.to_string()))
+            && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(String::from(&id)))
         {
             headers.insert(CALL_ID.clone(), id);
         }

@@ -51,4 +51,3 @@ pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;
 pub use redress_wire::mcp::{Cost, EnvelopeUse, Form, OutputSchema};
-pub use stdout::own_stdout;

@@ -91,6 +91,12 @@ impl Mcp {
     ) -> std::io::Result<()> {
         stdio::serve(&self.0, input, output, asking).await
     }
+
+    /// The face over the input and output of this process, which are its alone from here on: what
+    /// an operation prints goes to the error stream. Every request runs as `asking` says.
+    pub async fn standard_io(&self, asking: Asking) -> std::io::Result<()> {
+        stdio::serve_process(&self.0, asking).await
+    }
 }
 
 impl Inner {

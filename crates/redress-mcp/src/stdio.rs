@@ -2,6 +2,8 @@
 
 mod client;
 mod lines;
+#[cfg(target_os = "linux")]
+mod pipes;
 mod request;
 
 use std::{
@@ -17,10 +19,13 @@ use redress_wire::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asking, checks, mcp::Inner, reply::Reply};
+use crate::{Asking, checks, mcp::Inner, reply::Reply, stdout::own_stdout};
 use client::Client;
 use lines::Line;
 use request::Request;
@@ -36,23 +41,73 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// The requests that run, by their ids as they were written.
 type Running = Arc<Mutex<HashMap<Box<str>, CancellationToken>>>;
 
+/// Where lines come from.
+enum Source {
+    Thread(mpsc::Receiver<Line>),
+    #[cfg(target_os = "linux")]
+    Pipe(pipes::PipeLines),
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<Line> {
+        match self {
+            Source::Thread(lines) => lines.recv().await,
+            #[cfg(target_os = "linux")]
+            Source::Pipe(lines) => lines.next().await,
+        }
+    }
+}
+
+/// The way out: where lines go, and how writing them ended.
+struct Sink {
+    out: mpsc::Sender<Vec<u8>>,
+    end: oneshot::Receiver<io::Result<()>>,
+}
+
+/// Speaks over the input and output of this process.
+pub(crate) async fn serve_process(inner: &Arc<Inner>, asking: Asking) -> io::Result<()> {
+    let output = own_stdout()?;
+    #[cfg(target_os = "linux")]
+    if let Some((reads, writes)) = pipes::open(&output) {
+        let (out, written) = mpsc::channel(LINES);
+        let (ended, end) = oneshot::channel();
+        tokio::spawn(async move {
+            // Nobody waits for the end any more where the service was dropped.
+            let _ = ended.send(pipes::write(writes, written).await);
+        });
+        let lines = pipes::PipeLines::new(reads, longest(inner));
+        return run(inner, Source::Pipe(lines), Sink { out, end }, asking).await;
+    }
+    serve(inner, io::stdin(), output, asking).await
+}
+
 pub(crate) async fn serve(
     inner: &Arc<Inner>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     asking: Asking,
 ) -> io::Result<()> {
-    let declared = inner.registry.contract().operations().iter().filter_map(|operation| operation.max_input());
-    let longest = declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT);
-    let (line, mut lines) = mpsc::channel(LINES);
+    let (line, lines) = mpsc::channel(LINES);
+    let longest = longest(inner);
     // Reading and writing block, and neither may hold the other or a call back.
     std::thread::Builder::new().name("mcp-in".into()).spawn(move || lines::read(input, longest, &line))?;
     let (out, written) = mpsc::channel(LINES);
-    let (ended, end) = tokio::sync::oneshot::channel();
+    let (ended, end) = oneshot::channel();
     std::thread::Builder::new().name("mcp-out".into()).spawn(move || {
         // Nobody waits for the end any more where the service was dropped.
         let _ = ended.send(lines::write(output, written));
     })?;
+    run(inner, Source::Thread(lines), Sink { out, end }, asking).await
+}
+
+/// The longest line that is taken.
+fn longest(inner: &Inner) -> usize {
+    let declared = inner.registry.contract().operations().iter().filter_map(|operation| operation.max_input());
+    declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
+}
+
+async fn run(inner: &Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) -> io::Result<()> {
+    let Sink { out, end } = sink;
     let mut connection = Connection {
         inner: Arc::clone(inner),
         asking: Arc::new(asking),
@@ -65,7 +120,7 @@ pub(crate) async fn serve(
     };
     loop {
         tokio::select! {
-            line = lines.recv() => match line {
+            line = source.next() => match line {
                 Some(line) => connection.take(line).await,
                 None => break,
             },

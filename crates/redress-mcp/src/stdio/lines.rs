@@ -1,8 +1,11 @@
-//! Lines in and lines out. Both block, so each has a thread of its own.
+//! Lines in and lines out, where both block: each has a thread of its own.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 
 use tokio::sync::mpsc;
+
+/// How many bytes go in or out at once.
+pub(super) const CHUNK: usize = 64 * 1024;
 
 /// One line of the input.
 pub(super) enum Line {
@@ -10,58 +13,85 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// Reads lines until the input ends or nobody takes them. What is too long is read over.
+/// Finds the lines in what comes in piece by piece. What is too long is read over.
+pub(super) struct Splitter {
+    longest: usize,
+    line: Vec<u8>,
+    too_long: bool,
+}
+
+impl Splitter {
+    pub(super) fn new(longest: usize) -> Splitter {
+        Splitter { longest, line: Vec::new(), too_long: false }
+    }
+
+    /// Takes what belongs to the line that is open. Gives how much that was, and the line if it is
+    /// whole now and not empty.
+    pub(super) fn take(&mut self, chunk: &[u8]) -> (usize, Option<Line>) {
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
+        if self.line.len() + part.len() > self.longest {
+            self.too_long = true;
+            self.line.clear();
+        } else if !self.too_long {
+            self.line.extend_from_slice(part);
+        }
+        match end {
+            Some(end) => (end + 1, self.last()),
+            None => (chunk.len(), None),
+        }
+    }
+
+    /// The line that is open: the last one may have no end.
+    pub(super) fn last(&mut self) -> Option<Line> {
+        let whole = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.too_long) {
+            return Some(Line::TooLong);
+        }
+        (!whole.trim_ascii().is_empty()).then_some(Line::Whole(whole))
+    }
+}
+
+/// Reads lines until the input ends or nobody takes them.
 pub(super) fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<Line>) {
-    let mut input = BufReader::with_capacity(64 * 1024, input);
-    let mut line = Vec::new();
-    let mut too_long = false;
+    let mut input = BufReader::with_capacity(CHUNK, input);
+    let mut splitter = Splitter::new(longest);
     loop {
-        let chunk = match input.fill_buf() {
+        let (used, line) = match input.fill_buf() {
             Ok([]) => break,
-            Ok(chunk) => chunk,
+            Ok(chunk) => splitter.take(chunk),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
-        if line.len() + part.len() > longest {
-            too_long = true;
-            line.clear();
-        } else if !too_long {
-            line.extend_from_slice(part);
-        }
-        let used = end.map_or(chunk.len(), |end| end + 1);
         input.consume(used);
-        if end.is_some() && !hand_over(lines, &mut line, &mut too_long) {
+        if line.is_some_and(|line| lines.blocking_send(line).is_err()) {
             return;
         }
     }
-    // The last line may have no end.
-    hand_over(lines, &mut line, &mut too_long);
-}
-
-/// Hands a line over, unless it is empty; says whether anybody took it.
-fn hand_over(lines: &mpsc::Sender<Line>, line: &mut Vec<u8>, too_long: &mut bool) -> bool {
-    let whole = std::mem::take(line);
-    if std::mem::take(too_long) {
-        return lines.blocking_send(Line::TooLong).is_ok();
+    if let Some(line) = splitter.last() {
+        // Where nobody takes lines any more, the last one is not wanted either.
+        let _ = lines.blocking_send(line);
     }
-    whole.trim_ascii().is_empty() || lines.blocking_send(Line::Whole(whole)).is_ok()
 }
 
-/// Writes lines until there are no more. What is at hand goes out together.
+/// Writes lines until there are no more.
 pub(super) fn write(mut output: impl Write, mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(line) = lines.blocking_recv() {
-        buffer.clear();
-        let mut next = Some(line);
-        while let Some(line) = next {
-            buffer.extend_from_slice(&line);
-            buffer.push(b'\n');
-            next = if buffer.len() < 64 * 1024 { lines.try_recv().ok() } else { None };
-        }
+        gather(&mut buffer, line, &mut lines);
         output.write_all(&buffer)?;
         output.flush()?;
     }
     Ok(())
+}
+
+/// Puts `line` and what else is at hand into the buffer: it goes out together.
+pub(super) fn gather(buffer: &mut Vec<u8>, line: Vec<u8>, lines: &mut mpsc::Receiver<Vec<u8>>) {
+    buffer.clear();
+    let mut next = Some(line);
+    while let Some(line) = next {
+        buffer.extend_from_slice(&line);
+        buffer.push(b'\n');
+        next = if buffer.len() < CHUNK { lines.try_recv().ok() } else { None };
+    }
 }

@@ -29,19 +29,21 @@ pub fn open_result(id: Id<'_>, out: &mut Vec<u8>) {
 /// Appends the response to a call that ended like this. `more` is JSON that is shown beside a
 /// bad ending, such as the items that a stream gave before it.
 pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Option<&[u8]>, out: &mut Vec<u8>) {
-    let Some(problem) = envelope.problem() else {
+    if envelope.is_ok() {
         return match carriage.envelope {
             _ if carriage.shows_blocks => write_blocks(id, envelope.output().unwrap_or(b"[]"), carriage.era, out),
             EnvelopeUse::Failures => write_output(id, envelope.output().unwrap_or(b"null"), carriage, out),
             EnvelopeUse::Always => write_output(id, &envelope.to_bytes(), carriage, out),
         };
-    };
+    }
     let mut json = Vec::with_capacity(1024);
     envelope.write_to(&mut json);
     out.reserve(json.len() * 2 + json.len() / 2 + 256);
     open(id, carriage.era, out);
     out.extend_from_slice(br#""isError":true,"content":[{"type":"text","text":""#);
-    escaped(problem.error.as_bytes(), out);
+    // The message stands in the envelope as a string already.
+    let message = envelope.error_json().and_then(|json| json.strip_prefix(b"\"")?.strip_suffix(b"\""));
+    out.extend_from_slice(message.unwrap_or_default());
     out.extend_from_slice(br"\n");
     escaped(&json, out);
     out.extend_from_slice(br#""}"#);
