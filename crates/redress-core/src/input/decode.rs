@@ -41,7 +41,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// The document to read: a call without arguments has an empty object for its input.
-pub(super) fn document(bytes: &[u8]) -> &[u8] {
+pub(crate) fn document(bytes: &[u8]) -> &[u8] {
     if bytes.trim_ascii().is_empty() { b"{}" } else { bytes }
 }
 
