@@ -209,11 +209,16 @@ impl Ctx {
     }
 
     /// Asks several things at once, so that the caller has to be gone back to only once. The
-    /// answers come in the order of the questions.
+    /// answers come in the order of the questions. Where one of them cannot be asked, none is.
     pub async fn ask_all<'a>(
         &self,
         questions: impl IntoIterator<Item = (&'a str, Question)>,
     ) -> Result<Vec<Answer>, AskError> {
+        let questions: Vec<_> = questions.into_iter().collect();
+        let mut kinds = questions.iter().map(|(_, question)| question.kind());
+        if let Some(kind) = kinds.find(|kind| !self.can_ask(*kind)) {
+            return Err(AskError::Unable(kind));
+        }
         let asked = questions.into_iter().map(|(id, question)| self.ask(id, question));
         futures_util::future::join_all(asked).await.into_iter().collect()
     }

@@ -12,13 +12,13 @@ use std::{
 use futures_util::future::BoxFuture;
 use redress::{
     Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Guard,
-    GuardBroken, GuardedCall, Message, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample, Turn,
-    Veto, contract, data, operation, testing::TestCtx,
+    GuardBroken, GuardedCall, Kind, Message, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
+    Turn, Veto, contract, data, operation, testing::TestCtx,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Watch, mutation, query, registry};
+use crate::service::{Watch, fails, failure, mutation, query, registry};
 
 /// An asker that answers from a script, and keeps what it was asked.
 #[derive(Clone, Default)]
@@ -151,6 +151,27 @@ async fn where_nobody_can_be_asked_the_failure_says_so() {
 }
 
 #[tokio::test]
+async fn where_nobody_can_be_asked_a_composed_question_says_so_too() {
+    let above = Operation::dynamic(query("door.open").with_call("door.greet"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("door.greet", json!({})).await?) });
+    let registry = registry(greeting().add(above));
+    let envelope = registry.call("door.open", Request::default()).await;
+    assert_eq!(envelope.code(), Some("INVALID_OPERATION_TYPE"));
+    let problem = envelope.problem().unwrap();
+    assert_eq!(problem.details.as_ref().unwrap().get(), r#"{"asks":"form","operation":"door.open"}"#);
+    assert_eq!(QuestionKind::missing_in(problem), Some(QuestionKind::Form));
+}
+
+#[tokio::test]
+async fn a_failure_that_has_details_of_the_same_name_asks_nothing() {
+    let declared = failure("DOOR_SHUT", Kind::Conflict);
+    let shut = fails(query("door.shut").fails(declared), "DOOR_SHUT", json!({"asks": "form"}));
+    let envelope = registry(Registry::builder().add(shut)).call("door.shut", Request::default()).await;
+    assert_eq!(envelope.code(), Some("DOOR_SHUT"));
+    assert_eq!(QuestionKind::missing_in(envelope.problem().unwrap()), None);
+}
+
+#[tokio::test]
 async fn a_call_in_rounds_ends_with_its_questions_and_goes_on_with_the_answers() {
     let watch = Watch::default();
     let registry = registry(greeting().observer(watch.clone()));
@@ -200,6 +221,21 @@ async fn several_questions_go_out_together_and_several_rounds_follow_each_other(
     let poem = json!({"role": "assistant", "content": {"type": "text", "text": "…"}, "model": "m"});
     let three = call(next(&two).answer("poem", Answer::Accepted(poem))).await;
     assert_eq!(output(three), json!([{"name": "Ada"}, 1, "m", 1]));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_the_half_of_what_is_asked_at_once() {
+    let both = Operation::dynamic(query("door.both")).with_handler(|ctx, _| async move {
+        ctx.ask_all([("name", name_form()), ("place", Question::roots())]).await?;
+        Ok(json!(null))
+    });
+    let registry = registry(Registry::builder().add(both));
+    let script = Script { cannot: Some(QuestionKind::Roots), ..Script::new([named("Ada")]) };
+    let envelope = registry.call("door.both", Request::default().with_asker(Arc::new(script.clone()))).await;
+    assert_eq!(QuestionKind::missing_in(envelope.problem().unwrap()), Some(QuestionKind::Roots));
+    assert!(script.keys().is_empty());
+    let turn = registry.converse("door.both", Request::default(), Conversation::new([QuestionKind::Form])).await;
+    assert_eq!(code(turn), "INVALID_OPERATION_TYPE");
 }
 
 #[tokio::test]
