@@ -99,12 +99,14 @@ impl UriTemplate {
                 }
                 Part::Variable { name, whole } => (name, *whole),
             };
-            // Two variables never touch, so what follows is text or the end.
-            let end = match parts.peek() {
-                Some(Part::Text(text)) => rest.find(text.as_str())?,
-                Some(Part::Variable { .. }) | None => rest.len(),
+            // Two variables never touch, so what follows is text or the end. The last text has to
+            // stand at the end, wherever else it may stand.
+            let follows = parts.next_if(|part| matches!(part, Part::Text(_)));
+            let (value, after) = match (follows, parts.peek()) {
+                (Some(Part::Text(text)), None) => (rest.strip_suffix(text.as_str())?, ""),
+                (Some(Part::Text(text)), Some(_)) => rest.split_once(text.as_str())?,
+                (Some(Part::Variable { .. }) | None, _) => (rest, ""),
             };
-            let (value, after) = rest.split_at_checked(end)?;
             if value.is_empty() || (!whole && value.contains('/')) {
                 return None;
             }
@@ -205,6 +207,22 @@ mod tests {
         ] {
             assert_eq!(UriTemplate::new(text).unwrap_err(), error, "{text}");
         }
+    }
+
+    #[test]
+    fn the_text_at_the_end_may_stand_in_a_variable_too() {
+        for (template, uri, value) in [
+            ("a://{name}.md", "a://b.md.md", "b.md"),
+            ("a://{+path}/raw", "a://b/raw/c/raw", "b/raw/c"),
+            ("a://{+path}/raw", "a://b/raw", "b"),
+        ] {
+            let template = UriTemplate::new(template).unwrap();
+            assert_eq!(template.read(uri).unwrap()[0].1, value, "{uri}");
+        }
+        let template = UriTemplate::new("a://{+path}/raw").unwrap();
+        assert!(template.read("a:///raw").is_none() && template.read("a://b/raw/c").is_none());
+        let template = UriTemplate::new("a://{folder}/{+path}.md").unwrap();
+        assert_eq!(template.read("a://b/c.md/d.md").unwrap()[1].1, "c.md/d");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, marker::PhantomData, sync::Arc};
 use redress_contract::{EngineCode, Envelope, Kind, Problem, Shape, Started};
 
 use crate::{
-    AnyFailure, Failure,
+    AnyFailure, Failure, QuestionKind,
     prepared::{Occurrence, Prepared},
 };
 
@@ -72,6 +72,11 @@ impl Called<()> {
     /// The callee's failure inside `error`, whatever type of `Called` that is.
     pub(crate) fn failure_in(error: &(dyn Error + 'static)) -> Option<Arc<dyn AnyFailure>> {
         error.source()?.downcast_ref::<CalledInner>()?.failure.clone()
+    }
+
+    /// What the call inside `error`, or one below it, could not ask.
+    pub(crate) fn unasked_in(error: &(dyn Error + 'static)) -> Option<QuestionKind> {
+        QuestionKind::missing_in(&error.source()?.downcast_ref::<CalledInner>()?.problem)
     }
 
     /// The kind of bad ending inside `error`, if it is a `Called`.

@@ -244,16 +244,17 @@ impl Faces {
             shutdown.await;
             draining.drain();
         });
-        tokio::select! {
+        let ended = tokio::select! {
             ended = async {
                 let ended = server.await;
                 // A connection that was upgraded is no longer the server's to wait for.
                 web_sockets.closed().await;
                 ended
-            } => ended?,
-            () = state.stop(grace, LAST_WORDS) => {}
-        }
-        Ok(())
+            } => ended,
+            () = state.stop(grace, LAST_WORDS) => Ok(()),
+        };
+        state.finish();
+        Ok(ended?)
     }
 
     fn shared(self, shutdown: Shutdown) -> Arc<Shared> {

@@ -36,7 +36,7 @@ impl McpSettings {
         })?;
         http.max_body = max_body;
         http.guarded |= guarded;
-        http.shutdown = shutdown.over().clone();
+        http.shutdown = shutdown.silent().clone();
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
         }

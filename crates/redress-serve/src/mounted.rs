@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{extract::Request, response::Response};
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::Request,
+    response::Response,
+};
+use futures_util::StreamExt as _;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
@@ -56,6 +61,7 @@ impl Handle {
             () = ended => {}
             () = self.shutdown.stop(self.grace, LAST_WORDS) => {}
         }
+        self.shutdown.finish();
     }
 }
 
@@ -77,6 +83,21 @@ impl Service<Request> for Mounted {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(self.calls.track_future(self.faces.call(request)))
+        let (calls, answer) = (self.calls.clone(), self.faces.call(request));
+        Box::pin(
+            self.calls
+                .track_future(async move { answer.await.map(|response| response.map(|body| held(body, &calls))) }),
+        )
     }
+}
+
+/// The body, counted as a call until its end where it is a stream: a call may still run in it.
+fn held(body: Body, calls: &TaskTracker) -> Body {
+    if body.size_hint().exact().is_some() {
+        return body;
+    }
+    let call = calls.token();
+    Body::from_stream(body.into_data_stream().inspect(move |_| {
+        let _ = &call;
+    }))
 }

@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Shutdown {
     draining: CancellationToken,
     over: CancellationToken,
+    #[cfg(feature = "mcp")]
+    silent: CancellationToken,
 }
 
 impl Shutdown {
@@ -35,6 +37,20 @@ impl Shutdown {
     /// What cancels the calls that still run when their time is over.
     pub(crate) fn over(&self) -> &CancellationToken {
         &self.over
+    }
+
+    /// What closes streams that have no end of their own, once whatever ran in them had the time
+    /// to say how it ended.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn silent(&self) -> &CancellationToken {
+        &self.silent
+    }
+
+    /// Says that nothing runs any more, or has to stop now.
+    pub(crate) fn finish(&self) {
+        self.over.cancel();
+        #[cfg(feature = "mcp")]
+        self.silent.cancel();
     }
 
     /// Resolves when the service has to stop, whatever still runs: `grace` after draining

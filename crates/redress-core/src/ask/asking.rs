@@ -1,13 +1,17 @@
 //! One call that can ask its caller, and what the handler sees of that.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Answer, AskError, Asker, Conversation, Question, QuestionKind,
@@ -27,6 +31,8 @@ pub(crate) struct Asking {
     /// Whether the call can only go on with answers that come with its next round.
     waiting: AtomicBool,
     waits: Notify,
+    /// Cancelled once the round is over: no answer comes any more.
+    over: CancellationToken,
 }
 
 enum Way {
@@ -46,6 +52,8 @@ pub(crate) struct Round {
 struct Talk {
     conversation: Conversation,
     asked: Vec<(Open, Question)>,
+    /// Held by whoever asks a question live, by the key of the question.
+    turns: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
 }
 
 impl Asking {
@@ -58,8 +66,14 @@ impl Asking {
     }
 
     fn new(way: Way, conversation: Conversation) -> Asking {
-        let talk = Mutex::new(Talk { conversation, asked: Vec::new() });
-        Asking { way, talk, waiting: AtomicBool::new(false), waits: Notify::new() }
+        let talk = Mutex::new(Talk { conversation, ..Talk::default() });
+        Asking { way, talk, waiting: AtomicBool::new(false), waits: Notify::new(), over: CancellationToken::new() }
+    }
+
+    /// What ends the round: a task of the handler's that still waits for an answer then learns
+    /// that none comes.
+    pub(crate) fn over(&self) -> &CancellationToken {
+        &self.over
     }
 
     fn talk(&self) -> MutexGuard<'_, Talk> {
@@ -108,6 +122,13 @@ impl Asking {
         self.talk().conversation.record.answered.retain(|answered| answered.open.id != id);
     }
 
+    /// The answer that somebody else has had to this question meanwhile.
+    fn known(&self, open: &Open) -> Option<Answer> {
+        let talk = self.talk();
+        let mut answered = talk.conversation.record.answered.iter();
+        answered.find(|answered| answered.open == *open).map(|answered| answered.answer.clone())
+    }
+
     fn can(&self, kind: QuestionKind) -> bool {
         match &self.way {
             Way::Live(asker) => asker.can(kind),
@@ -136,6 +157,12 @@ impl Asking {
         };
         match &self.way {
             Way::Live(asker) => {
+                // Who has the same question waits for the one answer to it.
+                let turn = Arc::clone(self.talk().turns.entry(open.key.clone()).or_default());
+                let _turn = turn.lock().await;
+                if let Some(answer) = self.known(&open) {
+                    return Ok(answer);
+                }
                 for _ in 0..TRIES {
                     let answer = asker.ask(&open.key, &question).await?;
                     if question.takes(&answer) {
@@ -150,8 +177,10 @@ impl Asking {
             Way::Rounds => {
                 self.waiting.store(true, Ordering::Release);
                 self.waits.notify_waiters();
-                // The path lets the handler go; what it was about to do, the next round does.
-                std::future::pending().await
+                // The path lets the handler go; what it was about to do, the next round does. Only
+                // a task that outlives the handler comes to see the end of the round.
+                self.over.cancelled().await;
+                Err(AskError::Gone)
             }
         }
     }
@@ -177,11 +206,16 @@ impl Ctx {
     }
 
     /// Asks several things at once, so that the caller has to be gone back to only once. The
-    /// answers come in the order of the questions.
+    /// answers come in the order of the questions. Where one of them cannot be asked, none is.
     pub async fn ask_all<'a>(
         &self,
         questions: impl IntoIterator<Item = (&'a str, Question)>,
     ) -> Result<Vec<Answer>, AskError> {
+        let questions: Vec<_> = questions.into_iter().collect();
+        let mut kinds = questions.iter().map(|(_, question)| question.kind());
+        if let Some(kind) = kinds.find(|kind| !self.can_ask(*kind)) {
+            return Err(AskError::Unable(kind));
+        }
         let asked = questions.into_iter().map(|(id, question)| self.ask(id, question));
         futures_util::future::join_all(asked).await.into_iter().collect()
     }

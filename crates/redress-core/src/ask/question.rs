@@ -1,6 +1,6 @@
 //! What a handler may ask its caller.
 
-use redress_contract::Message;
+use redress_contract::{EngineCode, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -138,6 +138,10 @@ impl QuestionKind {
 
     /// The kind of question that a call could not ask and therefore ended with `problem`.
     pub fn missing_in(problem: &redress_contract::Problem) -> Option<QuestionKind> {
+        // No declared failure has this code, so the details are the engine's own.
+        if problem.code.as_str() != EngineCode::InvalidOperationType.as_str() {
+            return None;
+        }
         let details: Value = serde_json::from_str(problem.details.as_ref()?.get()).ok()?;
         QuestionKind::deserialize(details.get("asks")?).ok()
     }

@@ -22,11 +22,13 @@ pub(crate) enum DecodeError {
 /// Decodes an input of type `T`. No bytes at all stand for `{}`.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &Shape) -> Result<T, DecodeError> {
     let bytes = document(bytes);
-    match shape.check() {
-        Check::Plain => decode_strictly(bytes, None),
-        Check::Guided(guide) => decode_strictly(bytes, Some(guide)),
-        Check::Validated => decode_validated(bytes, shape),
-    }
+    let guide = match shape.check() {
+        Check::Plain => None,
+        Check::Guided(guide) => Some(guide),
+        Check::Validated => return decode_validated(bytes, shape),
+    };
+    let input = decode_strictly(bytes, guide)?;
+    if shape.takes_twice() && twice(bytes).is_some() { Err(DecodeError::Refused) } else { Ok(input) }
 }
 
 /// Accepts an input that no type stands for.
@@ -41,7 +43,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// The document to read: a call without arguments has an empty object for its input.
-pub(super) fn document(bytes: &[u8]) -> &[u8] {
+pub(crate) fn document(bytes: &[u8]) -> &[u8] {
     if bytes.trim_ascii().is_empty() { b"{}" } else { bytes }
 }
 

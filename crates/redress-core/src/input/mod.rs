@@ -44,7 +44,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::{DecodeError, accept, decode};
+pub(crate) use decode::{DecodeError, accept, decode, document};
 pub(crate) use explain::{Explanation, Issue, explain, pointer_of};
 pub(crate) use schema::{input_schema, output_schema};
 pub(crate) use shape::{SchemaError, Shape};

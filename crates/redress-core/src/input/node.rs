@@ -61,6 +61,18 @@ impl Node {
         Reader { next: 0 }.node(schema)
     }
 
+    /// Whether an object here or below takes fields by any name: a type that does not know them
+    /// cannot tell that one stands twice.
+    pub(super) fn takes_any_name(&self) -> bool {
+        match &self.kind {
+            Kind::Any | Kind::Map(_) => true,
+            Kind::Null | Kind::Bool | Kind::Number(_) | Kind::Text(_) => false,
+            Kind::List(list) => list.item.takes_any_name(),
+            Kind::Tuple(items) => items.iter().any(Self::takes_any_name),
+            Kind::Fields(fields) => fields.open || fields.known.iter().any(|field| field.node.takes_any_name()),
+        }
+    }
+
     /// How many nodes there are, this one and all below.
     pub(super) fn count(&self) -> usize {
         1 + match &self.kind {

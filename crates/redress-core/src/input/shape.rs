@@ -19,6 +19,8 @@ use super::text::build;
 pub(crate) struct Shape {
     schema: Value,
     check: Check,
+    /// Whether the type lets a field pass that stands twice.
+    takes_twice: bool,
     // A validator costs as much to build as a hundred calls, and a typed operation
     // whose callers make no mistakes never needs one.
     validator: OnceLock<Option<Validator>>,
@@ -73,14 +75,13 @@ impl SchemaError {
 impl Shape {
     /// The shape of an input that is decoded to `T`.
     pub(crate) fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
-        let check = match Node::read(&schema)? {
-            Some(node) => match prove::<T>(&node) {
-                Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
-                None => Check::Validated,
-            },
-            None => return Self::validated(schema),
+        let Some(node) = Node::read(&schema)? else { return Self::validated(schema) };
+        let takes_twice = node.takes_any_name();
+        let check = match prove::<T>(&node) {
+            Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
+            None => Check::Validated,
         };
-        Ok(Self { schema, check, validator: OnceLock::new(), levels: OnceLock::new() })
+        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), levels: OnceLock::new() })
     }
 
     /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
@@ -89,7 +90,8 @@ impl Shape {
         if Node::read(&schema)?.is_none() {
             return Self::validated(schema);
         }
-        Ok(Self { schema, check: Check::Validated, validator: OnceLock::new(), levels: OnceLock::new() })
+        let (check, takes_twice) = (Check::Validated, true);
+        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), levels: OnceLock::new() })
     }
 
     /// A schema that is not understood here is compiled at once, so that its mistakes show at
@@ -99,6 +101,7 @@ impl Shape {
         Ok(Self {
             schema,
             check: Check::Validated,
+            takes_twice: true,
             validator: OnceLock::from(Some(validator)),
             levels: OnceLock::new(),
         })
@@ -120,6 +123,11 @@ impl Shape {
 
     pub(super) fn check(&self) -> &Check {
         &self.check
+    }
+
+    /// Whether the type lets a field pass that stands twice.
+    pub(super) fn takes_twice(&self) -> bool {
+        self.takes_twice
     }
 
     /// The validator. `None` means a schema that was read at registration and yet does not compile; all

@@ -1,8 +1,8 @@
 //! A field that an object has twice.
 //!
 //! A schema never sees the first of the two, and whoever looked at the text before us (a proxy, a
-//! signature, a log) may have seen only that one. A type refuses it by itself; this finds it where
-//! there is no type, and for the explanation.
+//! signature, a log) may have seen only that one. A type refuses the fields that it knows by itself;
+//! this finds the others: where there is no type, in a map, and for the explanation.
 
 use std::{collections::HashSet, fmt};
 

@@ -62,8 +62,10 @@ impl Call {
                 None => std::future::pending().await,
             }
         };
+        // What a composed call asks puts down the whole tree, at its root: to end this call alone
+        // would fail what has no part in the question.
         let asks = async {
-            match &self.ctx.asking {
+            match self.ctx.asking.as_ref().filter(|_| self.ctx.parent.is_none()) {
                 Some(asking) => asking.waiting().await,
                 None => std::future::pending().await,
             }

@@ -94,6 +94,8 @@ impl Call {
 /// The values that a schema lists and that begin like `value`, in whatever case.
 fn listed(schema: Option<&Value>, value: &str) -> Vec<String> {
     let listed = schema.and_then(|schema| schema.get("enum")).and_then(Value::as_array);
-    let begins = |text: &&str| text.to_lowercase().starts_with(&value.to_lowercase());
+    // What was typed may be long, and the list too.
+    let typed = value.to_lowercase();
+    let begins = |text: &&str| text.to_lowercase().starts_with(&typed);
     listed.into_iter().flatten().filter_map(Value::as_str).filter(begins).map(str::to_owned).collect()
 }

@@ -9,6 +9,7 @@ use super::{Asked, Bad, Call};
 use crate::{
     Conversation, Question, Registry, Request,
     ask::{Asking, Round},
+    input::document,
     registry::Entry,
 };
 
@@ -68,6 +69,7 @@ impl Registry {
         let (mut call, asked) = self.begin(name, request);
         let asking = Arc::new(Asking::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
+        let _over = asking.over().clone().drop_guard();
         let ended = match call.answer(&asked).await {
             Err(bad) if bad.asks => match call.fingerprint(&asked).and_then(|call| asking.questions(call)) {
                 Some(round) => {
@@ -119,10 +121,15 @@ impl Call {
         }
         // A caller may write its input anew, with the members in another order. One that is too
         // large is refused in a moment, and not read here.
-        let read = (asked.input.len() <= entry.max_input).then(|| serde_json::from_slice(&asked.input));
+        let input = document(&asked.input);
+        let read = (input.len() <= entry.max_input).then(|| serde_json::from_slice(input));
         match read {
-            Some(Ok::<serde_json::Value, _>(value)) => digest.update(value.to_string()),
-            Some(Err(_)) | None => digest.update(&asked.input),
+            Some(Ok::<serde_json::Value, _>(mut value)) => {
+                // A program may have switched on that members keep the order they came in.
+                value.sort_all_objects();
+                digest.update(value.to_string());
+            }
+            Some(Err(_)) | None => digest.update(input),
         }
         digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }

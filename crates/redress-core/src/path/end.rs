@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{EngineCode, Envelope, Meta, Output, Problem};
+use redress_contract::{EngineCode, Envelope, Meta, Name, Output, Problem};
 
 use super::{Bad, Call, drive::let_go};
 use crate::{AnyFailure, EndedCall};
@@ -19,7 +19,13 @@ impl Call {
         let meta = self.meta(elapsed);
         let (envelope, failure) = match outcome {
             Ok(output) => (Envelope::success(output, meta), None),
-            Err(bad) => (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure),
+            Err(mut bad) => {
+                // What helps was declared; what is hidden by now would only be refused.
+                let registry = &self.ctx.registry;
+                let hidden = |name: &Name| registry.find(name.as_str()).is_some_and(|entry| entry.is_hidden());
+                bad.problem.next_actions.retain(|action| !hidden(&action.operation));
+                (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure)
+            }
         };
         self.tell(envelope.problem(), elapsed);
         (envelope, failure)

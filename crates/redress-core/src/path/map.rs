@@ -144,6 +144,10 @@ impl Call {
         if let Some(error) = error.downcast_ref::<AskError>() {
             return self.map_ask(error);
         }
+        // A composed call asks the same caller, who can do as much about it.
+        if let Some(kind) = Called::unasked_in(error) {
+            return self.map_ask(&AskError::Unable(kind));
+        }
         let Classification { kind, code, row } = match Called::kind_in(error) {
             Some(kind) => Classification::of_kind(kind, "composed call"),
             None => self.ctx.registry.classifier().classify(error),

@@ -60,14 +60,15 @@ impl Registry {
         Builder::new()
     }
 
-    /// Everything that is declared, the internal operations included.
+    /// Everything that is declared, the internal and the hidden operations included.
     pub fn contract(&self) -> &Contract {
         &self.0.contract
     }
 
-    /// The operation of this name or alias, in any form that the wire may use.
+    /// The operation of this name or alias, in any form that the wire may use, unless it is hidden
+    /// at the time. Those that are hidden are in the [`contract`](Registry::contract) all the same.
     pub fn operation(&self, name: &str) -> Option<&Operation> {
-        self.find(name).map(|entry| &entry.declaration)
+        self.find(name).filter(|entry| !entry.is_hidden()).map(|entry| &entry.declaration)
     }
 
     /// The operations that `caller` may call from outside, the hidden ones left out.

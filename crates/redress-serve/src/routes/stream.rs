@@ -64,7 +64,8 @@ impl Carried {
         };
         Some(match event {
             Event::Item(output) => {
-                self.seen += 1;
+                // Where the counting goes on from is the reader's word.
+                self.seen = self.seen.saturating_add(1);
                 SseEvent::default().id(self.seen.to_string()).data(String::from_utf8_lossy(output.json()))
             }
             Event::Completed(meta) => {

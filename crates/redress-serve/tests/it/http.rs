@@ -210,3 +210,25 @@ async fn an_address_that_others_reach_is_refused_without_access() {
     let refused = Faces::new(registry).serve(listener, std::future::pending()).await;
     assert!(matches!(refused, Err(redress_serve::ServeError::NoAccess { .. })));
 }
+
+#[tokio::test]
+async fn what_is_hidden_while_the_service_runs_is_in_no_answer_and_no_document() {
+    let registry = registry(&Default::default(), &Default::default());
+    let running = Running::of(Faces::new(registry.clone()), Default::default(), Default::default()).await;
+    let documents = ["/openapi.json", "/openrpc.json", "/contract.json", "/ops"];
+    for path in documents {
+        assert!(running.get(path).await.text.contains("demo.wait"), "{path}");
+    }
+    assert!(registry.changes().hide("demo.wait") && registry.changes().hide("demo.count"));
+    for path in documents {
+        assert!(!running.get(path).await.text.contains("demo.wait"), "{path}");
+    }
+    for path in ["/ops/demo/wait", "/ops/demo/count"] {
+        let answer = running.get(path).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("NOT_FOUND")), "{path}");
+    }
+    let answer = running.post("/ops/demo/count", "{}").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("NOT_FOUND")));
+    assert!(registry.changes().show("demo.wait"));
+    assert_eq!(running.get("/ops/demo/wait").await.json()["name"], "demo.wait");
+}

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, routing::get};
+use redress_core::Registry;
 use redress_serve::{Faces, Handle};
 use serde_json::{Value, json};
 use tokio::{
@@ -13,6 +14,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "mcp")]
+use crate::service::Dropped;
 use crate::service::{Watched, event, registry};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -29,7 +32,11 @@ struct Host {
 impl Host {
     async fn start(grace: Duration) -> Host {
         let watched = Arc::new(Watched::default());
-        let faces = Faces::new(registry(&Default::default(), &watched)).server("/api").grace(grace);
+        Host::of(registry(&Default::default(), &watched), watched, grace).await
+    }
+
+    async fn of(registry: Registry, watched: Arc<Watched>, grace: Duration) -> Host {
+        let faces = Faces::new(registry).server("/api").grace(grace);
         let (faces, handle) = faces.mount();
         let app = Router::new().nest("/api", faces).route("/own", get(async || "mine"));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -144,4 +151,42 @@ async fn the_rest_of_the_app_is_untouched_and_the_faces_know_where_they_are() {
     let client = reqwest::Client::new();
     let closed = client.post(host.url("/api/ops/demo/closed")).body("{}").send().await.unwrap();
     assert_eq!(closed.text().await.unwrap(), "\"local\"");
+}
+
+#[cfg(feature = "mcp")]
+#[tokio::test]
+async fn a_call_whose_answer_is_a_stream_is_cancelled_in_time_too() {
+    use redress_core::{Operation, Progress, contract};
+
+    let watched = Arc::new(Watched::default());
+    let seen = Arc::clone(&watched);
+    let work = contract::Operation::query("demo.work").with_access(contract::Access::anyone());
+    let work = Operation::dynamic(work).with_handler(move |ctx, _| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let _dropped = Dropped(seen);
+            ctx.progress(Progress::new(1.0));
+            std::future::pending().await
+        }
+    });
+    let registry = Registry::builder().add(work).build().unwrap();
+    let host = Host::of(registry, watched, Duration::from_millis(20)).await;
+    let client = reqwest::Client::new();
+    // Who wants to hear of progress is answered with a stream, in which the call still runs.
+    let params = json!({"name": "demo_work", "arguments": {}, "_meta": {"progressToken": "p"}});
+    let call = client
+        .post(host.url("/api/mcp"))
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .header("mcp-protocol-version", "2025-06-18")
+        .body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
+    let mut answer = call.send().await.unwrap();
+    let progress = answer.chunk().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&progress).contains("notifications/progress"), "{progress:?}");
+    host.signal.cancel();
+    timeout(SOON, host.watched.dropped.notified()).await.expect("the call ends");
+    let rest = timeout(SOON, answer.text()).await.expect("the answer ends");
+    assert!(rest.unwrap().contains("CANCELLED"));
+    drop(client);
+    timeout(SOON, host.server).await.expect("the server ends").unwrap().unwrap();
 }

@@ -39,7 +39,8 @@ pub(crate) struct Watched {
     pub(crate) runs: AtomicUsize,
 }
 
-struct Dropped(Arc<Watched>);
+/// Tells when it is dropped.
+pub(crate) struct Dropped(pub(crate) Arc<Watched>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {

@@ -39,6 +39,15 @@ async fn a_reader_that_comes_back_goes_on_after_what_it_saw() {
 }
 
 #[tokio::test]
+async fn a_reader_that_claims_to_have_seen_all_numbers_still_gets_its_items() {
+    let running = Running::start().await;
+    let last = u64::MAX.to_string();
+    let answer = running.post_with("/ops/demo/count", r#"{"to":2}"#, &[("last-event-id", last.as_str())]).await;
+    let events = answer.events();
+    assert_eq!((events.len(), events[0].1.as_str(), &events[1].2), (3, last.as_str(), &json!(2)));
+}
+
+#[tokio::test]
 async fn what_refuses_a_stream_before_it_opens_has_a_status() {
     let running = Running::start().await;
     let answer = running.post("/ops/demo/count", r#"{"to":"x"}"#).await;

@@ -11,14 +11,14 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use redress::{
-    Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Message,
-    Operation, Outcome, Question, QuestionKind, Registry, Request, Sample, Turn, contract, data, operation,
-    testing::TestCtx,
+    Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Guard,
+    GuardBroken, GuardedCall, Kind, Message, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
+    Turn, Veto, contract, data, operation, testing::TestCtx,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Watch, mutation, query, registry};
+use crate::service::{Watch, fails, failure, mutation, query, registry};
 
 /// An asker that answers from a script, and keeps what it was asked.
 #[derive(Clone, Default)]
@@ -151,6 +151,27 @@ async fn where_nobody_can_be_asked_the_failure_says_so() {
 }
 
 #[tokio::test]
+async fn where_nobody_can_be_asked_a_composed_question_says_so_too() {
+    let above = Operation::dynamic(query("door.open").with_call("door.greet"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("door.greet", json!({})).await?) });
+    let registry = registry(greeting().add(above));
+    let envelope = registry.call("door.open", Request::default()).await;
+    assert_eq!(envelope.code(), Some("INVALID_OPERATION_TYPE"));
+    let problem = envelope.problem().unwrap();
+    assert_eq!(problem.details.as_ref().unwrap().get(), r#"{"asks":"form","operation":"door.open"}"#);
+    assert_eq!(QuestionKind::missing_in(problem), Some(QuestionKind::Form));
+}
+
+#[tokio::test]
+async fn a_failure_that_has_details_of_the_same_name_asks_nothing() {
+    let declared = failure("DOOR_SHUT", Kind::Conflict);
+    let shut = fails(query("door.shut").fails(declared), "DOOR_SHUT", json!({"asks": "form"}));
+    let envelope = registry(Registry::builder().add(shut)).call("door.shut", Request::default()).await;
+    assert_eq!(envelope.code(), Some("DOOR_SHUT"));
+    assert_eq!(QuestionKind::missing_in(envelope.problem().unwrap()), None);
+}
+
+#[tokio::test]
 async fn a_call_in_rounds_ends_with_its_questions_and_goes_on_with_the_answers() {
     let watch = Watch::default();
     let registry = registry(greeting().observer(watch.clone()));
@@ -200,6 +221,21 @@ async fn several_questions_go_out_together_and_several_rounds_follow_each_other(
     let poem = json!({"role": "assistant", "content": {"type": "text", "text": "…"}, "model": "m"});
     let three = call(next(&two).answer("poem", Answer::Accepted(poem))).await;
     assert_eq!(output(three), json!([{"name": "Ada"}, 1, "m", 1]));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_the_half_of_what_is_asked_at_once() {
+    let both = Operation::dynamic(query("door.both")).with_handler(|ctx, _| async move {
+        ctx.ask_all([("name", name_form()), ("place", Question::roots())]).await?;
+        Ok(json!(null))
+    });
+    let registry = registry(Registry::builder().add(both));
+    let script = Script { cannot: Some(QuestionKind::Roots), ..Script::new([named("Ada")]) };
+    let envelope = registry.call("door.both", Request::default().with_asker(Arc::new(script.clone()))).await;
+    assert_eq!(QuestionKind::missing_in(envelope.problem().unwrap()), Some(QuestionKind::Roots));
+    assert!(script.keys().is_empty());
+    let turn = registry.converse("door.both", Request::default(), Conversation::new([QuestionKind::Form])).await;
+    assert_eq!(code(turn), "INVALID_OPERATION_TYPE");
 }
 
 #[tokio::test]
@@ -283,6 +319,105 @@ async fn a_question_asked_by_a_spawned_task_puts_the_call_down_too() {
     let call = |conversation| registry.converse("door.spawn", Request::default(), conversation);
     let one = asks(call(first()).await);
     assert_eq!(output(call(next(&one).answer("name", named("Ada"))).await), json!({"name": "Ada"}));
+}
+
+/// A guard that takes its time with `door.slow`.
+struct SlowGuard;
+
+impl Guard for SlowGuard {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn failures(&self) -> Vec<contract::Failure> {
+        Vec::new()
+    }
+
+    fn covers(&self, operation: &contract::Operation) -> bool {
+        *operation.name() == *"door.slow"
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            Ok(None)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_question_of_one_composed_call_does_not_fail_the_one_beside_it() {
+    let watch = Watch::default();
+    let slow = Operation::dynamic(query("door.slow")).with_handler(|_, _| async { Ok(json!("slow")) });
+    let declaration = query("door.both").with_call("door.greet").with_call("door.slow");
+    let both = Operation::dynamic(declaration).with_handler(|ctx, _| async move {
+        let greet = ctx.call_dynamic("door.greet", json!({}));
+        let (greeted, slow) = tokio::try_join!(greet, ctx.call_dynamic("door.slow", json!({})))?;
+        Ok(json!([greeted, slow]))
+    });
+    let registry = registry(greeting().add(slow).add(both).guard(SlowGuard).observer(watch.clone()));
+    let call = |conversation| registry.converse("door.both", Request::default(), conversation);
+    let one = asks(call(first()).await);
+    assert_eq!(keys(&one), ["door.greet/name"]);
+    assert_eq!(watch.codes(), ["asks", "asks", "asks"]);
+    let two = call(next(&one).answer("door.greet/name", named("Ada"))).await;
+    assert_eq!(output(two), json!(["Hello, Ada!", "slow"]));
+}
+
+#[tokio::test]
+async fn a_task_that_asks_does_not_outlive_the_round() {
+    let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let spawning = Operation::dynamic(query("door.spawn")).with_handler(move |ctx, _| {
+        let sender = sender.clone();
+        async move {
+            let waits = tokio::spawn(async move { sender.send(ctx.ask("name", name_form()).await) });
+            waits.await??;
+            Ok(json!(null))
+        }
+    });
+    let registry = registry(Registry::builder().add(spawning));
+    asks(registry.converse("door.spawn", Request::default(), first()).await);
+    let ended = tokio::time::timeout(Duration::from_secs(5), ended.recv()).await.expect("the task ends");
+    assert_eq!(ended, Some(Err(AskError::Gone)));
+}
+
+/// An asker whose person takes a while.
+struct Slowly(Script);
+
+impl Asker for Slowly {
+    fn can(&self, kind: QuestionKind) -> bool {
+        self.0.can(kind)
+    }
+
+    fn ask<'a>(&'a self, key: &'a str, question: &'a Question) -> BoxFuture<'a, Result<Answer, AskError>> {
+        let answer = self.0.ask(key, question);
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            answer.await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_live_question_that_two_tasks_have_is_asked_once() {
+    let both = Operation::dynamic(query("door.both")).with_handler(|ctx, _| async move {
+        let answers = ctx.ask_all([("name", name_form()), ("name", name_form())]).await?;
+        Ok(json!([answers[0].accepted(), answers[1].accepted()]))
+    });
+    let registry = registry(Registry::builder().add(both));
+    let script = Script::new([named("Ada"), named("Bob")]);
+    let asker = Arc::new(Slowly(script.clone()));
+    let envelope = registry.call("door.both", Request::default().with_asker(asker)).await;
+    assert_eq!(envelope.output(), Some(br#"[{"name":"Ada"},{"name":"Ada"}]"#.as_slice()));
+    assert_eq!(script.keys(), ["name"]);
+}
+
+#[tokio::test]
+async fn an_input_that_is_left_out_is_the_same_as_an_empty_one() {
+    let registry = registry(greeting());
+    let round = asks(registry.converse("door.greet", Request::default(), first()).await);
+    let answered = next(&round).answer("name", named("Ada"));
+    assert_eq!(output(registry.converse("door.greet", Request::new(b"{}".as_slice()), answered).await), "Hello, Ada!");
 }
 
 #[tokio::test]

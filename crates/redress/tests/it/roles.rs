@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Message, Messages, Operation, Outcome,
-    Part, Question, QuestionKind, Registry, Request, Turn,
-    contract::{Gives, Role},
+    Access, Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Message, Messages,
+    Operation, Outcome, Part, Question, QuestionKind, Recovery, Registry, Request, Turn,
+    contract::{self, Gives, Role},
     data, operation,
 };
 use serde_json::{Value, json};
 
-use crate::service::{ends, query, registry};
+use crate::service::{ends, fails, failure, query, registry};
 
 #[data]
 struct Topic {
@@ -178,11 +178,34 @@ async fn a_hidden_operation_is_gone_for_everybody_until_it_is_shown() {
         (registry.prompts(None).count(), registry.resources(None).count(), registry.open_to(None).count()),
         (0, 0, 0)
     );
+    assert!(registry.operation("notes.plain").is_none());
     // The template takes what the hidden document no longer does.
     assert_eq!(*registry.resource("notes://logo/png").unwrap().0.name(), "notes.read");
-    assert!(registry.changes().show("notes.plain"));
+    assert!(registry.changes().show("notes.plain") && registry.operation("notes.plain").is_some());
     assert!(registry.call("notes.plain", Request::default()).await.is_ok());
     assert_eq!(registry.changes().version(), 4);
+}
+
+#[tokio::test]
+async fn no_failure_points_to_an_operation_that_is_hidden() {
+    let list = ends(query("notes.list"), || Ok(json!([])));
+    let missing = failure("NOTE_MISSING", Kind::NotFound)
+        .with_recovery(Recovery::call("notes.list", "List the notes and pick one."));
+    let read = fails(query("notes.find").fails(missing), "NOTE_MISSING", json!({}));
+    let wipe = contract::Operation::mutation("notes.wipe").with_access(Access::caller().consent());
+    let wipe = ends(wipe.with_summary("Delete every note."), || Ok(json!(null)));
+    let registry = registry(Registry::builder().add(list).add(read).add(wipe).add(redress::consent_grant()));
+    let helped = async |name: &str| {
+        let envelope = registry.call(name, ada()).await;
+        let next = &envelope.problem().unwrap().next_actions;
+        next.iter().map(|action| action.operation.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (helped("notes.find").await, helped("notes.wipe").await),
+        (vec!["notes.list".to_owned()], vec!["consent.grant".to_owned()],)
+    );
+    assert!(registry.changes().hide("notes.list") && registry.changes().hide("consent.grant"));
+    assert!(helped("notes.find").await.is_empty() && helped("notes.wipe").await.is_empty());
 }
 
 #[tokio::test]

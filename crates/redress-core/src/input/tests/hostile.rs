@@ -86,6 +86,27 @@ fn a_field_given_twice_is_refused_with_its_place_where_there_is_no_type_too() {
 }
 
 #[test]
+fn a_field_given_twice_is_refused_where_the_type_takes_any_name() {
+    #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+    struct Open {
+        #[expect(dead_code, reason = "only the decoding matters")]
+        map: std::collections::BTreeMap<String, u8>,
+        #[expect(dead_code, reason = "only the decoding matters")]
+        any: Vec<serde_json::Value>,
+    }
+    let shape = Shape::typed::<Open>(input_schema::<Open>()).unwrap();
+    assert!(decode::<Open>(br#"{"map":{"a":1,"b":1},"any":[{"a":{"a":1}}]}"#, &shape).is_ok());
+    for (document, place) in
+        [(r#"{"map":{"a":1,"a":2},"any":[]}"#, "/map/a"), (r#"{"map":{},"any":[{"a":1,"a":2}]}"#, "/any/0/a")]
+    {
+        let document = document.as_bytes();
+        assert_eq!(decode::<Open>(document, &shape).err(), Some(DecodeError::Refused));
+        let told = explain(document, &shape, &|bytes| decode::<Open>(bytes, &shape).is_ok(), &|_| None);
+        assert_eq!((told.issues[0].pointer.as_str(), told.issues[0].rule.as_str()), (place, "duplicate"));
+    }
+}
+
+#[test]
 fn a_blank_input_is_an_empty_object() {
     let shape = Shape::typed::<Empty>(input_schema::<Empty>()).unwrap();
     for blank in ["", " ", "\n\t "] {
