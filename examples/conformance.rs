@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 /// A red dot.
 const PNG: &[u8] = &[
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 2,
-    0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 12, b'I', b'D', b'A', b'T', 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0, 0, 3, 1,
-    1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
+    0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 12, b'I', b'D', b'A', b'T', 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0, 0, 3,
+    1, 1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 /// A moment of silence.
 const WAV: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
@@ -184,7 +184,8 @@ async fn elicitation_defaults(ctx: &Ctx) -> Outcome<Blocks> {
 async fn elicitation_enums(ctx: &Ctx) -> Outcome<Blocks> {
     let plain = ["option1", "option2", "option3"];
     let titled = |what: &str| {
-        [("value1", "First"), ("value2", "Second"), ("value3", "Third")].map(|(value, nth)| (value, format!("{nth} {what}")))
+        [("value1", "First"), ("value2", "Second"), ("value3", "Third")]
+            .map(|(value, nth)| (value, format!("{nth} {what}")))
     };
     let named = json!(["Option One", "Option Two", "Option Three"]);
     let form = Form::new()
@@ -401,19 +402,37 @@ async fn prompt_that_asks(ctx: &Ctx) -> Outcome<Messages> {
 // Documents.
 
 /// A text.
-#[operation(query, name = "test.static_text", access(anyone), resource = "test://static-text", mime_type = "text/plain")]
+#[operation(
+    query,
+    name = "test.static_text",
+    access(anyone),
+    resource = "test://static-text",
+    mime_type = "text/plain"
+)]
 async fn static_text() -> Outcome<String> {
     Ok("This is the content of the static text resource.".to_owned())
 }
 
 /// A picture.
-#[operation(query, name = "test.static_binary", access(anyone), resource = "test://static-binary", mime_type = "image/png")]
+#[operation(
+    query,
+    name = "test.static_binary",
+    access(anyone),
+    resource = "test://static-binary",
+    mime_type = "image/png"
+)]
 async fn static_binary() -> Outcome<Blocks> {
     Ok(Block::image(PNG, "image/png").into())
 }
 
 /// A document that changes.
-#[operation(query, name = "test.watched", access(anyone), resource = "test://watched-resource", mime_type = "text/plain")]
+#[operation(
+    query,
+    name = "test.watched",
+    access(anyone),
+    resource = "test://watched-resource",
+    mime_type = "text/plain"
+)]
 async fn watched() -> Outcome<String> {
     Ok("This is watched.".to_owned())
 }

@@ -23,7 +23,11 @@ pub(crate) fn documents() -> [Operation; 4] {
         named(CODES, "redress://errors", "Every code that a call may fail with, and when."),
         named(CODE, "redress://errors/{code}", "What a code means and what to do then."),
         named(OPERATIONS, "redress://operations", "The operations that you may call."),
-        named(OPERATION, "redress://operations/{name}", "What an operation takes and gives, and every way it can fail."),
+        named(
+            OPERATION,
+            "redress://operations/{name}",
+            "What an operation takes and gives, and every way it can fail.",
+        ),
     ]
 }
 
@@ -54,12 +58,7 @@ pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<
 }
 
 /// What the document `name` may be about, where `typed` is typed so far, and how many there are.
-pub(crate) fn offered(
-    registry: &Registry,
-    name: &str,
-    typed: &str,
-    caller: Option<&Caller>,
-) -> (Vec<String>, usize) {
+pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Option<&Caller>) -> (Vec<String>, usize) {
     let typed = typed.to_lowercase();
     let all: std::collections::BTreeSet<String> = match name {
         CODE => {

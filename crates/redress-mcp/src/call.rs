@@ -101,7 +101,8 @@ impl Inner {
     /// Writes an output that did not come from the call path in an envelope.
     pub(crate) fn output(&self, id: Id<'_>, output: &[u8], era: Era) -> Reply {
         let mut body = Vec::with_capacity(output.len() * 2 + 256);
-        let carriage = Carriage { era, envelope: self.options.form.envelope, admits_failure: false, shows_blocks: false };
+        let carriage =
+            Carriage { era, envelope: self.options.form.envelope, admits_failure: false, shows_blocks: false };
         write_output(id, output, carriage, &mut body);
         Reply { body, ending: Ending::Result, request_id: None }
     }

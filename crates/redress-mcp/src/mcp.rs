@@ -95,14 +95,7 @@ impl Mcp {
 
 impl Inner {
     /// Answers a request that has passed the checks of its connection.
-    pub(crate) async fn answer(
-        &self,
-        id: Id<'_>,
-        asked: &Asked<'_>,
-        era: Era,
-        asking: &Asking,
-        way: Way<'_>,
-    ) -> Reply {
+    pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
         match asked {
             Asked::Call(params) => self.call(id, params, era, asking, way).await,
             Asked::List(listed, params) => self.list(id, *listed, params, era, asking),

@@ -89,11 +89,7 @@ impl Inner {
     }
 
     /// Those of `uris` at which there is a document that the caller may read.
-    pub(crate) fn readable<'a>(
-        &self,
-        uris: impl Iterator<Item = &'a String>,
-        asking: &Asking,
-    ) -> BTreeSet<String> {
+    pub(crate) fn readable<'a>(&self, uris: impl Iterator<Item = &'a String>, asking: &Asking) -> BTreeSet<String> {
         uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)).cloned().collect()
     }
 

@@ -111,14 +111,7 @@ impl Item {
 
 impl Inner {
     /// A page of a list: what this caller may use.
-    pub(crate) fn list(
-        &self,
-        id: Id<'_>,
-        listed: Listed,
-        params: &ListParams<'_>,
-        era: Era,
-        asking: &Asking,
-    ) -> Reply {
+    pub(crate) fn list(&self, id: Id<'_>, listed: Listed, params: &ListParams<'_>, era: Era, asking: &Asking) -> Reply {
         let caller = asking.caller();
         let write = |listing: &Listing| match listing.page(params.cursor.as_deref()) {
             Some(page) => Reply::result(id, page),

@@ -14,12 +14,12 @@ use redress_wire::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomNotification,
-        DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InitializeRequestParams,
-        InitializeResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, ServerConfig, ServerNotification, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+        CustomNotification, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+        InitializeRequestParams, InitializeResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, ServerNotification,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
@@ -81,12 +81,7 @@ impl Handler {
     pub(super) fn new(inner: Arc<Inner>, listening: Arc<Semaphore>, in_session: bool) -> Handler {
         let session = in_session.then(|| {
             let over = CancellationToken::new();
-            OpenSession {
-                known: Arc::default(),
-                told: AtomicBool::new(false),
-                _over: over.clone().drop_guard(),
-                over,
-            }
+            OpenSession { known: Arc::default(), told: AtomicBool::new(false), _over: over.clone().drop_guard(), over }
         });
         Handler { inner, listening, session }
     }
@@ -233,8 +228,7 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let agreed = self.negotiate_initialize(&request)?;
-        let known: Result<InitializeResult, _> =
-            serde_json::from_slice(self.inner.initialized(self.session.is_some()));
+        let known: Result<InitializeResult, _> = serde_json::from_slice(self.inner.initialized(self.session.is_some()));
         Ok(match known {
             Ok(mut info) => {
                 info.protocol_version = agreed.protocol_version;

@@ -94,7 +94,10 @@ mod tests {
         assert_eq!(answer(json!({"action": "decline"})), Some(Answer::Declined));
         assert_eq!(answer(json!({"action": "cancel", "content": {}})), Some(Answer::Cancelled));
         assert_eq!(answer(json!({"action": "accept"})), Some(Answer::Accepted(json!({}))));
-        assert_eq!(answer(json!({"roots": [{"uri": "file:///a"}]})), Some(Answer::Accepted(json!([{"uri": "file:///a"}]))));
+        assert_eq!(
+            answer(json!({"roots": [{"uri": "file:///a"}]})),
+            Some(Answer::Accepted(json!([{"uri": "file:///a"}])))
+        );
         for wrong in [json!(7), json!(null), json!([]), json!({"action": "maybe"}), json!({"action": 1})] {
             assert_eq!(answer(wrong), None);
         }
