@@ -4,11 +4,17 @@
 
 mod access;
 mod alike;
+mod changes;
 mod clients;
 mod demo;
 mod hostile;
 mod http;
+mod lines;
 mod many;
+mod notes;
+mod rounds;
 mod service;
+mod shelf;
 mod stdio;
 mod streams;
+mod talk;

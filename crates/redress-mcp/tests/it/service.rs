@@ -116,12 +116,14 @@ pub(crate) fn message(version: &str, method: &str, mut params: Value) -> (String
     let mut headers = vec![("mcp-protocol-version", version.to_owned())];
     if version >= MODERN {
         headers.push(("mcp-method", method.to_owned()));
-        if let Some(name) = params["name"].as_str() {
+        if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
             headers.push(("mcp-name", name.to_owned()));
         }
         let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
         meta["io.modelcontextprotocol/protocolVersion"] = version.into();
-        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        if meta["io.modelcontextprotocol/clientCapabilities"].is_null() {
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
     }
     (json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(), headers)
 }

@@ -180,7 +180,7 @@ async fn hostile_lines_are_told_so_and_the_next_one_is_answered() {
         (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#.to_owned(), -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}"#.to_owned(), -32602),
         (format!("{}{}", "[".repeat(50_000), "]".repeat(50_000)), -32600),
-        ("x".repeat(300_000), -32600),
+        ("x".repeat(400_000), -32600),
     ] {
         process.send(&line).await;
         let shown: String = line.chars().take(60).collect();
