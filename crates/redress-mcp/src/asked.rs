@@ -74,7 +74,16 @@ impl<'a> Asked<'a> {
             Asked::Call(params) => Some(&params.name),
             Asked::Prompt(params) => Some(&params.name),
             Asked::Read(params) => Some(&params.uri),
-            _ => None,
+            Asked::List(..)
+            | Asked::Complete(_)
+            | Asked::Initialize(_)
+            | Asked::Discover(_)
+            | Asked::Listen(_)
+            | Asked::SetLevel(_)
+            | Asked::Subscribe(_)
+            | Asked::Unsubscribe(_)
+            | Asked::Ping(_)
+            | Asked::Other(_) => None,
         }
     }
 

@@ -66,7 +66,10 @@ impl Inner {
         }
         let operation = entry.tool.operation().as_str();
         match self.turn(id, operation, request, era, rounds, way).await {
-            Ok(envelope) if !envelope.is_ok() && self.registry.changes().is_hidden(operation) => {
+            Ok(envelope)
+                if envelope.code() == Some(EngineCode::NotFound.as_str())
+                    && self.registry.changes().is_hidden(operation) =>
+            {
                 self.unknown(id, entry.tool.name(), asking)
             }
             Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era, asking),

@@ -14,6 +14,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     Asking,
+    catalogue::Entry,
     mcp::Inner,
     reply::Reply,
     stream::{self, Collected},
@@ -186,7 +187,9 @@ impl Inner {
         }
         let mut out = br#"{"tools":["#.to_vec();
         for (place, name) in tools.iter().enumerate() {
+            let hidden = |entry: &Entry| self.registry.changes().is_hidden(entry.tool.operation().as_str());
             let open = self.catalogue.find(name).filter(|entry| entry.access().admit(asking.caller()).is_ok());
+            let open = open.filter(|entry| !hidden(entry));
             let Some(entry) = open else { return Err(self.no_tool(name, asking)) };
             if place > 0 {
                 out.push(b',');

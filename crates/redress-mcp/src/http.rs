@@ -188,22 +188,19 @@ impl HttpFace {
             Ok(era) => era,
             Err(reply) => return Lane::Answered(reply, Era::Modern),
         };
-        match &asked {
-            Asked::Listen(_) if era == Era::Modern => return Lane::Stateless,
-            Asked::Call(_) | Asked::Prompt(_) | Asked::Read(_) => {
-                let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
-                let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
-                if told && !self.denied(&asked, asking) {
-                    return Lane::Stateless;
-                }
+        if asked.runs() {
+            let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
+            let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
+            if told && !self.denied(&asked, asking) {
+                return Lane::Stateless;
             }
-            Asked::Initialize(params) => {
-                // Only a client that can be asked something while it waits needs a session.
-                if params.client_can().any() && self.bridge.sessions().await < self.options.max_sessions {
-                    return Lane::Session;
-                }
+        } else if let Asked::Initialize(params) = &asked {
+            // Only a client that can be asked something while it waits needs a session.
+            if params.client_can().any() && self.bridge.sessions().await < self.options.max_sessions {
+                return Lane::Session;
             }
-            _ => {}
+        } else if matches!(asked, Asked::Listen(_)) && era == Era::Modern {
+            return Lane::Stateless;
         }
         Lane::Answered(self.inner.answer(id, &asked, era, asking, Way::default()).await, era)
     }

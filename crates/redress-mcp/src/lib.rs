@@ -1,5 +1,5 @@
-//! The MCP face of a registry: every external operation is a tool, over streamable HTTP and over
-//! standard input and output, for clients of both eras of the protocol.
+//! The MCP face of a registry: every external operation is a tool, a prompt or a document, over
+//! streamable HTTP and over standard input and output, for clients of both eras of the protocol.
 //!
 //! Requests that stand on their own are answered straight from the call path. What needs a
 //! session or a stream of messages goes through the protocol's own library, whose handler asks

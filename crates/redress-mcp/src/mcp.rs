@@ -111,7 +111,13 @@ impl Inner {
             Asked::Discover(_) => Reply::result(id, &self.discover),
             Asked::Initialize(params) if era == Era::Legacy => self.initialize(id, params, way),
             Asked::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
-            _ => match (era, way.session) {
+            Asked::Initialize(_)
+            | Asked::Ping(_)
+            | Asked::Listen(_)
+            | Asked::SetLevel(_)
+            | Asked::Subscribe(_)
+            | Asked::Unsubscribe(_)
+            | Asked::Other(_) => match (era, way.session) {
                 (Era::Legacy, Some(session)) => self.of_session(id, asked, era, asking, session),
                 (Era::Legacy | Era::Modern, _) => no_method(id),
             },
@@ -127,18 +133,21 @@ impl Inner {
         asking: &Asking,
         session: &session::Session,
     ) -> Reply {
-        match asked {
-            Asked::SetLevel(params) => match session::level(&params.level) {
-                Some(level) => {
-                    session.set_level(level);
-                    Reply::result(id, b"{}")
-                }
-                None => Reply::error(id, ProtocolError::InvalidParams, "there is no such level", None),
-            },
-            Asked::Subscribe(params) => self.subscribe(id, &params.uri, true, era, asking, session),
-            Asked::Unsubscribe(params) => self.subscribe(id, &params.uri, false, era, asking, session),
-            _ => no_method(id),
+        if let Asked::SetLevel(params) = asked {
+            let Some(level) = session::level(&params.level) else {
+                return Reply::error(id, ProtocolError::InvalidParams, "there is no such level", None);
+            };
+            session.set_level(level);
+            return Reply::result(id, b"{}");
         }
+        if let Asked::Subscribe(params) = asked {
+            return self.subscribe(id, &params.uri, era, asking, session);
+        }
+        if let Asked::Unsubscribe(params) = asked {
+            session.unsubscribe(&params.uri);
+            return Reply::result(id, b"{}");
+        }
+        no_method(id)
     }
 
     fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, way: Way<'_>) -> Reply {

@@ -100,9 +100,9 @@ pub(crate) fn failed(
     };
     let mut reply = Reply::error(id, error, &problem.error, Some(&data));
     reply.request_id = Some(envelope.meta().request_id.clone());
-    match ending(envelope, access, asking) {
-        Ending::Result => {}
-        refused => reply.ending = refused,
+    let refused = ending(envelope, access, asking);
+    if refused != Ending::Result {
+        reply.ending = refused;
     }
     reply
 }

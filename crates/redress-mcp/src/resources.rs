@@ -60,21 +60,12 @@ impl Inner {
         self.no_document(id, uri, era, asking)
     }
 
-    /// Takes note that the client wants to be told when a document changes, or that it does not.
-    pub(crate) fn subscribe(
-        &self,
-        id: Id<'_>,
-        uri: &str,
-        wants: bool,
-        era: Era,
-        asking: &Asking,
-        session: &Session,
-    ) -> Reply {
-        if !wants {
-            session.unsubscribe(uri);
-        } else if !self.may_read(uri, asking) {
+    /// Takes note that the client wants to be told when a document changes.
+    pub(crate) fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking, session: &Session) -> Reply {
+        if !self.may_read(uri, asking) {
             return self.no_document(id, uri, era, asking);
-        } else if !session.subscribe(uri) {
+        }
+        if !session.subscribe(uri) {
             let says = "this connection is told of as many documents as it may be";
             return Reply::error(id, ProtocolError::InvalidParams, says, None);
         }

@@ -85,22 +85,22 @@ impl Session {
 
 /// What a client that wants these changes is told of one.
 pub(crate) fn notices(change: &Change, wanted: &Wanted) -> Vec<Notice> {
+    let tools = wanted.tools_list_changed.then_some(Notice::Tools);
+    let prompts = wanted.prompts_list_changed.then_some(Notice::Prompts);
+    let resources = wanted.resources_list_changed.then_some(Notice::Resources);
     let updated = |uri: &str| wanted.resource_subscriptions.contains(uri).then(|| Notice::Updated(uri.to_owned()));
+    let everything = || {
+        let lists = [&tools, &prompts, &resources].into_iter().flatten().cloned();
+        lists.chain(wanted.resource_subscriptions.iter().map(|uri| Notice::Updated(uri.clone()))).collect()
+    };
     match change {
-        Change::Operations => wanted.tools_list_changed.then_some(Notice::Tools).into_iter().collect(),
-        Change::Prompts => wanted.prompts_list_changed.then_some(Notice::Prompts).into_iter().collect(),
-        Change::Resources => wanted.resources_list_changed.then_some(Notice::Resources).into_iter().collect(),
+        Change::Operations => tools.into_iter().collect(),
+        Change::Prompts => prompts.into_iter().collect(),
+        Change::Resources => resources.into_iter().collect(),
         Change::Resource(uri) => updated(uri).into_iter().collect(),
-        // Anything may have changed, so all of it is told.
-        _ => {
-            let lists = [
-                (wanted.tools_list_changed, Notice::Tools),
-                (wanted.prompts_list_changed, Notice::Prompts),
-                (wanted.resources_list_changed, Notice::Resources),
-            ];
-            let lists = lists.into_iter().filter(|(wanted, _)| *wanted).map(|(_, notice)| notice);
-            lists.chain(wanted.resource_subscriptions.iter().map(|uri| Notice::Updated(uri.clone()))).collect()
-        }
+        Change::Missed => everything(),
+        // A change of a sort that is not known here may be of anything.
+        _ => everything(),
     }
 }
 

@@ -162,7 +162,7 @@ impl Handler {
         }
         let body = self.answer(method, params, context).await?;
         let asks = |kind: &Kind<'_>| kind.result_type == Some("input_required");
-        if taken_apart_with(&body, |result| serde_json::from_str(result)).is_ok_and(|kind| asks(&kind)) {
+        if taken_apart_with(&body, serde_json::from_str).is_ok_and(|kind| asks(&kind)) {
             return taken_apart(&body).map(Round::Asks);
         }
         taken_apart(&body).map(Round::Complete)
@@ -199,7 +199,7 @@ async fn notify(peer: &Peer<RoleServer>, method: &str, params: Value) {
 }
 
 fn taken_apart<T: DeserializeOwned>(body: &[u8]) -> Result<T, ErrorData> {
-    taken_apart_with(body, |result| serde_json::from_str(result))
+    taken_apart_with(body, serde_json::from_str)
 }
 
 fn taken_apart_with<'a, T>(

@@ -5,7 +5,7 @@
 mod questions;
 mod state;
 
-use redress_contract::Envelope;
+use redress_contract::{EngineCode, Envelope};
 use redress_core::{Conversation, QuestionKind, Request, Turn};
 use redress_wire::{
     jsonrpc::Id,
@@ -55,7 +55,9 @@ impl Inner {
         } else {
             self.registry.call(operation, request).await
         };
-        match envelope.problem().and_then(QuestionKind::missing_in) {
+        // The code is looked at first: the details of most failures need not be read.
+        let asks = envelope.code() == Some(EngineCode::InvalidOperationType.as_str());
+        match envelope.problem().filter(|_| asks).and_then(QuestionKind::missing_in) {
             Some(kind) => Err(missing(id, kind, &envelope)),
             None => Ok(envelope),
         }

@@ -60,9 +60,10 @@ impl Request {
         };
         if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
             let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
-            return match asked {
-                Asked::Call(_) => self.inner.carry(id, &envelope, None, None, era, &self.asking),
-                _ => failed(id, &envelope, None, era, &Access::anyone(), &self.asking),
+            return if matches!(asked, Asked::Call(_)) {
+                self.inner.carry(id, &envelope, None, None, era, &self.asking)
+            } else {
+                failed(id, &envelope, None, era, &Access::anyone(), &self.asking)
             };
         }
         if let (Asked::Listen(params), Era::Modern) = (&asked, era) {

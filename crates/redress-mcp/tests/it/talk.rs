@@ -82,7 +82,7 @@ pub(crate) fn registry() -> Registry {
     let page = Operation::dynamic(page.with_input(text("name"))).with_handler(|_, input| async move {
         let name = input["name"].as_str().unwrap_or_default();
         if name == "none" {
-            return Err(redress_core::DynamicFailure::new("PAGE_MISSING", json!({"name": name})))?;
+            Err(redress_core::DynamicFailure::new("PAGE_MISSING", json!({"name": name})))?;
         }
         let part = Part::binary(format!("talk://pages/{name}"), "image/gif", b"GIF");
         Ok(serde_json::to_value(Blocks::from(Block::from(part)))?)
