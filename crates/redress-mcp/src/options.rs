@@ -78,9 +78,12 @@ impl McpOptions {
         self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
     }
 
-    /// How long lists may be kept, and by whom: where tokens tell who calls, lists differ.
+    /// How long lists may be kept, and by whom: where some operation is not open to everyone,
+    /// lists differ from caller to caller.
     pub(crate) fn caching(&self, registry: &Registry) -> Caching {
-        let scope = if registry.identity().is_some() { CacheScope::Private } else { CacheScope::Public };
+        let mut external = registry.contract().operations().iter().filter(|operation| operation.is_external());
+        let open = external.all(|operation| operation.access().admit(None).is_ok());
+        let scope = if open { CacheScope::Public } else { CacheScope::Private };
         Caching { ttl_ms: self.ttl_ms, scope }
     }
 }

@@ -111,7 +111,7 @@ async fn the_tools_are_listed_in_order_and_without_what_hosts_refuse() {
     let names: Vec<&str> =
         listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.is_sorted() && !names.contains(&"demo_hidden"), "{names:?}");
-    assert_eq!((listed["cacheScope"].as_str(), listed["ttlMs"].is_u64()), (Some("public"), true));
+    assert_eq!((listed["cacheScope"].as_str(), listed["ttlMs"].is_u64()), (Some("private"), true));
     let tool = |name: &str| listed["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
     insta::assert_json_snapshot!(tool("demo_find"));
     let greet = tool("demo_greet");
@@ -140,7 +140,7 @@ async fn a_legacy_client_shakes_hands_and_a_modern_one_discovers() {
     let discovered = running.ask(MODERN, "server/discover", json!({})).await.result();
     assert_eq!(
         (discovered["resultType"].as_str(), discovered["cacheScope"].as_str()),
-        (Some("complete"), Some("public"))
+        (Some("complete"), Some("private"))
     );
     assert!(discovered["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)));
     let gone = running.ask(MODERN, "ping", json!({})).await;
