@@ -76,7 +76,10 @@ pub(crate) async fn serve_process(inner: &Arc<Inner>, asking: Asking) -> io::Res
             let _ = ended.send(pipes::write(writes, written).await);
         });
         let lines = pipes::PipeLines::new(reads, longest(inner));
-        return run(inner, Source::Pipe(lines), Sink { out, end }, asking).await;
+        // As a task of its own it runs where its requests do: a message that changed threads
+        // would cost more than the call.
+        let running = tokio::spawn(run(Arc::clone(inner), Source::Pipe(lines), Sink { out, end }, asking));
+        return tokio_util::task::AbortOnDropHandle::new(running).await.map_err(io::Error::other)?;
     }
     serve(inner, io::stdin(), output, asking).await
 }
@@ -97,7 +100,7 @@ pub(crate) async fn serve(
         // Nobody waits for the end any more where the service was dropped.
         let _ = ended.send(lines::write(output, written));
     })?;
-    run(inner, Source::Thread(lines), Sink { out, end }, asking).await
+    run(Arc::clone(inner), Source::Thread(lines), Sink { out, end }, asking).await
 }
 
 /// The longest line that is taken.
@@ -106,10 +109,10 @@ fn longest(inner: &Inner) -> usize {
     declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
 }
 
-async fn run(inner: &Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) -> io::Result<()> {
+async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) -> io::Result<()> {
     let Sink { out, end } = sink;
     let mut connection = Connection {
-        inner: Arc::clone(inner),
+        inner,
         asking: Arc::new(asking),
         client: Arc::new(Client::new(out.clone())),
         out,
