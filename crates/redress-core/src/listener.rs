@@ -73,7 +73,7 @@ pub enum Level {
 pub struct Note {
     /// How much it matters.
     pub level: Level,
-    /// The operation that notes it.
+    /// The operation that notes it, if it can be called from outside.
     pub operation: Option<String>,
     /// What it notes: a text, or any other value.
     pub data: Value,
@@ -116,7 +116,9 @@ impl Ctx {
     /// not to the log of the service: `tracing` does that.
     pub fn note(&self, level: Level, data: impl Into<Value>) {
         if let Some(listener) = self.listener.as_ref().filter(|listener| listener.wants(level)) {
-            let operation = self.entry.as_ref().map(|entry| entry.declaration.name().as_str().to_owned());
+            // Who listens is outside, and internal operations have no name there.
+            let named = self.entry.as_ref().filter(|entry| entry.declaration.is_external());
+            let operation = named.map(|entry| entry.declaration.name().as_str().to_owned());
             listener.note(Note { level, operation, data: data.into() });
         }
     }

@@ -59,6 +59,22 @@ async fn a_listener_hears_progress_and_the_notes_that_it_wants_in_order() {
 }
 
 #[tokio::test]
+async fn the_note_of_an_internal_operation_does_not_tell_its_name() {
+    let hidden = Operation::dynamic(query("work.part").internal()).with_handler(|ctx, _| async move {
+        ctx.note(Level::Error, "from below");
+        Ok(json!("done"))
+    });
+    let registry = registry(Registry::builder().add(working()).add(hidden));
+    let (listener, ear) = hearing(16, Level::Error);
+    assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
+    let notes = told(ear).into_iter().filter_map(|heard| match heard {
+        Heard::Note(Note { operation, data, .. }) => Some((operation, data)),
+        Heard::Progress(_) => None,
+    });
+    assert_eq!(notes.collect::<Vec<_>>(), [(None, json!("from below"))]);
+}
+
+#[tokio::test]
 async fn with_nobody_listening_nothing_is_told_and_nothing_changes() {
     let registry = registry(Registry::builder().add(working()).add(part()));
     assert_eq!(registry.call("work.do", Request::default()).await.output(), Some(br#""done""#.as_slice()));
