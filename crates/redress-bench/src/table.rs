@@ -109,7 +109,8 @@ fn print(rows: &[Row], measured: &[Figures]) {
                 (Some(ours), Some(theirs)) => ours / theirs,
                 _ => figures.cpu_us / other.cpu_us,
             };
-            Some((format!("{ratio:.2}"), format!("{goal:.2}")))
+            let digits = if ratio < 0.01 { 3 } else { 2 };
+            Some((format!("{ratio:.digits$}"), format!("{goal:.digits$}")))
         });
         let (ratio, goal) = found.unwrap_or_default();
         let instructions = figures.instructions.map(|count| format!("{count:.0}")).unwrap_or_default();
