@@ -45,7 +45,7 @@
 //!
 //! let refused = call(r#"{"account":"400","cent":"60"}"#).await;
 //! assert_eq!(refused.code(), Some("INVALID_INPUT"));
-//! let details = refused.problem().and_then(|problem| problem.details.as_deref()).map(|raw| raw.get());
+//! let details = refused.problem().and_then(|problem| problem.details.as_ref()).map(|raw| raw.get());
 //! assert!(details.is_some_and(|json| json.contains(r#""fix""#))); // a JSON Patch that makes it right
 //!
 //! // It stays an ordinary function, which a unit test can call.
