@@ -10,25 +10,10 @@
 use std::{future::Future, hint::black_box, pin::Pin, sync::Arc};
 
 use redress::{Caller, Ctx, Failure, Operation, Outcome, Registry, Request, contract, data, operation};
-use redress_bench::{Side, least};
-
-/// An order of about 200 bytes.
-#[data]
-pub struct Order {
-    id: String,
-    customer: String,
-    quantity: u32,
-    price: f64,
-    express: bool,
-    tags: Vec<String>,
-    note: Option<String>,
-}
-
-/// An order of about 4 kB.
-#[data]
-pub struct Orders {
-    orders: Vec<Order>,
-}
+use redress_bench::{
+    Side, least,
+    order::{Order, Orders, order_json, orders_json},
+};
 
 /// What comes out.
 #[data]
@@ -86,18 +71,6 @@ fn receipt_of_many(input: Orders) -> Receipt {
     Receipt { id: "many".to_owned(), total, accepted: true }
 }
 
-fn order_json() -> String {
-    serde_json::json!({
-        "id": "ord-2026-000417", "customer": "c-90125", "quantity": 3, "price": 19.95, "express": true,
-        "tags": ["garden", "gift"], "note": "Leave it with the neighbours if nobody opens the door."
-    })
-    .to_string()
-}
-
-fn orders_json() -> String {
-    format!(r#"{{"orders":[{}]}}"#, vec![order_json(); 21].join(","))
-}
-
 /// A registry with so many operations, those above among them.
 fn registry(operations: usize) -> Registry {
     let mut builder = Registry::builder().add(place).add(refuse).add(place_many).add(find).check_outputs(false);
@@ -112,7 +85,7 @@ type Boxed<I> = Box<dyn Fn(I) -> Pin<Box<dyn Future<Output = Receipt> + Send>> +
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let (small, large) = (order_json(), orders_json());
+    let (small, large) = (order_json(), orders_json(21));
     let caller = Arc::new(Caller::new("bench").scope("orders:write"));
     let (few, many) = (registry(10), registry(10_000));
 

@@ -6,6 +6,7 @@ use std::{io, path::Path, time::Instant};
 
 use crate::{
     client::{Connection, post},
+    order::orders_json,
     ours, peers,
     process::Program,
     table::{self, Row, median},
@@ -43,7 +44,7 @@ fn rows(peers: &Path) -> io::Result<Vec<Row>> {
     let rpc =
         |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
     let batch = |method: &str| format!("[{}]", vec![rpc(method, GREET); 50].join(","));
-    let (orders, greet, find) = (orders(), rpc("bench.greet", GREET), rpc("bench.find", GREET));
+    let (orders, greet, find) = (orders_json(20), rpc("bench.greet", GREET), rpc("bench.find", GREET));
     let (greets, finds) = (batch("bench.greet"), batch("bench.find"));
     let (hello, missing, sum) = ((200, "Hello Ada", 1), (404, r#""PERSON_NOT_FOUND""#, 1), (200, "1197", 1));
     let (no, hellos, noes) = ((200, r#""nobody is"#, 1), (200, "Hello Ada", 50), (200, r#""message":"nobody"#, 50));
@@ -87,14 +88,6 @@ fn rows(peers: &Path) -> io::Result<Vec<Row>> {
             )
         },
     ])
-}
-
-fn orders() -> String {
-    let order = serde_json::json!({
-        "id": "ord-2026-000417", "customer": "c-90125", "quantity": 3, "price": 19.95, "express": true,
-        "tags": ["garden", "gift"], "note": "Leave it with the neighbours if nobody opens the door."
-    });
-    serde_json::json!({ "orders": vec![order; 20] }).to_string()
 }
 
 /// From the start of the process to the first call that is answered.

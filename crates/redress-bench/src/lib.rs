@@ -6,6 +6,7 @@
 pub mod client;
 pub mod http;
 pub mod mcp;
+pub mod order;
 pub mod ours;
 pub mod peers;
 pub mod process;

@@ -14,7 +14,7 @@ use redress::{
 };
 use tokio::{net::TcpListener, runtime::Runtime};
 
-use crate::process::Program;
+use crate::{order::Orders, process::Program};
 
 /// Whom to greet, and how often.
 #[data]
@@ -27,24 +27,6 @@ pub struct Greet {
 #[data]
 pub struct Greeting {
     message: String,
-}
-
-/// One order.
-#[data]
-pub struct Order {
-    id: String,
-    customer: String,
-    quantity: u32,
-    price: f64,
-    express: bool,
-    tags: Vec<String>,
-    note: Option<String>,
-}
-
-/// Orders of about 4 kB.
-#[data]
-pub struct Orders {
-    orders: Vec<Order>,
 }
 
 /// What the orders cost.

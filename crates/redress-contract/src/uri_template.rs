@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize, Serializer};
 /// use redress_contract::UriTemplate;
 ///
 /// let notes = UriTemplate::new("notes://{folder}/{+path}").unwrap();
-/// let found = notes.read("notes://work/a%20b/c.md").unwrap();
-/// assert_eq!(found, [("folder", "work".to_owned()), ("path", "a b/c.md".to_owned())]);
-/// assert_eq!(notes.read("notes://work"), None);
+/// let found = notes.read("notes://garden/a%20b/c.md").unwrap();
+/// assert_eq!(found, [("folder", "garden".to_owned()), ("path", "a b/c.md".to_owned())]);
+/// assert_eq!(notes.read("notes://garden"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(from = "String")]

@@ -1,8 +1,8 @@
 //! A request, as far as its method says how to read it.
 
 use redress_wire::mcp::{
-    CallParams, CompleteParams, InitializeParams, LevelParams, ListParams, Listed, ListenParams, PromptParams,
-    ReadParams, RequestMeta, RoundParams, method, read_params,
+    CallParams, CompleteParams, InitializeParams, LevelParams, ListParams, Listed, ListenParams, ReadParams,
+    RequestMeta, RoundParams, method, read_params,
 };
 
 /// A request, as far as its method says how to read it.
@@ -10,7 +10,7 @@ use redress_wire::mcp::{
 pub(crate) enum Asked<'a> {
     Call(CallParams<'a>),
     List(Listed, ListParams<'a>),
-    Prompt(PromptParams<'a>),
+    Prompt(CallParams<'a>),
     Read(ReadParams<'a>),
     Complete(CompleteParams<'a>),
     Initialize(InitializeParams<'a>),
@@ -109,4 +109,4 @@ macro_rules! in_rounds {
     )*};
 }
 
-in_rounds!(CallParams, PromptParams, ReadParams);
+in_rounds!(CallParams, ReadParams);

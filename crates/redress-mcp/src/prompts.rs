@@ -4,7 +4,7 @@ use redress_contract::{Access, EngineCode, Envelope, Kind};
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{Era, PromptParams, ProtocolError, write_messages},
+    mcp::{CallParams, Era, ProtocolError, write_messages},
 };
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ impl Inner {
     pub(crate) async fn prompt(
         &self,
         id: Id<'_>,
-        params: &PromptParams<'_>,
+        params: &CallParams<'_>,
         era: Era,
         asking: &Asking,
         way: Way<'_>,

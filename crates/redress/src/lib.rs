@@ -109,7 +109,7 @@ pub mod __private {
     };
     pub use schemars;
     pub use serde;
-    pub use serde_json::{self, value::RawValue};
+    pub use serde_json;
 }
 
 #[cfg(doctest)]

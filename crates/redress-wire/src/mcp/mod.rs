@@ -35,8 +35,8 @@ pub use info::{Capabilities, ServerInfo, discover_result, initialize_result, ins
 pub use listing::{CacheScope, Caching, Listed, Listing};
 pub use output::{EnvelopeUse, Form, OutputSchema};
 pub use params::{
-    Argument, CallParams, CompleteParams, Context, InitializeParams, LevelParams, ListParams, ListenParams,
-    PromptParams, ReadParams, Reference, RequestMeta, RoundParams, Wanted, read_params,
+    Argument, CallParams, CompleteParams, Context, InitializeParams, LevelParams, ListParams, ListenParams, ReadParams,
+    Reference, RequestMeta, RoundParams, Wanted, read_params,
 };
 pub use prompt::{prompt, write_messages};
 pub use protocol::{Era, LATEST_LEGACY, MODERN, VERSIONS, header, method, negotiate};

@@ -10,35 +10,14 @@ use serde_json::value::RawValue;
 
 use super::ClientCan;
 
-/// The parameters of `tools/call`.
+/// The parameters of `tools/call` and of `prompts/get`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallParams<'a> {
-    /// The tool.
+    /// The tool or the prompt.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
     /// Its input, as it was written.
-    #[serde(borrow, default)]
-    pub arguments: Option<&'a RawValue>,
-    /// What the request says of itself.
-    #[serde(borrow, default, rename = "_meta")]
-    pub meta: Option<RequestMeta<'a>>,
-    /// Answers to what an earlier result asked for.
-    #[serde(borrow, default)]
-    pub input_responses: Option<&'a RawValue>,
-    /// What an earlier result asked to be given back.
-    #[serde(borrow, default)]
-    pub request_state: Option<&'a RawValue>,
-}
-
-/// The parameters of `prompts/get`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PromptParams<'a> {
-    /// The prompt.
-    #[serde(borrow)]
-    pub name: Cow<'a, str>,
-    /// Its arguments, as they were written.
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
     /// What the request says of itself.

@@ -111,7 +111,7 @@ async fn a_prompt_is_an_operation_that_gives_messages() {
 #[tokio::test]
 async fn a_document_is_found_by_its_uri_and_read_by_a_call() {
     let registry = service();
-    let (operation, input) = registry.resource("notes://work/a%20b/c.md").unwrap();
+    let (operation, input) = registry.resource("notes://garden/a%20b/c.md").unwrap();
     assert_eq!(*operation.name(), "notes.read");
     assert_eq!(
         registry.call(operation.name().as_str(), Request::new(input.clone())).await.code(),
@@ -119,8 +119,8 @@ async fn a_document_is_found_by_its_uri_and_read_by_a_call() {
     );
     let request = Request::new(input).with_caller(Caller::new("ada").scope("notes"));
     let envelope = registry.call(operation.name().as_str(), request).await;
-    let parts = operation.parts("notes://work/a%20b/c.md", envelope.output().unwrap());
-    assert_eq!(parts, [Part::text("notes://work/a%20b/c.md", "text/markdown", "# a b/c.md in work")]);
+    let parts = operation.parts("notes://garden/a%20b/c.md", envelope.output().unwrap());
+    assert_eq!(parts, [Part::text("notes://garden/a%20b/c.md", "text/markdown", "# a b/c.md in garden")]);
     // A document of its own comes before the template that would take it too.
     let (logo, input) = registry.resource("notes://logo/png").unwrap();
     let envelope = registry.call(logo.name().as_str(), Request::new(input)).await;
