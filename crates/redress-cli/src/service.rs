@@ -3,7 +3,7 @@
 use std::{error::Error as _, path::Path, time::Duration};
 
 use redress_contract::{Caller, Operation, Shape};
-use redress_core::{Registry, Request};
+use redress_core::{Face, Registry, Request};
 use redress_wire::http;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
@@ -122,7 +122,7 @@ fn json_call(operation: &str, input: &RawValue) -> Result<Vec<u8>, Trouble> {
 
 /// The call as this process makes it: whoever can start it may do everything in it.
 fn local<'a>(ask: &Ask<'a>) -> Request<'a> {
-    let mut request = Request::new(ask.input).with_caller(Caller::local());
+    let mut request = Request::new(ask.input).with_face(Face::Command).with_caller(Caller::local());
     if let Some(deadline) = ask.deadline {
         request = request.with_deadline(deadline);
     }

@@ -73,6 +73,7 @@ impl Ctx {
             parent: Some(self.request_id.clone()),
             deadline: self.deadline,
             depth: self.depth + 1,
+            face: self.face,
             session_id: None,
             idempotency_key: None,
             last_event_id: None,

@@ -9,7 +9,7 @@ use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ArgumentMissing, Listener, Registry, Secret, ask::Asking, registry::Entry};
+use crate::{ArgumentMissing, Face, Listener, Registry, Secret, ask::Asking, registry::Entry};
 
 /// What a handler knows about the call that it serves: who calls, until when, and what
 /// else it may call.
@@ -23,6 +23,7 @@ pub struct Ctx {
     pub(crate) parent: Option<RequestId>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) depth: usize,
+    pub(crate) face: Face,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
@@ -55,6 +56,11 @@ impl Ctx {
     /// When the engine will drop the handler.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         self.deadline.map(Instant::into_std)
+    }
+
+    /// The way by which the call came in; for a composed call, that of the call at its root.
+    pub fn face(&self) -> Face {
+        self.face
     }
 
     /// The session that the call belongs to.
@@ -146,6 +152,7 @@ impl Clone for Ctx {
             parent: self.parent.clone(),
             deadline: self.deadline,
             depth: self.depth,
+            face: self.face,
             session_id: self.session_id.clone(),
             idempotency_key: self.idempotency_key.clone(),
             last_event_id: self.last_event_id.clone(),

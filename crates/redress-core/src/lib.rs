@@ -16,8 +16,10 @@ mod declare;
 mod dynamic_failure;
 mod events;
 mod extension;
+mod face;
 mod fail;
 mod failure;
+mod fittings;
 mod guard;
 mod handler;
 mod idempotency;
@@ -54,8 +56,10 @@ pub use declare::{
 pub use dynamic_failure::DynamicFailure;
 pub use events::{Events, IsEvents};
 pub use extension::Extension;
+pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
+pub use fittings::Fittings;
 pub use guard::{
     Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, InFlight, Limit, Limited, Permit, Veto, WhenBroken,
 };

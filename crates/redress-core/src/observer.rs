@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redress_contract::{Caller, Operation, Problem, RequestId};
 
+use crate::Face;
+
 /// A call that has ended.
 #[derive(Debug)]
 pub struct EndedCall<'a> {
@@ -20,12 +22,20 @@ pub struct EndedCall<'a> {
     /// Whether it has no outcome yet, as it asked its caller something. The call that the
     /// caller makes with the answers is another one, with an ending of its own.
     pub asks: bool,
+    /// By which way it came in.
+    pub face: Face,
     /// How long it took.
     pub elapsed: Duration,
 }
 
 /// What is told, once, how each call ended. With no observer, nothing is spent on it.
 pub trait Observer: Send + Sync + 'static {
+    /// A call of `operation` has been admitted as far as it exists; [`ended`](Observer::ended) follows, once, with the
+    /// same operation. Calls of what does not exist are told of at their end alone.
+    fn began(&self, operation: &Operation) {
+        let _ = operation;
+    }
+
     /// A call has ended. What this does, a panic included, changes nothing for the caller.
     fn ended(&self, call: &EndedCall<'_>);
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Listener, Secret};
+use crate::{Asker, Face, Listener, Secret};
 
 /// One call as a face hands it in: the input, who calls, and what the caller asks of the
 /// call itself.
@@ -28,6 +28,7 @@ pub struct Request<'a> {
     pub(crate) request_id: Option<RequestId>,
     pub(crate) deadline: Option<Duration>,
     pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) face: Face,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
@@ -73,6 +74,13 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Request<'a> {
         self.cancellation = Some(token);
+        self
+    }
+
+    /// Says by which way the call came in.
+    #[must_use]
+    pub fn with_face(mut self, face: Face) -> Request<'a> {
+        self.face = face;
         self
     }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use redress_contract::Caller;
-use redress_core::Request;
+use redress_core::{Face, Request};
 use tokio_util::sync::CancellationToken;
 
 /// What is known of a request beside its message: who sends it, and what its connection asks of
@@ -25,7 +25,7 @@ pub struct Asking {
 impl Asking {
     /// The call with this input.
     pub(crate) fn request<'a>(&self, input: &'a [u8]) -> Request<'a> {
-        let mut request = Request::new(input);
+        let mut request = Request::new(input).with_face(Face::Mcp);
         if let Some(caller) = &self.caller {
             request = request.with_caller(Arc::clone(caller));
         }

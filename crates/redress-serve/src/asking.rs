@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
-use redress_core::{Refusal, Request, Secret};
+use redress_core::{Face, Refusal, Request, Secret};
 use redress_wire::http::{
     OPERATION_JSON,
     header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent},
@@ -100,7 +100,7 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
-        let mut request = Request::new(input).with_cancellation(shared.shutdown.over().clone());
+        let mut request = Request::new(input).with_face(Face::Http).with_cancellation(shared.shutdown.over().clone());
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);
         }

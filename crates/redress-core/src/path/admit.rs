@@ -21,6 +21,9 @@ impl Call {
         let Some(provider) = &self.ctx.registry.0.identity else {
             return Err(self.refuse(EngineCode::AuthRequired));
         };
+        if let Some(caller) = provider.known(token) {
+            return Ok(Some(caller));
+        }
         match provider.identify(token).await {
             Ok(caller) => Ok(Some(Arc::new(caller))),
             Err(error) => {

@@ -9,7 +9,7 @@ use std::{
 use redress_contract::{EngineCode, Envelope, Meta, Name, Output, Problem};
 
 use super::{Bad, Call, drive::let_go};
-use crate::{AnyFailure, EndedCall};
+use crate::{AnyFailure, EndedCall, registry::Entry};
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
@@ -63,6 +63,15 @@ impl Call {
         }
     }
 
+    /// Tells the observers that the operation exists and its call is on its way.
+    pub(super) fn tell_began(&self, entry: &Entry) {
+        for observer in &self.ctx.registry.0.observers {
+            if catch_unwind(AssertUnwindSafe(|| observer.began(&entry.declaration))).is_err() {
+                tracing::error!(request_id = %self.ctx.request_id, "an observer panicked");
+            }
+        }
+    }
+
     /// Tells the log and the observers how the call ended.
     fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
         self.tell_of(problem, false, elapsed);
@@ -91,6 +100,7 @@ impl Call {
                 caller: self.ctx.caller.as_deref(),
                 problem,
                 asks,
+                face: self.ctx.face,
                 elapsed,
             };
             if catch_unwind(AssertUnwindSafe(|| observer.ended(&call))).is_err() {

@@ -70,6 +70,7 @@ impl Registry {
             parent: None,
             deadline: request.deadline.map(|deadline| since + deadline),
             depth: 0,
+            face: request.face,
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
@@ -144,10 +145,15 @@ impl Call {
         let Some(entry) = self.find(asked) else {
             return Err(Box::pin(self.not_found(asked)).await);
         };
+        self.tell_began(&entry);
         self.found(entry);
         self.shape(self.entry()?, wanted)?;
-        if asked.token.is_some() {
-            self.ctx.caller = Box::pin(self.within(self.identify(asked))).await?;
+        if let Some(token) = &asked.token {
+            let known = self.ctx.registry.0.identity.as_ref().and_then(|provider| provider.known(token));
+            self.ctx.caller = match known {
+                Some(caller) => Some(caller),
+                None => Box::pin(self.within(self.identify(asked))).await?,
+            };
         }
         let entry = self.entry()?;
         self.access(entry)?;

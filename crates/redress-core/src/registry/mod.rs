@@ -132,9 +132,7 @@ impl Registry {
     /// The same registry with one more observer, for the test kit.
     #[cfg(feature = "testing")]
     pub(crate) fn observed_by(&self, observer: impl Observer) -> Registry {
-        let mut inner = Inner::clone(&self.0);
-        inner.observers.push(Arc::new(observer));
-        Registry(Arc::new(inner))
+        self.fitted(crate::Fittings::new().observer(Arc::new(observer)))
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {

@@ -147,6 +147,7 @@ impl TestCtx {
             caller: self.caller,
             request_id: RequestId::given("test").expect("a request id may be made of letters"),
             parent: None,
+            face: crate::Face::Process,
             deadline: None,
             depth: 0,
             session_id: None,

@@ -3,7 +3,7 @@
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use redress_contract::{EngineCode, Envelope};
-use redress_core::{Refusal, Request};
+use redress_core::{Face, Refusal, Request};
 use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
@@ -44,7 +44,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
         Member::Call(Call { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
         Member::Call(call) => {
-            let request = exchange.asking.request(shared, call.params);
+            let request = exchange.asking.request(shared, call.params).with_face(Face::JsonRpc);
             (call.id, shared.registry.call(&call.method, request).await)
         }
     };
@@ -58,7 +58,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
 async fn batch(exchange: &Exchange, members: Vec<Member<'_>>) -> Response {
     let shared = &exchange.shared;
     let answers = members.into_iter().enumerate().map(|(place, member)| async move {
-        let request = |input| -> Request<'_> { exchange.asking.member(shared, place, input) };
+        let request = |input| -> Request<'_> { exchange.asking.member(shared, place, input).with_face(Face::JsonRpc) };
         match member {
             Member::Invalid(id) => {
                 Some((id, shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b""))))

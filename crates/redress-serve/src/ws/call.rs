@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use redress_contract::{EngineCode, Envelope, Meta, Operation, Shape};
-use redress_core::{Event, Refusal, Request, Secret, Subscription};
+use redress_core::{Event, Face, Refusal, Request, Secret, Subscription};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -47,8 +47,10 @@ impl Asked {
     }
 
     fn request(&self, session: &Session) -> Request<'_> {
-        let mut request =
-            Request::new(&*self.input).with_cancellation(session.over.clone()).with_session(Arc::clone(&session.id));
+        let mut request = Request::new(&*self.input)
+            .with_face(Face::WebSocket)
+            .with_cancellation(session.over.clone())
+            .with_session(Arc::clone(&session.id));
         if let Some(caller) = &session.caller {
             request = request.with_caller(Arc::clone(caller));
         }

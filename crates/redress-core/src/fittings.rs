@@ -1,0 +1,91 @@
+//! What an operator puts around the operations of a registry that somebody else has built.
+
+use std::sync::Arc;
+
+use crate::{ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
+
+/// What an operator puts around a registry that is already built: who calls, what is kept, limits
+/// and observers. The operations stay as they are, and what is left out stays as it was.
+///
+/// ```
+/// use redress_core::{Fittings, InFlight, Registry};
+///
+/// let built = Registry::builder().build().unwrap();
+/// let served = built.fitted(Fittings::new().limit(InFlight::new(64)));
+/// assert_eq!(served.contract(), built.contract());
+/// ```
+#[derive(Clone, Default)]
+pub struct Fittings {
+    pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
+    pub(crate) consent: Option<Arc<dyn ConsentStore>>,
+    pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
+    pub(crate) limits: Vec<Arc<dyn Limit>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Fittings {
+    /// Nothing.
+    pub fn new() -> Fittings {
+        Fittings::default()
+    }
+
+    /// Says who calls, in place of what the registry was built with.
+    #[must_use]
+    pub fn identity(mut self, provider: Arc<dyn IdentityProvider>) -> Fittings {
+        self.identity = Some(provider);
+        self
+    }
+
+    /// Keeps consents elsewhere.
+    #[must_use]
+    pub fn consent(mut self, store: Arc<dyn ConsentStore>) -> Fittings {
+        self.consent = Some(store);
+        self
+    }
+
+    /// Keeps idempotency keys elsewhere.
+    #[must_use]
+    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Fittings {
+        self.idempotency = Some(store);
+        self
+    }
+
+    /// Adds a limit, asked after those of the registry.
+    #[must_use]
+    pub fn limit(mut self, limit: impl Limit) -> Fittings {
+        self.limits.push(Arc::new(limit));
+        self
+    }
+
+    /// Adds an observer, told after those of the registry.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Fittings {
+        self.observers.push(observer);
+        self
+    }
+}
+
+impl Registry {
+    /// The same operations with other parts around them. Which operations are hidden stays one and the same for
+    /// both; a call that runs goes on with the parts that it began with.
+    pub fn fitted(&self, fittings: Fittings) -> Registry {
+        let mut inner = Inner::clone(&self.0);
+        let Fittings { identity, consent, idempotency, limits, observers } = fittings;
+        inner.identity = identity.or(inner.identity);
+        inner.consent = consent.unwrap_or(inner.consent);
+        inner.idempotency = idempotency.unwrap_or(inner.idempotency);
+        inner.limits.extend(limits);
+        inner.observers.extend(observers);
+        Registry(Arc::new(inner))
+    }
+}
+
+impl std::fmt::Debug for Fittings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fittings")
+            .field("identity", &self.identity.is_some())
+            .field("limits", &self.limits.len())
+            .field("observers", &self.observers.len())
+            .finish_non_exhaustive()
+    }
+}
