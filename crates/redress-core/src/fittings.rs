@@ -20,6 +20,8 @@ pub struct Fittings {
     pub(crate) consent: Option<Arc<dyn ConsentStore>>,
     pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
+    pub(crate) json_depth: Option<usize>,
+    pub(crate) json_members: Option<usize>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -57,6 +59,20 @@ impl Fittings {
         self
     }
 
+    /// Bounds how deep the JSON of an input may nest, in place of [`Settings::json_depth`](crate::Settings).
+    #[must_use]
+    pub fn json_depth(mut self, depth: usize) -> Fittings {
+        self.json_depth = Some(depth);
+        self
+    }
+
+    /// Bounds how many members and items an input may hold, in place of [`Settings::json_members`](crate::Settings).
+    #[must_use]
+    pub fn json_members(mut self, members: usize) -> Fittings {
+        self.json_members = Some(members);
+        self
+    }
+
     /// Adds an observer, told after those of the registry.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Fittings {
@@ -70,11 +86,13 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, limits, observers } = fittings;
+        let Fittings { identity, consent, idempotency, limits, json_depth, json_members, observers } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
         inner.limits.extend(limits);
+        inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
+        inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
         inner.observers.extend(observers);
         Registry(Arc::new(inner))
     }

@@ -25,6 +25,7 @@ mod handler;
 mod idempotency;
 mod identity;
 mod input;
+mod limit;
 mod listener;
 mod observer;
 mod operation;
@@ -60,11 +61,10 @@ pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
 pub use fittings::Fittings;
-pub use guard::{
-    Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, InFlight, Limit, Limited, Permit, Veto, WhenBroken,
-};
+pub use guard::{Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Veto, WhenBroken};
 pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded};
 pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
+pub use limit::{InFlight, Limit, Limited, LimitedCall, Permit};
 pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;

@@ -90,9 +90,9 @@ pub use redress_core::{
     Classifier, ClassifierRow, ClassifierTable, Completion, Consent, ConsentMemory, ConsentStore, ContentGuard,
     Conversation, Credentials, Ctx, DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure,
     Field, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, IdempotencyMemory, IdempotencyStore, IdentityError,
-    IdentityProvider, InFlight, Level, Limit, Limited, Listener, Mouth, NoFailure, Note, Nothing, Observer, Operation,
-    Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root, Sample, Sampled, Secret,
-    Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
+    IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth, NoFailure, Note, Nothing,
+    Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root,
+    Sample, Sampled, Secret, Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
 };
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]

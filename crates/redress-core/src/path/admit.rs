@@ -6,7 +6,7 @@ use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
 use serde_json::json;
 
 use super::{Asked, Bad, Call};
-use crate::{Limited, Permit, QuestionKind, consent, registry::Entry};
+use crate::{Limited, LimitedCall, Permit, QuestionKind, consent, registry::Entry};
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
@@ -96,15 +96,21 @@ impl Call {
     /// Asks every limit; what they hand out is held until the call ends.
     pub(super) fn limits(&self, entry: &Entry) -> Result<Vec<Permit>, Box<Bad>> {
         let mut permits = Vec::new();
-        for limit in &self.ctx.registry.0.limits {
-            match limit.admit(&entry.declaration, self.ctx.caller.as_deref()) {
+        let ctx = &self.ctx;
+        for limit in &ctx.registry.0.limits {
+            let call = LimitedCall {
+                operation: &entry.declaration,
+                caller: ctx.caller.as_deref(),
+                peer: ctx.peer,
+                composed: ctx.parent.is_some(),
+                since: self.since,
+            };
+            match limit.admit(&call) {
                 Ok(permit) => permits.extend(permit),
-                Err(limited) => {
-                    let (code, retry_after_ms) = match limited {
-                        Limited::Rate { retry_after_ms } => (EngineCode::RateLimited, Some(retry_after_ms)),
-                        Limited::Capacity { retry_after_ms } => (EngineCode::Overloaded, retry_after_ms),
-                    };
-                    return Err(Bad::new(self.engine(code, None, retry_after_ms)));
+                Err(Limited { capacity, retry_after_ms, name }) => {
+                    let code = if capacity { EngineCode::Overloaded } else { EngineCode::RateLimited };
+                    let details = name.and_then(|name| Json::of(&name).ok());
+                    return Err(Bad::new(self.engine(code, details, retry_after_ms)));
                 }
             }
         }

@@ -71,6 +71,7 @@ impl Registry {
             deadline: request.deadline.map(|deadline| since + deadline),
             depth: 0,
             face: request.face,
+            peer: request.peer,
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
