@@ -19,6 +19,7 @@ mod extension;
 mod face;
 mod fail;
 mod failure;
+mod fault;
 mod fittings;
 mod guard;
 mod handler;
@@ -59,6 +60,7 @@ pub use extension::Extension;
 pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
+pub use fault::Fault;
 pub use fittings::Fittings;
 pub use guard::{
     Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, InFlight, Limit, Limited, Permit, Veto, WhenBroken,
