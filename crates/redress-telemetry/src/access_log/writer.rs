@@ -1,7 +1,7 @@
 //! The thread that writes the log.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io::{self, Write},
     sync::{
         Arc,
@@ -96,11 +96,7 @@ fn open(target: &LogTarget) -> io::Result<Box<dyn Write + Send>> {
     Ok(match target {
         LogTarget::Stderr => Box::new(io::stderr()),
         LogTarget::Stdout => Box::new(io::stdout()),
-        LogTarget::File(path) => Box::new(append(OpenOptions::new().create(true).append(true).open(path)?)),
+        // Each write looks for the end of the file, so that two programs may share it.
+        LogTarget::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
     })
-}
-
-/// A file whose end is looked for at each write, so that two programs may share it.
-fn append(file: File) -> File {
-    file
 }

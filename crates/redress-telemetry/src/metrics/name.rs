@@ -55,6 +55,8 @@ pub mod names {
     pub const CONNECTIONS: MetricName = MetricName::new("redress_connections", "Connections that are open.");
     /// Open WebSockets.
     pub const SOCKETS: MetricName = MetricName::new("redress_sockets", "WebSockets that are open.");
+    /// Open streams over HTTP.
+    pub const STREAMS: MetricName = MetricName::new("redress_streams", "Streams that are open over HTTP.");
     /// Connections that were refused for want of room.
     pub const CONNECTIONS_REFUSED: MetricName =
         MetricName::new("redress_connections_refused_total", "Connections that were refused for want of room.");
@@ -78,9 +80,10 @@ pub mod names {
         MetricName::new("redress_reloads_refused_total", "Configurations that were refused while the server ran.");
 
     /// Every one of them.
-    pub const ALL: [MetricName; 9] = [
+    pub const ALL: [MetricName; 10] = [
         CONNECTIONS,
         SOCKETS,
+        STREAMS,
         CONNECTIONS_REFUSED,
         STATE_QUEUE,
         AUDIT_LOST,
