@@ -49,6 +49,7 @@ impl Fault {
             | EngineCode::RateLimited
             | EngineCode::Overloaded
             | EngineCode::IdempotencyConflict
+            | EngineCode::OutcomeUnknown
             | EngineCode::Timeout
             | EngineCode::Cancelled
             | EngineCode::HandlerNotBound
