@@ -69,6 +69,7 @@
 //! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
+//! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
@@ -94,6 +95,8 @@ pub use redress_core::{
     Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root,
     Sample, Sampled, Secret, Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
 };
+#[cfg(feature = "limits")]
+pub use redress_limits as limits;
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;
