@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use redress_contract::{Caller, Operation};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 
 /// A call that a limit is asked about. Nothing of its input has been read.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +18,12 @@ pub struct LimitedCall<'a> {
     /// Whether an operation makes it, on behalf of a call that has been admitted already. Its caller is then the
     /// authority of that operation, which all callers of it share.
     pub composed: bool,
-    /// When the call began.
-    pub since: Instant,
 }
 
 impl<'a> LimitedCall<'a> {
-    /// A call of `operation` by `caller`, from outside, that begins now.
+    /// A call of `operation` by `caller`, from outside.
     pub fn new(operation: &'a Operation, caller: Option<&'a Caller>) -> LimitedCall<'a> {
-        LimitedCall { operation, caller, peer: None, composed: false, since: Instant::now() }
+        LimitedCall { operation, caller, peer: None, composed: false }
     }
 
     /// The same call, come from this address.

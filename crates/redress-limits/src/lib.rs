@@ -24,9 +24,15 @@
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```
 
+mod account;
+mod accounts;
+mod clock;
 mod limits;
+mod load;
+mod mean;
 mod options;
 mod rate;
+mod source;
 
 pub use limits::{LimitFigures, Limits};
 pub use options::{LimitOptions, LimitRule, LimitsError};

@@ -69,6 +69,7 @@
 //! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
+//! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
@@ -96,6 +97,8 @@ pub use redress_core::{
     Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, State, StateError, StoreBroken, Subscription,
     Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
+#[cfg(feature = "limits")]
+pub use redress_limits as limits;
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;

@@ -6,7 +6,11 @@ use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
 use serde_json::json;
 
 use super::{Asked, Bad, Call};
-use crate::{Limited, LimitedCall, Permit, QuestionKind, consent, registry::Entry};
+use crate::{
+    Limited, LimitedCall, Permit, QuestionKind, consent,
+    input::{Beyond, Extent},
+    registry::Entry,
+};
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
@@ -112,7 +116,6 @@ impl Call {
                 caller: ctx.caller.as_deref(),
                 peer: ctx.peer,
                 composed: ctx.parent.is_some(),
-                since: self.since,
             };
             match limit.admit(&call) {
                 Ok(permit) => permits.extend(permit),
@@ -126,12 +129,32 @@ impl Call {
         Ok(permits)
     }
 
-    /// Refuses an input that is too large before a byte of it is read.
+    /// Refuses an input that is too large before anything is made of it.
     pub(super) fn size(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        if asked.input.len() <= entry.max_input {
-            return Ok(());
+        if asked.input.len() > entry.max_input {
+            let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+            return Err(self.refuse_with(EngineCode::PayloadTooLarge, &details));
         }
-        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
-        Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
+        match self.extent().passed_by(&asked.input) {
+            Some(beyond) => Err(self.beyond(beyond)),
+            None => Ok(()),
+        }
+    }
+
+    /// How deep an input may nest and how much it may hold.
+    pub(super) fn extent(&self) -> Extent {
+        let settings = &self.ctx.registry.0.settings;
+        Extent { depth: settings.json_depth, members: settings.json_members }
+    }
+
+    /// Refuses an input that nests too deep or holds too much.
+    #[cold]
+    pub(super) fn beyond(&self, beyond: Beyond) -> Box<Bad> {
+        let Extent { depth, members } = self.extent();
+        let details = match beyond {
+            Beyond::Depth => json!({"limit_depth": depth.min(Extent::PARSER_DEPTH)}),
+            Beyond::Members => json!({"limit_members": members}),
+        };
+        self.refuse_with(EngineCode::PayloadTooLarge, &details)
     }
 }
