@@ -86,13 +86,15 @@ pub use redress_contract::{
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
 pub use redress_core::{
-    Answer, AskError, Asker, Asks, Blocked, BuildError, Builder, Called, Change, ChangeReader, Changes, Classification,
-    Classifier, ClassifierRow, ClassifierTable, Completion, Consent, ConsentMemory, ConsentStore, ContentGuard,
-    Conversation, Credentials, Ctx, DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure,
-    Field, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, IdempotencyMemory, IdempotencyStore, IdentityError,
-    IdentityProvider, InFlight, Level, Limit, Limited, Listener, Mouth, NoFailure, Note, Nothing, Observer, Operation,
-    Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root, Sample, Sampled, Secret,
-    Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
+    Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, Called, Change,
+    ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
+    ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
+    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Field, Fingerprint, Fittings, Form,
+    Guard, GuardBroken, GuardedCall, Heard, HeldConsent, IdempotencyKey, IdempotencyMemory, IdempotencyStore,
+    IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth, NoFailure, Note,
+    Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Receipt, Recorded,
+    Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, State, StateError, StoreBroken, Subscription,
+    Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]

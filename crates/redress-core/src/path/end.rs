@@ -73,11 +73,11 @@ impl Call {
     }
 
     /// Tells the log and the observers how the call ended.
-    fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
+    fn tell(&mut self, problem: Option<&Problem>, elapsed: Duration) {
         self.tell_of(problem, false, elapsed);
     }
 
-    fn tell_of(&self, problem: Option<&Problem>, asks: bool, elapsed: Duration) {
+    fn tell_of(&mut self, problem: Option<&Problem>, asks: bool, elapsed: Duration) {
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
         if !self.span.is_disabled() {
             if let Some(operation) = operation {
@@ -107,6 +107,7 @@ impl Call {
                 tracing::error!(request_id = %self.ctx.request_id, "an observer panicked");
             }
         }
+        self.record(problem, asks, elapsed);
     }
 }
 
@@ -114,7 +115,7 @@ impl Call {
 /// something ends as that one does: the observers are told of it once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
-        let listening = !self.ctx.registry.0.observers.is_empty() || !self.span.is_disabled();
+        let listening = !self.ctx.registry.0.observers.is_empty() || self.audited.is_some() || !self.span.is_disabled();
         if !listening || self.ended {
             return;
         }

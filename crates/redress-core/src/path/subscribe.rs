@@ -55,7 +55,13 @@ impl Registry {
         let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().await;
         match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
-            Err(bad) => Err(call.end_outside(Err(bad))),
+            Err(bad) => {
+                let envelope = call.end_outside(Err(bad));
+                if let Some(receipt) = call.receipt() {
+                    receipt.await;
+                }
+                Err(envelope)
+            }
         }
     }
 }
@@ -125,6 +131,9 @@ impl Opened {
             Ok(()) => Event::Completed(call.end_stream()),
             Err(bad) => Event::Failed(call.end_outside(Err(bad))),
         };
+        if let Some(receipt) = call.receipt() {
+            receipt.await;
+        }
         // A reader that has gone needs no end.
         let _ = last.send(event);
     }
