@@ -89,7 +89,7 @@ pub use redress_core::{
     Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, Called, Change,
     ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
-    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Field, Fingerprint, Fittings, Form,
+    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault, Field, Fingerprint, Fittings, Form,
     Guard, GuardBroken, GuardedCall, Heard, HeldConsent, IdempotencyKey, IdempotencyMemory, IdempotencyStore,
     IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth, NoFailure, Note,
     Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Receipt, Recorded,
