@@ -7,16 +7,22 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use redress_contract::{Caller, EngineCode};
+use redress_core::Refusal;
+use serde_json::json;
+use tokio_util::task::TaskTracker;
 
-use crate::{shutdown::Shutdown, stats::Counters};
+use crate::{
+    pace::{Paces, Told},
+    shutdown::Shutdown,
+    stats::{Counter, Counters},
+};
 
 /// What outlives the faces that are served: faces may be replaced, and what is open stays open.
 #[derive(Debug, Default)]
 pub(crate) struct House {
     pub(crate) shutdown: Shutdown,
-    /// Every connection is closed, whatever is on it.
-    pub(crate) closed: CancellationToken,
+    pub(crate) paces: Arc<Paces>,
     pub(crate) counters: Counters,
     /// The WebSockets that are open.
     pub(crate) sockets: TaskTracker,
@@ -25,12 +31,76 @@ pub(crate) struct House {
     pub(crate) streams_of: Arc<Tally<Holder>>,
 }
 
+impl House {
+    /// Ends whatever is still there.
+    pub(crate) fn close(&self) {
+        self.shutdown.drain();
+        self.shutdown.finish();
+        self.paces.tell(Told::Close);
+    }
+}
+
 /// Who holds something open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     Caller(Arc<str>),
     Address(IpAddr),
     Unknown,
+}
+
+impl Holder {
+    pub(crate) fn of(caller: Option<&Caller>, address: Option<IpAddr>) -> Holder {
+        match (caller, address) {
+            (Some(caller), _) => Holder::Caller(caller.id().into()),
+            (None, Some(address)) => Holder::Address(counted_as(address)),
+            (None, None) => Holder::Unknown,
+        }
+    }
+}
+
+/// A WebSocket or a stream that is open, and counted as such.
+#[derive(Debug)]
+pub(crate) struct Held {
+    house: Arc<House>,
+    counter: fn(&Counters) -> &Counter,
+    _counted: Counted<Holder>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        (self.counter)(&self.house.counters).down();
+    }
+}
+
+impl House {
+    /// One more WebSocket for its holder.
+    pub(crate) fn take_socket(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+        self.take(&self.sockets_of, |counters| &counters.sockets, "sockets", holder, most)
+    }
+
+    /// One more stream for its holder.
+    pub(crate) fn take_stream(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+        self.take(&self.streams_of, |counters| &counters.streams, "streams", holder, most)
+    }
+
+    fn take(
+        self: &Arc<House>,
+        tally: &Arc<Tally<Holder>>,
+        counter: fn(&Counters) -> &Counter,
+        limit: &str,
+        holder: Holder,
+        most: usize,
+    ) -> Result<Held, Refusal> {
+        let Some(counted) = tally.take(holder, most) else {
+            self.counters.refused_by_caller.up();
+            return Err(Refusal::new(EngineCode::RateLimited)
+                .with_details(&json!({"limit": limit, "open": most}))
+                .with_hint(format!("Close one of your {limit} first, or wait until one has ended."))
+                .with_retry_after_ms(1000));
+        };
+        counter(&self.counters).up();
+        Ok(Held { house: Arc::clone(self), counter, _counted: counted })
+    }
 }
 
 /// How many of something each holder has.

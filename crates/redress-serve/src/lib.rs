@@ -46,6 +46,8 @@ mod stats;
 pub mod systemd;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(unix)]
+mod unix_socket;
 pub mod ws;
 
 pub use caller::{Anonymous, CallerOf, Connection, Loopback};

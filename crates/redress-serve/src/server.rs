@@ -162,35 +162,48 @@ impl BoundServer {
     pub(crate) async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
         let BoundServer { serving, listeners } = self;
         let house = Arc::clone(&serving.house);
+        // A server that is dropped takes its connections with it.
+        let _closing = Closing(Arc::clone(&house));
         let (accepting, connections) = (TaskTracker::new(), TaskTracker::new());
         for listener in listeners {
-            let accepting_here =
-                Accepting { serving: Arc::clone(&serving), connections: connections.clone(), listener };
-            accepting.spawn(accepting_here.run());
+            let here = Accepting { serving: Arc::clone(&serving), connections: connections.clone(), listener };
+            accepting.spawn(here.run());
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = &serving.tls {
             accepting.spawn(tls.clone().watch(house.shutdown.token().clone()));
         }
-        // A server that is dropped takes its connections with it.
-        let _over = house.closed.clone().drop_guard();
-        shutdown.await;
-        house.shutdown.drain();
-        accepting.close();
-        connections.close();
-        let grace = serving.served.load().grace;
-        let ended = async {
-            accepting.wait().await;
-            connections.wait().await;
-            // A connection that was upgraded is no longer the server's to wait for.
-            house.sockets.close();
-            house.sockets.wait().await;
+        let served = async {
+            shutdown.await;
+            let grace = serving.served.load().grace;
+            house.shutdown.drain();
+            accepting.close();
+            connections.close();
+            let ended = async {
+                accepting.wait().await;
+                connections.wait().await;
+                // A connection that was upgraded is no longer the server's to wait for.
+                house.sockets.close();
+                house.sockets.wait().await;
+            };
+            tokio::select! {
+                () = ended => {}
+                () = house.shutdown.stop(grace, LAST_WORDS) => {}
+            }
         };
         tokio::select! {
-            () = ended => {}
-            () = house.shutdown.stop(grace, LAST_WORDS) => {}
+            () = served => {}
+            () = house.paces.look_after(&house, || serving.served.load().limits) => {}
         }
-        house.shutdown.finish();
+    }
+}
+
+/// Ends whatever is still there when it is dropped.
+struct Closing(Arc<House>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
