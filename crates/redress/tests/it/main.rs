@@ -5,6 +5,7 @@
 mod access;
 mod architecture;
 mod asking;
+mod auditing;
 mod canary;
 mod composition;
 mod conformance;
