@@ -185,12 +185,9 @@ impl Route {
         match self {
             Route::Operation => "GET, HEAD, OPTIONS, POST",
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
-            Route::Operations
-            | Route::Document
-            | Route::Errors
-            | Route::Health
-            | Route::Ready
-            | Route::Metrics => "GET, HEAD, OPTIONS",
+            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready | Route::Metrics => {
+                "GET, HEAD, OPTIONS"
+            }
             Route::WebSocket => "GET, OPTIONS",
             #[cfg(feature = "mcp")]
             Route::Mcp => "DELETE, GET, OPTIONS, POST",

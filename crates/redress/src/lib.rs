@@ -88,11 +88,11 @@ pub use redress_core::testing;
 pub use redress_core::{
     Answer, AskError, Asker, Asks, Blocked, BuildError, Builder, Called, Change, ChangeReader, Changes, Classification,
     Classifier, ClassifierRow, ClassifierTable, Completion, Consent, ConsentMemory, ConsentStore, ContentGuard,
-    Conversation, Credentials, Ctx, DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault,
-    Field, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, IdempotencyMemory, IdempotencyStore, IdentityError,
-    IdentityProvider, InFlight, Level, Limit, Limited, Listener, Mouth, NoFailure, Note, Nothing, Observer, Operation,
-    Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root, Sample, Sampled, Secret,
-    Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
+    Conversation, Credentials, Ctx, DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure,
+    Fault, Field, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, IdempotencyMemory, IdempotencyStore,
+    IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, Listener, Mouth, NoFailure, Note, Nothing,
+    Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root,
+    Sample, Sampled, Secret, Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
 };
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]

@@ -30,7 +30,10 @@ pub(crate) enum Reading {
     Count(u64),
     Level(f64),
     /// How many were at most each of the bounds but above the one before, and how many above all.
-    Spread { buckets: Vec<u64>, sum: f64 },
+    Spread {
+        buckets: Vec<u64>,
+        sum: f64,
+    },
 }
 
 impl Family {

@@ -16,11 +16,8 @@ pub(super) fn families(started: SystemTime) -> Vec<Family> {
     build.push([("version", env!("CARGO_PKG_VERSION"))], Reading::Level(1.0));
     let uptime = started.elapsed().unwrap_or_default().as_secs_f64();
     let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let mut families = vec![
-        build,
-        Family::single(UPTIME, Reading::Level(uptime)),
-        Family::single(STARTED, Reading::Level(since)),
-    ];
+    let mut families =
+        vec![build, Family::single(UPTIME, Reading::Level(uptime)), Family::single(STARTED, Reading::Level(since))];
     let more = [(MEMORY, memory(), Sort::Gauge), (FILES, files(), Sort::Gauge), (CPU, cpu(), Sort::Counter)];
     families.extend(more.into_iter().filter_map(|(name, read, sort)| {
         let mut family = Family::single(name, Reading::Level(read?));

@@ -124,14 +124,7 @@ impl Otlp {
             .build();
         let loggers = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
         let whose = metrics::Whose::new(attributes.map(|(name, value)| (name, value.as_str())));
-        let otlp = Otlp {
-            tracers,
-            loggers,
-            client,
-            resource: whose,
-            metrics: Arc::default(),
-            runtime: Some(runtime),
-        };
+        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), runtime: Some(runtime) };
         otlp.send_metrics_every(settings.interval);
         Ok(otlp)
     }
