@@ -19,6 +19,8 @@ struct Rule {
     expr: String,
     lasting: &'static str,
     severity: &'static str,
+    /// The operation that it is about, for a rule of one operation: two rules of one name differ by their labels.
+    operation: Option<String>,
     summary: String,
     description: String,
 }
@@ -53,10 +55,14 @@ pub fn alerts(contract: &Contract) -> String {
 impl Rule {
     /// Texts are written as JSON, which YAML reads as well.
     fn write(&self, text: &mut String) {
-        let Rule { alert, expr, lasting, severity, summary, description } = self;
+        let Rule { alert, expr, lasting, severity, operation, summary, description } = self;
         let quoted = |value: &str| Value::from(value).to_string();
         let _ = writeln!(text, "      - alert: {alert}\n        expr: {}\n        for: {lasting}", quoted(expr));
-        let _ = writeln!(text, "        labels:\n          severity: {severity}\n        annotations:");
+        let _ = writeln!(text, "        labels:\n          severity: {severity}");
+        if let Some(operation) = operation {
+            let _ = writeln!(text, "          operation: {}", quoted(operation));
+        }
+        let _ = writeln!(text, "        annotations:");
         let _ = writeln!(text, "          summary: {}", quoted(summary));
         let _ = writeln!(text, "          description: {}", quoted(description));
     }
@@ -71,6 +77,7 @@ fn calls() -> Vec<Rule> {
             expr: format!("sum by (operation, fault) (increase({faults}[5m])) > 0"),
             lasting: "0m",
             severity: "critical",
+            operation: None,
             summary: "{{ $labels.operation }} ended in a way that it does not declare ({{ $labels.fault }})".to_owned(),
             description: "Look into the log for the request ids of INTERNAL and INVALID_OUTPUT; then declare the failure, or mend the handler.".to_owned(),
         },
@@ -82,6 +89,7 @@ fn calls() -> Vec<Rule> {
             expr: format!("sum by (operation) (rate({shed}[5m])) > 0"),
             lasting: "5m",
             severity: "warning",
+            operation: None,
             summary: "calls of {{ $labels.operation }} are refused for want of capacity".to_owned(),
             description: "Callers get OVERLOADED and come again. Give the service more room, or lower the limits of the caller that fills it.".to_owned(),
         },
@@ -90,6 +98,7 @@ fn calls() -> Vec<Rule> {
             expr: format!("sum by (operation) (rate({limited}[5m])) > 1"),
             lasting: "15m",
             severity: "info",
+            operation: None,
             summary: "callers of {{ $labels.operation }} reach their limits".to_owned(),
             description: "They get RATE_LIMITED. The access log says who it is.".to_owned(),
         },
@@ -123,6 +132,7 @@ fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
         ),
         lasting: "10m",
         severity,
+        operation: None,
         summary: format!(
             "{{{{ $value | humanizePercentage }}}} of the calls of {{{{ $labels.operation }}}} end as {{{{ $labels.kind }}}}, by {whose}"
         ),
@@ -147,6 +157,7 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
             ),
             lasting: "10m",
             severity: "warning",
+            operation: Some(name.to_owned()),
             summary: format!("the slowest calls of {name} take {{{{ $value | humanizeDuration }}}} of the {deadline:?} that it declares"),
             description: "Past the deadline callers get TIMEOUT. Make the operation quicker, or declare a longer deadline.".to_owned(),
         });
@@ -159,6 +170,7 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
             expr: format!("sum by (operation) (increase({calls}{{operation=\"{name}\"}}[1d])) > 0"),
             lasting: "0m",
             severity: "info",
+            operation: Some(name.to_owned()),
             summary: format!("{name} is deprecated and was called within a day"),
             description: format!("The access log says by whom.{}", instead.unwrap_or_default()),
         });
@@ -175,6 +187,7 @@ fn server() -> Vec<Rule> {
             expr: "absent(redress_build_info)".to_owned(),
             lasting: "5m",
             severity: "critical",
+            operation: None,
             summary: "no redress server is seen".to_owned(),
             description:
                 "It is down, or /metrics cannot be read: the scraper needs a token with the scope metrics:read."
@@ -185,6 +198,7 @@ fn server() -> Vec<Rule> {
             expr: grew(names::AUDIT_LOST, "5m"),
             lasting: "0m",
             severity: "critical",
+            operation: None,
             summary: "calls were made of which the audit has no record".to_owned(),
             description: "The state folder is full, or its disk too slow. `redress doctor` says which.".to_owned(),
         },
@@ -193,6 +207,7 @@ fn server() -> Vec<Rule> {
             expr: format!("{} > 1000", names::STATE_QUEUE.name()),
             lasting: "5m",
             severity: "warning",
+            operation: None,
             summary: "{{ $value }} records wait to be written to the state".to_owned(),
             description: "The disk of the state folder is slower than the calls.".to_owned(),
         },
@@ -201,6 +216,7 @@ fn server() -> Vec<Rule> {
             expr: grew(names::CONNECTIONS_REFUSED, "5m"),
             lasting: "5m",
             severity: "warning",
+            operation: None,
             summary: "connections are refused".to_owned(),
             description: "There are as many as [limits] allows. Look for a client that does not close its own."
                 .to_owned(),
@@ -210,6 +226,7 @@ fn server() -> Vec<Rule> {
             expr: grew(names::RELOADS_REFUSED, "15m"),
             lasting: "0m",
             severity: "warning",
+            operation: None,
             summary: "a new configuration was refused, and the old one still holds".to_owned(),
             description: "The log says what is wrong with it; so does `redress doctor`.".to_owned(),
         },
@@ -218,6 +235,7 @@ fn server() -> Vec<Rule> {
             expr: grew(names::ACCESS_LOG_DROPPED, "15m"),
             lasting: "0m",
             severity: "warning",
+            operation: None,
             summary: "lines of the access log were dropped".to_owned(),
             description: "Its disk is full, or slower than the calls.".to_owned(),
         },
@@ -226,6 +244,7 @@ fn server() -> Vec<Rule> {
             expr: grew(names::OTLP_FAILED, "15m"),
             lasting: "15m",
             severity: "info",
+            operation: None,
             summary: "the OpenTelemetry collector does not take what it is sent".to_owned(),
             description: "Calls go on; traces and logs of this time are lost.".to_owned(),
         },

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
+use redress_core::{Fittings, Request};
 use redress_telemetry::{Metrics, alerts, dashboard, names};
 
 use crate::service;
@@ -27,6 +28,33 @@ fn the_kept_dashboard_is_the_one_that_is_made() {
 #[test]
 fn the_kept_alerts_are_those_that_are_made() {
     assert_kept("alerts.yaml", &alerts(service::registry().contract()));
+}
+
+#[tokio::test]
+async fn the_kept_metrics_have_the_series_that_are_told() {
+    let registry = service::registry();
+    let metrics = Metrics::new(registry.contract());
+    for name in names::ALL {
+        match name.name().ends_with("_total") {
+            true => metrics.counter(name, || 0),
+            false => metrics.gauge(name, || 0.0),
+        }
+    }
+    let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+    for item in ["fine", "gone", "panic"] {
+        registry.call("shop.order", Request::new(format!(r#"{{"item":"{item}"}}"#).into_bytes())).await;
+    }
+    // Times and the process differ from run to run.
+    let text = metrics.text();
+    let same = text.lines().filter(|line| {
+        let name = line.trim_start_matches("# HELP ").trim_start_matches("# TYPE ");
+        !name.starts_with("process_") && !name.starts_with("redress_uptime")
+    });
+    let zeroed = same.map(|line| match line.rsplit_once(' ') {
+        Some((series, _)) if series.starts_with("redress_call_duration_seconds_") => format!("{series} 0\n"),
+        _ => format!("{line}\n"),
+    });
+    assert_kept("metrics.txt", &zeroed.collect::<String>());
 }
 
 /// What looks like the name of a metric, without what a histogram adds to it.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use redress_core::{
     DynamicFailure, Events, Operation, Registry,
     contract::{Access, Deprecation, Failure, Kind, Operation as Declared, Recovery},
@@ -21,7 +22,11 @@ fn failure(code: &str, kind: Kind) -> Failure {
 /// A shop: an order asks for a price, and both may end in every way there is.
 pub(crate) fn shop() -> Vec<Operation> {
     let order = open(Declared::mutation("shop.order").with_call("shop.price").with_deadline(Duration::from_secs(5)))
-        .fails(failure("SOLD_OUT", Kind::Conflict));
+        .fails(failure("SOLD_OUT", Kind::Conflict))
+        .with_input(json!({
+            "type": "object", "properties": {"item": {"type": "string"}, "text": {"type": "string"}},
+            "additionalProperties": false,
+        }));
     let order = Operation::dynamic(order).with_handler(|ctx, input| async move {
         match input["item"].as_str() {
             Some("gone") => Err(DynamicFailure::new("SOLD_OUT", json!({})))?,
@@ -48,8 +53,6 @@ pub(crate) fn shop() -> Vec<Operation> {
     });
     vec![order, price, wait, old, news]
 }
-
-use futures_util::StreamExt as _;
 
 /// A registry of the shop.
 pub(crate) fn registry() -> Registry {
