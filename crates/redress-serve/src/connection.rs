@@ -208,19 +208,32 @@ impl<C: GracefulConnection> Future for Speaking<'_, C> {
             this.pace.register(cx.waker());
             this.waker = Some(cx.waker().clone());
         }
+        // What runs when the service goes down is the last on its connection; what begins while
+        // the connection lingers is too.
+        this.end_if_told();
         loop {
             if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            match this.pace.told() {
-                Told::Close => return Poll::Ready(None),
-                Told::DrainNow if !this.ending => {
-                    this.ending = true;
-                    this.spoken.as_mut().graceful_shutdown();
-                }
-                Told::DrainNow | Told::Drain | Told::Nothing => return Poll::Pending,
+            if this.pace.told() == Told::Close {
+                return Poll::Ready(None);
+            }
+            if !this.end_if_told() {
+                return Poll::Pending;
             }
         }
+    }
+}
+
+impl<C: GracefulConnection> Speaking<'_, C> {
+    /// Takes no further requests, if it is time; says whether that is new.
+    fn end_if_told(&mut self) -> bool {
+        let ends = !self.ending && self.pace.told() == Told::DrainNow;
+        if ends {
+            self.ending = true;
+            self.spoken.as_mut().graceful_shutdown();
+        }
+        ends
     }
 }
 
