@@ -47,10 +47,10 @@ impl WebSockets {
                 .with_details(&json!({"expected": "a WebSocket handshake"}))
                 .with_hint("Connect here with a WebSocket client.")
         })?;
-        if let (Some(token), Some(provider)) = (&who.token, registry.identity())
-            && provider.identify(token).await.is_err()
+        if let (Some(token), Some(_)) = (&who.token, registry.identity())
+            && registry.identify(token).await.is_err()
         {
-            return Err(Refusal::new(EngineCode::AuthRequired));
+            return Err(Refusal::bad_token());
         }
         let session = self.session(registry, shutdown, who);
         let (peers, tracked) = (self.peers.clone(), self.running.token());
