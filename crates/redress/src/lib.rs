@@ -97,6 +97,8 @@ pub use redress_core::{
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;
+#[cfg(feature = "access")]
+pub use redress_access as access;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
 
