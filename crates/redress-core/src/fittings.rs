@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
+use crate::{Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits
 /// and observers. The operations stay as they are, and what is left out stays as it was.
@@ -19,6 +19,7 @@ pub struct Fittings {
     pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
     pub(crate) consent: Option<Arc<dyn ConsentStore>>,
     pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
+    pub(crate) audit: Option<Arc<dyn Audit>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
     pub(crate) json_depth: Option<usize>,
     pub(crate) json_members: Option<usize>,
@@ -49,6 +50,13 @@ impl Fittings {
     #[must_use]
     pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Fittings {
         self.idempotency = Some(store);
+        self
+    }
+
+    /// Keeps a record of the calls.
+    #[must_use]
+    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Fittings {
+        self.audit = Some(audit);
         self
     }
 
@@ -86,10 +94,11 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, limits, json_depth, json_members, observers } = fittings;
+        let Fittings { identity, consent, idempotency, audit, limits, json_depth, json_members, observers } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
+        inner.audit = audit.or(inner.audit);
         inner.limits.extend(limits);
         inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
         inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
@@ -102,6 +111,7 @@ impl std::fmt::Debug for Fittings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fittings")
             .field("identity", &self.identity.is_some())
+            .field("audit", &self.audit.is_some())
             .field("limits", &self.limits.len())
             .field("observers", &self.observers.len())
             .finish_non_exhaustive()

@@ -57,10 +57,15 @@ impl Call {
     pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        if self.ctx.registry.0.consent.has(caller, declaration.name()).await {
-            return Ok(());
+        match self.ctx.registry.0.consent.has(caller, declaration.name()).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
+                return Err(self.cannot_keep());
+            }
         }
-        if self.ask_consent(caller, entry).await {
+        if self.ask_consent(caller, entry).await? {
             return Ok(());
         }
         let details = json!({"operation": declaration.name()});
@@ -75,9 +80,9 @@ impl Call {
 
     /// Asks the caller itself, where it can be asked, and keeps the consent that it gives. An
     /// operation that calls another cannot agree for the person behind it, who did not call that.
-    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> bool {
+    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> Result<bool, Box<Bad>> {
         if self.ctx.parent.is_some() || !self.ctx.can_ask(QuestionKind::Form) {
-            return false;
+            return Ok(false);
         }
         let declaration = &entry.declaration;
         let agreed = match self.ctx.ask(CONSENT, consent::question(declaration)).await {
@@ -88,13 +93,16 @@ impl Call {
             }
         };
         if agreed {
-            self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await;
+            if let Err(error) = self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await {
+                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "a consent cannot be kept, and the call is refused");
+                return Err(self.cannot_keep());
+            }
             // The consent ends by itself, and no old state of this call may renew it.
             if let Some(asking) = &self.ctx.asking {
                 asking.forget(CONSENT);
             }
         }
-        agreed
+        Ok(agreed)
     }
 
     /// Asks every limit; what they hand out is held until the call ends.
