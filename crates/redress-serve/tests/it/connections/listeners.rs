@@ -1,6 +1,9 @@
 //! Where a server listens.
 
-use std::{io::Write as _, os::unix::fs::PermissionsExt as _, process::Stdio};
+use std::{
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    process::{Command, Stdio},
+};
 
 use command_fds::{CommandFdExt as _, FdMapping};
 use redress_serve::{Address, Faces, Listen, ServeError, Server};
@@ -94,6 +97,42 @@ async fn serves_on_passed_sockets_where_it_is_told_to() {
     server.run(async move { drop(parent.await) }).await.unwrap();
 }
 
+/// The process that serves on these sockets, after `first` in its shell.
+fn on_passed(first: &str, sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
+    let sockets = sockets.into_iter();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{first} LISTEN_PID=$$ exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "connections::listeners::serves_on_passed_sockets_where_it_is_told_to"])
+        .env("REDRESS_TEST_PASSED", "1")
+        .env("LISTEN_FDS", sockets.len().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
+    let mappings = sockets.zip(3..).map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
+    command.fd_mappings(mappings.collect()).unwrap();
+    command
+}
+
+#[tokio::test]
+async fn a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some() {
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tcp.local_addr().unwrap();
+    let mut child = on_passed("ulimit -n 40;", [tcp.into()]).spawn().unwrap();
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        open.push(tokio::net::TcpStream::connect(address).await.unwrap());
+    }
+    assert!(exchange(&mut open[0], GREET).await.starts_with("HTTP/1.1 200"));
+    // The last of them is beyond what the process can have open; it is served when the others go.
+    let mut last = open.pop().unwrap();
+    last.write_all(GREET.as_bytes()).await.unwrap();
+    drop(open);
+    assert!(super::one_answer(&mut last).await.starts_with("HTTP/1.1 200"));
+    drop((last, child.stdin.take()));
+    assert!(tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap().success());
+}
+
 #[tokio::test]
 async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,19 +145,9 @@ async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
         let length = timeout(SOON, manager.recv(&mut message)).await.expect("the manager is told").unwrap();
         String::from_utf8_lossy(&message[..length]).trim().to_owned()
     };
-    let mut command = std::process::Command::new("sh");
-    command
-        .args(["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "connections::listeners::serves_on_passed_sockets_where_it_is_told_to"])
-        .env("REDRESS_TEST_PASSED", "1")
-        .env("LISTEN_FDS", "2")
-        .env("NOTIFY_SOCKET", folder.path().join("notify"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null());
     let passed = [tcp.try_clone().unwrap().into(), unix.try_clone().unwrap().into()];
-    let mappings = passed.into_iter().zip(3..).map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
-    command.fd_mappings(mappings.collect()).unwrap();
+    let mut command = on_passed("", passed);
+    command.env("NOTIFY_SOCKET", folder.path().join("notify"));
     // It connects before anybody serves: the manager's socket keeps it.
     let early = tokio::net::TcpStream::connect(address).await.unwrap();
     let mut child = command.spawn().unwrap();
@@ -127,9 +156,7 @@ async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
         assert!(exchange(&mut stream, GREET).await.starts_with("HTTP/1.1 200"));
     }
     assert!(over_unix(&path).await.ends_with("\"local\""));
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.flush().unwrap();
-    drop(stdin);
+    drop(child.stdin.take());
     assert_eq!(told().await, "STOPPING=1");
     let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
     assert!(ended.success() && path.exists());

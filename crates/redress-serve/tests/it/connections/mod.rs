@@ -59,11 +59,8 @@ impl Served {
     }
 
     pub(super) fn tcp(&self) -> SocketAddr {
-        let tcp = self.addresses.iter().find_map(|address| match address {
-            Address::Tcp(address) => Some(*address),
-            _ => None,
-        });
-        tcp.unwrap()
+        let tcp = |address: &Address| if let Address::Tcp(address) = address { Some(*address) } else { None };
+        self.addresses.iter().find_map(tcp).unwrap()
     }
 
     pub(super) async fn connect(&self) -> TcpStream {
