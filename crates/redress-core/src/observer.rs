@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redress_contract::{Caller, Operation, Problem, RequestId};
 
-use crate::Face;
+use crate::{Face, Fault};
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct EndedCall<'a> {
     pub caller: Option<&'a Caller>,
     /// The bad ending; nothing where it ended well.
     pub problem: Option<&'a Problem>,
+    /// What came about that the operation does not declare; nothing where it ended as it may.
+    pub fault: Option<Fault>,
     /// Whether it has no outcome yet, as it asked its caller something. The call that the
     /// caller makes with the answers is another one, with an ending of its own.
     pub asks: bool,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod access;
+mod advisories;
 mod architecture;
 mod asking;
 mod canary;

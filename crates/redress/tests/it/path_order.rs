@@ -4,8 +4,8 @@ use std::{future::Future, pin::Pin};
 
 use redress::{
     Access, Blocked, Caller, Consent, ConsentStore, ContentGuard, DynamicFailure, EndedCall, Events, Guard,
-    GuardBroken, GuardedCall, IdempotencyStore, IdentityError, IdentityProvider, Kind, Limit, Limited, Observer,
-    Operation, Permit, Registry, Request, Secret, Veto,
+    GuardBroken, GuardedCall, IdempotencyStore, IdentityError, IdentityProvider, Kind, Limit, Limited, LimitedCall,
+    Observer, Operation, Permit, Registry, Request, Secret, Veto,
     contract::{self, Failure, Name},
 };
 use redress_core::{Begin, Fingerprint, IdempotencyKey, Recorded};
@@ -169,8 +169,8 @@ impl ConsentStore for Service {
 }
 
 impl Limit for Service {
-    fn admit(&self, _: &contract::Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
-        if self.asked("limits", Step::Limits) { Err(Limited::Rate { retry_after_ms: 5 }) } else { Ok(None) }
+    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        if self.asked("limits", Step::Limits) { Err(Limited::rate(5)) } else { Ok(None) }
     }
 }
 
