@@ -2,12 +2,13 @@
 
 use std::{
     collections::HashMap,
-    fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
+use redress_access::{NewToken, TokenFile};
 use tempfile::TempDir;
 
 use crate::client::Identity;
@@ -26,12 +27,8 @@ pub(crate) struct Settings {
     pub(crate) write_secs: u64,
     /// How long running calls may take once the server goes down.
     pub(crate) grace_secs: u64,
-    /// How many connections there may be.
-    pub(crate) connections: u64,
-    /// Where the state goes, if not beside the configuration.
-    pub(crate) state: Option<PathBuf>,
-    /// How long idempotency keys last.
-    pub(crate) keys_last: &'static str,
+    /// What one caller may ask for: `rate`, `burst`, `in_flight`, `streams`, `sockets`.
+    pub(crate) limits: [u32; 5],
 }
 
 impl Default for Settings {
@@ -41,9 +38,7 @@ impl Default for Settings {
             idle_secs: 75,
             write_secs: 30,
             grace_secs: 10,
-            connections: 20_000,
-            state: None,
-            keys_last: "24h",
+            limits: [20_000, 20_000, 512, 256, 256],
         }
     }
 }
@@ -58,8 +53,22 @@ impl Home {
     pub(crate) fn new(settings: &Settings, callers: usize) -> io::Result<Home> {
         let folder = tempfile::Builder::new().prefix("redress-soak-").tempdir()?;
         fs::write(folder.path().join("redress.toml"), toml(settings))?;
-        let identities = (0..callers).map(|_| Identity { caller: "local".into(), token: Arc::from("") }).collect();
-        Ok(Home { folder, identities })
+        let mut home = Home { folder, identities: Vec::new() };
+        for number in 0..callers {
+            let identity = home.identity(&format!("caller-{number}"), None)?;
+            home.identities.push(identity);
+        }
+        Ok(home)
+    }
+
+    /// A caller with a token of its own, which may end.
+    pub(crate) fn identity(&self, caller: &str, expires: Option<SystemTime>) -> io::Result<Identity> {
+        let mut new = NewToken::new(caller).scopes(["soak"]);
+        if let Some(expires) = expires {
+            new = new.expires(expires);
+        }
+        let (token, _) = TokenFile::at(self.path().join("tokens.json")).create(new).map_err(io::Error::other)?;
+        Ok(Identity { caller: caller.into(), token: Arc::from(token.expose()) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -69,6 +78,11 @@ impl Home {
     /// The callers that the server knows.
     pub(crate) fn identities(&self) -> &[Identity] {
         &self.identities
+    }
+
+    /// The folder of the state.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path().join("state")
     }
 
     pub(crate) fn effects_path(&self) -> PathBuf {
@@ -93,8 +107,43 @@ impl Home {
 }
 
 fn toml(settings: &Settings) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "[serve]\nlisten = \"127.0.0.1:0\"\nshutdown_grace = \"{}s\"", settings.grace_secs);
-    let _ = writeln!(text, "[log]\nlevel = \"error\"\nformat = \"json\"");
-    text
+    let Settings { request_secs, idle_secs, write_secs, grace_secs, limits } = settings;
+    let [rate, burst, in_flight, streams, sockets] = limits;
+    format!(
+        r#"[serve]
+listen = "127.0.0.1:0"
+shutdown_grace = "{grace_secs}s"
+
+[access]
+tokens = "tokens.json"
+
+[state]
+folder = "state"
+
+[audit]
+enabled = true
+
+[limits]
+rate = "{rate}/s"
+burst = {burst}
+in_flight = {in_flight}
+streams = {streams}
+sockets = {sockets}
+connections = 12000
+shed = true
+
+[http]
+header_time = "{request_secs}s"
+body_time = "{request_secs}s"
+idle_time = "{idle_secs}s"
+write_time = "{write_secs}s"
+
+[telemetry]
+metrics = true
+
+[log]
+level = "error"
+format = "json"
+"#
+    )
 }

@@ -20,6 +20,7 @@ pub(crate) struct Seen {
     pub(crate) caller: Arc<str>,
     pub(crate) face: &'static str,
     pub(crate) what: What,
+    pub(crate) key: Option<String>,
     pub(crate) ending: Ending,
     pub(crate) took: Duration,
 }
@@ -37,6 +38,7 @@ impl Ledger {
                 caller: Arc::clone(&identity.caller),
                 face: message.way.face(),
                 what: what.clone(),
+                key: message.call_key(place),
                 ending: ending.clone(),
                 took: answered.took,
             });

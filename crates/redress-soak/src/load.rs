@@ -55,13 +55,6 @@ impl Load {
         }
         Running { enough, clients }
     }
-
-    /// Lets the clients go for a time, and waits until each has its last answer.
-    pub(crate) async fn run(self, ledger: &Ledger, time: Duration) {
-        let running = self.start(ledger);
-        tokio::time::sleep(time).await;
-        running.stop().await;
-    }
 }
 
 impl Running {

@@ -51,6 +51,7 @@ pub(crate) enum What {
     Follow { items: u64, every_ms: u64, bytes: usize },
     Misspelt { n: u64 },
     Agreed { n: u64 },
+    Grant { minutes: u64 },
 }
 
 impl What {
@@ -64,6 +65,7 @@ impl What {
             What::Fault { .. } => "soak.fault",
             What::Follow { .. } => "soak.follow",
             What::Agreed { .. } => "soak.agreed",
+            What::Grant { .. } => "consent.grant",
         }
     }
 
@@ -78,6 +80,7 @@ impl What {
             What::Fault { panic } => json!({"panic": panic}),
             What::Follow { items, every_ms, bytes } => json!({"items": items, "every_ms": every_ms, "bytes": bytes}),
             What::Misspelt { n } => json!({"nn": n}),
+            What::Grant { minutes } => json!({"operation": "soak.agreed", "minutes": minutes}),
         }
     }
 
@@ -96,6 +99,7 @@ impl What {
             }
             (What::Wait { ms }, Ending::Output(output)) => output["ms"] == *ms,
             (What::Add { entry, refuse: false, .. }, Ending::Output(output)) => output["entry"] == entry.as_str(),
+            (What::Grant { minutes }, Ending::Output(output)) => output["minutes"] == *minutes,
             (What::Follow { items, .. }, Ending::Output(output)) => output["items"] == *items,
             (_, Ending::Failure(failure)) => self.failure() == Some(failure.code.as_str()),
             (_, Ending::Output(_) | Ending::Cut(_) | Ending::Silent) => false,
@@ -114,7 +118,8 @@ impl What {
             | What::Wait { .. }
             | What::Add { refuse: false, .. }
             | What::Follow { .. }
-            | What::Agreed { .. } => None,
+            | What::Agreed { .. }
+            | What::Grant { .. } => None,
         }
     }
 }
@@ -147,7 +152,16 @@ impl Message {
 
     /// The request id of the call at a place.
     pub(crate) fn call_id(&self, place: usize) -> String {
-        if self.way == Way::Batch { format!("{}:{place}", self.id) } else { self.id.clone() }
+        self.placed(&self.id, place)
+    }
+
+    /// The idempotency key of the call at a place.
+    pub(crate) fn call_key(&self, place: usize) -> Option<String> {
+        self.key.as_ref().map(|key| self.placed(key, place))
+    }
+
+    fn placed(&self, name: &str, place: usize) -> String {
+        if self.way == Way::Batch { format!("{name}:{place}") } else { name.to_owned() }
     }
 }
 

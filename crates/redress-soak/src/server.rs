@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
@@ -37,27 +37,35 @@ pub(crate) struct Usage {
 impl Server {
     /// Starts the server of a folder, on a port that is free.
     pub(crate) async fn start(home: &Home) -> io::Result<Server> {
-        Server::with(home, None, &[]).await
+        Server::spawn(home, own_command()?, None).await
     }
 
     /// Starts it again on the port that it had.
     pub(crate) async fn again(home: &Home, address: SocketAddr) -> io::Result<Server> {
-        Server::with(home, Some(address), &[]).await
+        Server::spawn(home, own_command()?, Some(address)).await
     }
 
     /// Starts it with these variables in its environment.
-    pub(crate) async fn with(
-        home: &Home,
-        listen: Option<SocketAddr>,
-        variables: &[(&str, &str)],
-    ) -> io::Result<Server> {
+    pub(crate) async fn with(home: &Home, variables: &[(&str, String)]) -> io::Result<Server> {
+        let mut command = own_command()?;
+        command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        Server::spawn(home, command, None).await
+    }
+
+    /// Starts it deaf to a signal.
+    pub(crate) async fn ignoring(home: &Home, signal: &str) -> io::Result<Server> {
+        let mut command = Command::new("env");
+        command.arg(format!("--ignore-signal={signal}")).arg(std::env::current_exe()?);
+        Server::spawn(home, command, None).await
+    }
+
+    async fn spawn(home: &Home, mut command: Command, listen: Option<SocketAddr>) -> io::Result<Server> {
         let log = OpenOptions::new().create(true).append(true).open(home.path().join("log"))?;
-        let mut command = Command::new(std::env::current_exe()?);
         command.args(["serve", "redress.toml", "--json"]).current_dir(home.path());
         if let Some(address) = listen {
             command.args(["--listen", &address.to_string()]);
         }
-        command.env(EFFECTS, home.effects_path()).envs(variables.iter().copied());
+        command.env(EFFECTS, home.effects_path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
         let mut child = command.spawn()?;
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
@@ -92,10 +100,19 @@ impl Server {
         Usage { rss_kib: kib("VmRSS:"), peak_kib: kib("VmHWM:"), files }
     }
 
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+    fn pid(&self) -> io::Result<Pid> {
         let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
-        let pid = pid.ok_or_else(|| io::Error::other("the server has ended already"))?;
-        Ok(kill_process(pid, signal)?)
+        pid.ok_or_else(|| io::Error::other("the server has ended already"))
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process(self.pid()?, signal)?)
+    }
+
+    /// Limits what it may use from now on.
+    pub(crate) fn limit(&self, resource: Resource, limit: Rlimit) -> io::Result<()> {
+        prlimit(Some(self.pid()?), resource, limit)?;
+        Ok(())
     }
 
     /// Waits until it has ended, and tells how long that took.
@@ -130,6 +147,11 @@ impl Server {
         }
         true
     }
+}
+
+/// This binary, which is the server too.
+fn own_command() -> io::Result<Command> {
+    Ok(Command::new(std::env::current_exe()?))
 }
 
 /// Where the first screen says that the server listens.

@@ -11,6 +11,7 @@ use crate::{
     load::{Load, Running},
     measure::{mib, ms},
     plan::Mix,
+    records::Records,
     report::Report,
     server::{Server, Usage, tail},
 };
@@ -88,7 +89,7 @@ impl Scene {
         memory(&mut report, self.before, after);
         let (status, _) = self.server.stop().await?;
         report.check(status.success(), || format!("the server ended with {status}"));
-        records(&mut report, &self.home, &self.ledger, also)?;
+        records(&mut report, &self.home, &self.ledger, &[], also).await?;
         finish(self.stage, self.home, report)
     }
 }
@@ -98,13 +99,15 @@ pub(crate) fn memory(report: &mut Report, before: Usage, after: Usage) {
     report.figure("RSS", format!("{} → {}, peak {}", mib(before.rss_kib), mib(after.rss_kib), mib(after.peak_kib)));
 }
 
-/// Holds everything that the server left behind against what clients saw.
-pub(crate) fn records(
+/// Holds everything that the server left behind against what clients saw. `others` are callers whose calls are in no
+/// ledger, and `also` says which other endings the scenario brings about.
+pub(crate) async fn records(
     report: &mut Report,
     home: &Home,
     ledger: &Ledger,
+    others: &[&str],
     also: impl Fn(&Ending) -> bool,
-) -> io::Result<()> {
+) -> io::Result<Records> {
     let seen = ledger.seen();
     let latencies = ledger.latencies();
     report.figure("calls", seen.len());
@@ -113,7 +116,11 @@ pub(crate) fn records(
     report.figure("endings", endings.join(", "));
     agree::endings(report, &seen, also);
     agree::effects(report, &seen, &home.effects()?);
-    Ok(())
+    let records = Records::read(&home.state()).await?;
+    report.figure("records", format!("{} calls, {} keys, compared one by one", records.audited(), records.keys.len()));
+    agree::audit(report, &seen, &records, others);
+    agree::keys(report, &seen, &records);
+    Ok(records)
 }
 
 /// Keeps the folder where something was broken, for a person to look at.

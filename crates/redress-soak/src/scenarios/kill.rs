@@ -1,9 +1,12 @@
 //! SIGKILL under load, several times, with the server started again on what it left.
 
-use std::{collections::HashMap, io, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use fastrand::Rng;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use crate::{
     client::Client,
@@ -51,31 +54,40 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     memory(&mut report, before, server.usage());
     let (status, _) = server.stop().await?;
     report.check(status.success(), || format!("the server ended with {status}"));
-    records(&mut report, &home, &ledger, |ending| {
+    records(&mut report, &home, &ledger, &[], |ending| {
         matches!(ending, Ending::Cut(_)) || ending.code() == Some("OUTCOME_UNKNOWN")
-    })?;
+    })
+    .await?;
     finish(stage, home, report)
 }
 
 /// Repeats every call with a key, as a client would that does not know what became of it; and those that were answered
 /// too, since their answers must come again as they were.
-async fn ask_again(home: &Home, ledger: &Ledger, address: std::net::SocketAddr) -> usize {
-    let mut clients: HashMap<&str, Client> =
-        home.identities().iter().map(|identity| (&*identity.caller, Client::new(address, identity))).collect();
-    let seen = ledger.seen();
-    let mut asked = 0;
-    for seen in seen.iter().filter(|seen| matches!(seen.what, What::Add { .. })) {
-        let Some(client) = clients.get_mut(&*seen.caller) else { continue };
-        let message = repetition(seen);
-        let answered = client.make(&message).await;
-        ledger.enter(&message, client.identity(), &answered);
-        asked += 1;
+pub(crate) async fn ask_again(home: &Home, ledger: &Ledger, address: SocketAddr) -> usize {
+    let mut asking = JoinSet::new();
+    let adds: Vec<Seen> = ledger.seen().into_iter().filter(|seen| matches!(seen.what, What::Add { .. })).collect();
+    let count = adds.len();
+    for identity in home.identities() {
+        let (own, ledger) = (adds.iter().filter(|seen| seen.caller == identity.caller), ledger.clone());
+        let own: Vec<Seen> = own.cloned().collect();
+        for part in own.chunks(own.len().div_ceil(4).max(1)) {
+            let (mut client, ledger, part) = (Client::new(address, identity), ledger.clone(), part.to_vec());
+            asking.spawn(async move {
+                for seen in &part {
+                    let message = repetition(seen);
+                    let answered = client.make(&message).await;
+                    ledger.enter(&message, client.identity(), &answered);
+                }
+            });
+        }
     }
-    asked
+    while asking.join_next().await.is_some() {}
+    count
 }
 
-/// The same call once more. The key of a call in a batch is the batch's with its place behind it.
+/// The same call once more, alone and by another way.
 fn repetition(seen: &Seen) -> Message {
     let way = if seen.face == "websocket" { Way::Http2 } else { Way::WebSocket };
-    Message::one(format!("{}-again", seen.id), way, seen.what.clone()).with_key(format!("k-{}", seen.id))
+    let message = Message::one(format!("{}-again", seen.id), way, seen.what.clone());
+    Message { key: seen.key.clone(), ..message }
 }

@@ -1,5 +1,8 @@
 //! The scenarios, each with what it promises.
 
+mod abusive;
+mod broken_state;
+mod clock;
 mod half_open;
 mod idle;
 mod kill;
@@ -26,7 +29,7 @@ pub(crate) struct Scenario {
 }
 
 /// Every scenario, in the order in which they run.
-pub(crate) const ALL: [Scenario; 8] = [
+pub(crate) const ALL: [Scenario; 12] = [
     Scenario {
         name: "steady",
         promise: "every call on every face ends as its declaration says; memory stays where it was",
@@ -74,5 +77,31 @@ pub(crate) const ALL: [Scenario; 8] = [
         promise: "SIGKILL under load: a key has one effect at most, and an answer stays what it was",
         share: 150,
         run: |stage| Box::pin(kill::run(stage)),
+    },
+    Scenario {
+        name: "full-disk",
+        promise: "no room for the state: calls are refused with OVERLOADED and when to come again, nothing accepted is \
+                  lost, and it heals by itself",
+        share: 60,
+        run: |stage| Box::pin(broken_state::full_disk(stage)),
+    },
+    Scenario {
+        name: "locked",
+        promise: "the state locked by another process: as with a full disk",
+        share: 60,
+        run: |stage| Box::pin(broken_state::locked(stage)),
+    },
+    Scenario {
+        name: "clock",
+        promise: "a clock that jumps by an hour or ten years, and back, makes no call late, no key work twice, no consent or \
+                  token last longer, and removes no record",
+        share: 60,
+        run: |stage| Box::pin(clock::run(stage)),
+    },
+    Scenario {
+        name: "abusive",
+        promise: "while one caller floods, the p99 of others stays within twice of what it is without",
+        share: 150,
+        run: |stage| Box::pin(abusive::run(stage)),
     },
 ];

@@ -73,7 +73,13 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     }
     report.figure("signals", round);
     report.figure("took to end", format!("{} at most", ms(ends.per_mille(1000))));
-    records(&mut report, &home, &ledger, |ending| matches!(ending, Ending::Cut(_)) || ending.is_turned_away())?;
+    let expected = |ending: &Ending| matches!(ending, Ending::Cut(_)) || ending.is_turned_away();
+    let records = records(&mut report, &home, &ledger, &[], expected).await?;
+    for seen in ledger.seen().iter().filter(|seen| !seen.ending.is_answer()) {
+        report.check(!records.audit.contains_key(&seen.id), || {
+            format!("{} was accepted and not answered: {:?}", seen.id, seen.ending)
+        });
+    }
     finish(stage, home, report)
 }
 
