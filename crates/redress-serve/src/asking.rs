@@ -1,26 +1,37 @@
 //! What the headers of a message ask of its call.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request, Secret};
 use redress_wire::http::{
     OPERATION_JSON,
-    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent},
+    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
 };
 use serde_json::json;
 
-use crate::{caller::Connection, service::Shared};
+use crate::{
+    caller::Connection,
+    connection::OtherSide,
+    proxies::{self, Sent},
+    service::Shared,
+};
 
 /// The longest idempotency key that is taken.
 const LONGEST_KEY: usize = 255;
 /// The longest deadline that a caller may ask for: a day.
 const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+/// The longest state of a trace that is passed on, as the standard asks for at least.
+const LONGEST_STATE: usize = 512;
 
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
+    /// The address of the caller, where it is known.
+    pub(crate) peer: Option<SocketAddr>,
+    /// Whether the message came through a proxy, or says so.
+    forwarded: bool,
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
     pub(crate) request_id: Option<Box<str>>,
@@ -36,16 +47,24 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
-    pub(crate) fn of(shared: &Shared, connection: Connection<'_>) -> Asking {
+    pub(crate) fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Asking {
         let mut asking = Asking { json: true, ..Asking::default() };
-        asking.read(connection.headers, shared.registry.identity().is_some());
+        asking.read(headers, shared.registry.identity().is_some());
+        let trusted = side.address.is_some_and(|address| shared.trusts(address.ip()));
+        let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
+        let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
+        asking.peer = by;
         if asking.token.is_none() {
-            asking.caller = shared.caller.caller_of(connection);
+            // Whose certificate it is says nothing about who wrote the page that uses it.
+            let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
+            let local = side.local && !trusted && !asking.forwarded;
+            asking.caller = shared.caller.caller_of(Connection { peer: by, local, secure, certificate, headers });
         }
         asking
     }
 
     fn read(&mut self, headers: &HeaderMap, tokens: bool) {
+        let (mut parent, mut state) = (None, None);
         for (name, value) in headers {
             match *name {
                 header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
@@ -54,6 +73,7 @@ impl Asking {
                     self.html |= accept.contains("text/html");
                     self.declaration |= accept.contains(OPERATION_JSON);
                 }
+                header::FORWARDED | header::VIA => self.forwarded = true,
                 header::AUTHORIZATION if tokens => self.token = value.to_str().ok().and_then(bearer),
                 _ => match name.as_str() {
                     REQUEST_ID => {
@@ -69,11 +89,13 @@ impl Asking {
                         None => self.wrong = Some("Redress-Deadline-Ms"),
                     },
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
-                    TRACEPARENT => self.trace = value.to_str().ok().and_then(TraceParent::read).map(span),
-                    _ => {}
+                    TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
+                    TRACESTATE => state = value.to_str().ok().filter(|state| state.len() <= LONGEST_STATE),
+                    other => self.forwarded |= proxies::is_added(other),
                 },
             }
         }
+        self.trace = parent.map(|parent| span(parent, state));
     }
 
     /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
@@ -100,7 +122,8 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
-        let mut request = Request::new(input).with_face(Face::Http).with_cancellation(shared.shutdown.over().clone());
+        let mut request =
+            Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);
         }
@@ -140,7 +163,7 @@ impl Asking {
             request_id: self.request_id.as_deref().map(Arc::from),
             deadline: self.deadline,
             idempotency_key: self.key.clone(),
-            cancellation: Some(shared.shutdown.over().clone()),
+            cancellation: Some(shared.house.shutdown.over().clone()),
         }
     }
 
@@ -182,11 +205,13 @@ fn is_json(media: &[u8]) -> bool {
     matches!(&*essence, b"application/json" | b"text/json") || essence.ends_with(b"+json")
 }
 
-fn span(trace: TraceParent<'_>) -> tracing::Span {
+/// The span of a message that belongs to its caller's trace. What makes traces of spans finds the caller's by these fields.
+fn span(trace: TraceParent<'_>, state: Option<&str>) -> tracing::Span {
     tracing::info_span!(
         "redress.http",
         trace_id = trace.trace_id,
         parent_span_id = trace.parent_id,
-        sampled = trace.sampled
+        sampled = trace.sampled,
+        tracestate = state,
     )
 }

@@ -6,7 +6,7 @@ use redress_core::Registry;
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
 use redress_wire::http::Info;
 
-use crate::{answer, service::Exchange, shutdown::Shutdown};
+use crate::{answer, cors::Origins, service::Exchange, shutdown::Shutdown};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -23,6 +23,7 @@ impl McpSettings {
         info: &Info,
         max_body: usize,
         guarded: bool,
+        origins: &Origins,
         shutdown: &Shutdown,
     ) -> Option<HttpFace> {
         let McpSettings { mcp, mut http } = self;
@@ -36,6 +37,7 @@ impl McpSettings {
         })?;
         http.max_body = max_body;
         http.guarded |= guarded;
+        http.allowed_origins.extend_from_slice(origins.named());
         http.shutdown = shutdown.silent().clone();
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
@@ -49,11 +51,11 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }
-    let Exchange { shared, mut asking, parts } = exchange;
+    let Exchange { shared, line, mut asking, parts } = exchange;
     let token = asking.token.take();
     match &shared.mcp {
         Some(face) => face.answer(parts, body, token, asking.for_mcp(&shared)).await.map(Body::new),
-        None => Exchange { shared, asking, parts }.nowhere(),
+        None => Exchange { shared, line, asking, parts }.nowhere(),
     }
 }
 

@@ -16,6 +16,9 @@ impl Exchange {
         let (Some(token), Some(provider)) = (&self.asking.token, self.shared.registry.identity()) else {
             return Ok(self.asking.caller.clone());
         };
+        if let Some(known) = provider.known(token) {
+            return Ok(Some(known));
+        }
         match provider.identify(token).await {
             Ok(caller) => Ok(Some(Arc::new(caller))),
             Err(_) => Err(Refusal::new(EngineCode::AuthRequired)),

@@ -6,6 +6,7 @@ mod access;
 mod advisories;
 mod architecture;
 mod asking;
+mod auditing;
 mod canary;
 mod composition;
 mod conformance;
