@@ -27,6 +27,7 @@ mod generated;
 mod input;
 mod logs;
 mod mcp;
+mod moment;
 mod near;
 mod ops;
 mod outcome;

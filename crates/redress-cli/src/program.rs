@@ -164,8 +164,12 @@ impl Program {
         if let Command::Mcp(typed) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
             terminal.set(false, arguments.color);
-            let typed =
-                arguments::Serve { config: typed.config.clone(), tools: typed.tools.clone(), ..Default::default() };
+            let typed = arguments::Serve {
+                config: typed.config.clone(),
+                kept: typed.kept.clone(),
+                tools: typed.tools.clone(),
+                ..Default::default()
+            };
             let settings = setup.settings(&typed)?;
             log((settings.level, settings.format), Level::Error);
             return mcp::run(&setup, &settings);
@@ -176,6 +180,7 @@ impl Program {
             Command::Call(typed) => call::run(&setup, &typed, terminal),
             Command::Ops(typed) => ops::run(&setup, &typed, terminal),
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),
+            Command::Token(_) | Command::Audit(_) | Command::Gen(_) => Ok(Ended::Well),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
             Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
             Command::Man(typed) => generated::man(&setup, &typed, terminal),
@@ -229,14 +234,13 @@ impl Program {
 impl Setup<'_> {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
     fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
-        let mut file = File::default();
+        let (mut file, mut document) = (File::default(), None);
         if let Some(path) = &typed.config {
-            file = File::at(path)?;
-            if !self.program.is_built_in() {
-                file = file.for_a_registry(&path.display().to_string())?;
-            }
+            let (read, written) = File::at(path)?;
+            file = if self.program.is_built_in() { read } else { read.for_a_registry(&written)? };
+            document = Some(written);
         }
-        Ok(Settings::of(typed, &self.folder, &self.bounds, file))
+        Settings::of(typed, &self.folder, &self.bounds, file, document)
     }
 
     /// The operations, bound as `settings` say where they are the built-in ones.
@@ -263,7 +267,7 @@ impl Setup<'_> {
 
     /// The operations as this process itself runs them.
     pub(crate) fn local(&self) -> Result<Registry, Trouble> {
-        self.registry(&Settings::local(&self.folder))
+        self.registry(&Settings::local(&self.folder)?)
     }
 
     /// The flags that make another call see the same operations.

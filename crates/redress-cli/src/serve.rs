@@ -31,7 +31,7 @@ pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, terminal: &mut Termina
 async fn serve(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let registry = setup.registry(settings)?;
     let mcp = crate::mcp::face(setup, settings, &registry)?;
-    let listener = listen(&settings.listen, registry.identity().is_some()).await?;
+    let listener = listen(&settings.listen.to_string(), registry.identity().is_some()).await?;
     let address = listener.local_addr().map_err(Trouble::ListenerFailed)?;
     // The signals are taken before the screen says that they are.
     let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;

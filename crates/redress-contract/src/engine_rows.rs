@@ -169,6 +169,17 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Use a new key for a new call, or repeat the first input exactly.",
             page: include_str!("engine/IDEMPOTENCY_CONFLICT.md"),
         },
+        EngineCode::OutcomeUnknown => Row {
+            code: "OUTCOME_UNKNOWN",
+            kind: Kind::Conflict,
+            http: 409,
+            effect: Effect::Unknown,
+            verb: Advice::AskUser,
+            when: "An earlier call with the same idempotency key was cut off, and nobody knows what it did.",
+            message: "nobody knows how the earlier call with this idempotency key ended",
+            hint: "Look at what the earlier call did; if it did nothing, call again with a new key.",
+            page: include_str!("engine/OUTCOME_UNKNOWN.md"),
+        },
         EngineCode::Timeout => Row {
             code: "TIMEOUT",
             kind: Kind::Timeout,

@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     caller::{Anonymous, CallerOf, Loopback},
     documents::Documents,
+    metrics::Metrics,
     mounted::{Handle, LAST_WORDS, Mounted},
     service::{FacesService, PATHS, PerConnection, Shared},
     shutdown::Shutdown,
@@ -38,6 +39,7 @@ pub struct Faces {
     keep_alive: Duration,
     grace: Duration,
     web_sockets: WebSockets,
+    metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     mcp: crate::mcp::McpSettings,
 }
@@ -69,6 +71,7 @@ impl Faces {
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
             web_sockets: WebSockets::default(),
+            metrics: None,
             #[cfg(feature = "mcp")]
             mcp: crate::mcp::McpSettings::default(),
         }
@@ -152,6 +155,33 @@ impl Faces {
     #[must_use]
     pub fn ws_peers(mut self, peers: ws::Peers) -> Faces {
         self.web_sockets.peers = peers;
+        self
+    }
+
+    /// Shows metrics at `/metrics`, as this makes them when they are asked for: to callers with the scope
+    /// `metrics:read`, which the caller `local` has.
+    ///
+    /// ```
+    /// # fn served(registry: redress_core::Registry) {
+    /// use redress_serve::Faces;
+    ///
+    /// // As a rule: `let metrics = redress_telemetry::Metrics::new(registry.contract())`.
+    /// let faces = Faces::new(registry).metrics(|| "shop_open 1\n".to_owned());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn metrics(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Faces {
+        let open = self.metrics.is_some_and(|metrics| metrics.open);
+        self.metrics = Some(Metrics { text: Arc::new(text), open });
+        self
+    }
+
+    /// Shows the metrics to everyone who can reach the service. Call it after [`metrics`](Faces::metrics).
+    #[must_use]
+    pub fn metrics_open(mut self) -> Faces {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.open = true;
+        }
         self
     }
 
@@ -260,7 +290,7 @@ impl Faces {
     fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
         #[cfg(feature = "mcp")]
         let mcp = self.mcp;
-        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, .. } = self;
+        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, metrics, .. } = self;
         #[cfg(feature = "mcp")]
         let guarded = caller.is_some() || registry.identity().is_some();
         info.bearer = registry.identity().is_some();
@@ -285,6 +315,7 @@ impl Faces {
             documents: Documents::default(),
             shutdown,
             web_sockets,
+            metrics,
         })
     }
 }

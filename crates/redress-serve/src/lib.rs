@@ -24,6 +24,7 @@ mod documents;
 mod faces;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod metrics;
 mod mounted;
 mod routes;
 mod service;

@@ -30,6 +30,7 @@ use crate::{
     asking::Asking,
     caller::{CallerOf, Connection},
     documents::Documents,
+    metrics::{self, Metrics},
     routes,
     shutdown::Shutdown,
     ws::WebSockets,
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) documents: Documents,
     pub(crate) shutdown: Shutdown,
     pub(crate) web_sockets: WebSockets,
+    pub(crate) metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: Option<redress_mcp::HttpFace>,
 }
@@ -118,6 +120,7 @@ enum Route {
     Errors,
     Health,
     Ready,
+    Metrics,
     WebSocket,
     #[cfg(feature = "mcp")]
     Mcp,
@@ -127,7 +130,7 @@ enum Route {
 }
 
 /// The fixed paths, for a router that has others beside them.
-pub(crate) const PATHS: [&str; 18] = [
+pub(crate) const PATHS: [&str; 19] = [
     "/ops",
     "/ops/{*name}",
     "/call",
@@ -141,6 +144,7 @@ pub(crate) const PATHS: [&str; 18] = [
     "/errors/{code}",
     "/healthz",
     "/readyz",
+    "/metrics",
     "/ws",
     "/mcp",
     "/.well-known/oauth-protected-resource",
@@ -162,6 +166,7 @@ impl Route {
             "/openapi.json" | "/openrpc.json" | "/contract.json" => Route::Document,
             "/healthz" => Route::Health,
             "/readyz" => Route::Ready,
+            "/metrics" => Route::Metrics,
             "/ws" => Route::WebSocket,
             #[cfg(feature = "mcp")]
             "/mcp" => Route::Mcp,
@@ -180,7 +185,9 @@ impl Route {
         match self {
             Route::Operation => "GET, HEAD, OPTIONS, POST",
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
-            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready => "GET, HEAD, OPTIONS",
+            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready | Route::Metrics => {
+                "GET, HEAD, OPTIONS"
+            }
             Route::WebSocket => "GET, OPTIONS",
             #[cfg(feature = "mcp")]
             Route::Mcp => "DELETE, GET, OPTIONS, POST",
@@ -200,6 +207,7 @@ impl Exchange {
             Route::Nowhere => self.nowhere(),
             Route::Health if reads => routes::health(),
             Route::Ready if reads => self.ready(),
+            Route::Metrics if reads => metrics::metrics(self).await,
             Route::Operation if writes => routes::operation(self, body).await,
             Route::Operation if reads => routes::operation_read(self).await,
             Route::Rpc if writes => routes::rpc(self, body).await,
@@ -227,7 +235,8 @@ impl Exchange {
             | Route::Document
             | Route::Errors
             | Route::Health
-            | Route::Ready => self.not_allowed(&route),
+            | Route::Ready
+            | Route::Metrics => self.not_allowed(&route),
         }
     }
 
