@@ -41,3 +41,14 @@ pub trait Observer: Send + Sync + 'static {
     /// A call has ended. What this does, a panic included, changes nothing for the caller.
     fn ended(&self, call: &EndedCall<'_>);
 }
+
+/// One observer may watch several registries.
+impl<O: Observer + ?Sized> Observer for std::sync::Arc<O> {
+    fn began(&self, operation: &Operation) {
+        (**self).began(operation);
+    }
+
+    fn ended(&self, call: &EndedCall<'_>) {
+        (**self).ended(call);
+    }
+}

@@ -12,11 +12,10 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
-use futures_util::task::AtomicWaker;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Instant;
 
@@ -49,7 +48,7 @@ pub(crate) struct Pace {
     asked: AtomicU64,
     http2: AtomicBool,
     told: AtomicU8,
-    waker: AtomicWaker,
+    waker: Mutex<Option<Waker>>,
 }
 
 /// What a connection is told to do.
@@ -118,13 +117,16 @@ impl Pace {
     }
 
     fn tell(&self, told: Told) {
-        self.told.fetch_max(told as u8, Relaxed);
-        self.waker.wake();
+        if self.told.fetch_max(told as u8, Relaxed) < told as u8
+            && let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            waker.wake_by_ref();
+        }
     }
 
     /// What is woken when the connection is told something.
-    pub(crate) fn register(&self, waker: &std::task::Waker) {
-        self.waker.register(waker);
+    pub(crate) fn register(&self, waker: &Waker) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 
     fn overdue(&self, now: u64, slack: u64, limits: &Limits) -> Option<Overdue> {

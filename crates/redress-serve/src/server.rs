@@ -16,6 +16,7 @@ use crate::{
     listen::{Address, Listen},
     listener::Listener,
     mounted::LAST_WORDS,
+    pace::Told,
     stats::ServerStats,
     systemd,
 };
@@ -177,6 +178,7 @@ impl BoundServer {
             shutdown.await;
             let grace = serving.served.load().grace;
             house.shutdown.drain();
+            house.paces.tell(Told::Drain);
             accepting.close();
             connections.close();
             let ended = async {

@@ -72,11 +72,14 @@
 //! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
+//! | count calls, log them, trace them | `redress::telemetry`, with the features `telemetry` and `otlp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
 //! **Invariant:** this crate holds no logic; it is the door to the other rooms.
 
+#[cfg(feature = "access")]
+pub use redress_access as access;
 #[cfg(feature = "cli")]
 pub use redress_cli::main;
 pub use redress_contract as contract;
@@ -104,6 +107,8 @@ pub use redress_macros::{Failure, data, operation};
 pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
+#[cfg(feature = "telemetry")]
+pub use redress_telemetry as telemetry;
 
 #[doc(hidden)]
 pub mod __private {
@@ -124,3 +129,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
+
+#[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+struct Telemetry;

@@ -178,6 +178,7 @@ impl Call {
                 None => Box::pin(self.within(self.identify(asked))).await?,
             };
         }
+        self.recordable()?;
         let admitted = self.access(self.entry()?);
         // Nobody at all must not be able to fill the audit.
         if admitted.is_ok() || self.ctx.caller.is_some() {

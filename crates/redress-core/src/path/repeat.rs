@@ -54,7 +54,12 @@ impl Call {
                 }))
             }
             Ok(Begin::Conflict) => Err(self.refuse(EngineCode::IdempotencyConflict)),
-            Ok(Begin::Unknown) => Err(self.refuse(EngineCode::OutcomeUnknown)),
+            Ok(Begin::Unknown) => {
+                let mut bad = self.refuse(EngineCode::OutcomeUnknown);
+                // This call did nothing, but what its key stands for may have been done.
+                bad.problem.effect = Effect::Unknown;
+                Err(bad)
+            }
             Err(error) => {
                 tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "an idempotency key cannot be kept, and the call is refused");
                 Err(self.cannot_keep())

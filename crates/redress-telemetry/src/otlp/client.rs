@@ -40,17 +40,38 @@ struct Inner {
 
 /// The thread on which messages are sent. What is logged on it, by the client or what is below it, must not
 /// become a message itself.
-pub(super) fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("redress-otlp")
-        .on_thread_start(|| std::mem::forget(Context::enter_telemetry_suppressed_scope()))
-        .enable_all()
-        .build()
+pub(super) struct Thread {
+    handle: Handle,
+    runtime: Option<Runtime>,
+}
+
+impl Thread {
+    pub(super) fn start() -> std::io::Result<Thread> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("redress-otlp")
+            .on_thread_start(|| std::mem::forget(Context::enter_telemetry_suppressed_scope()))
+            .enable_all()
+            .build()?;
+        Ok(Thread { handle: runtime.handle().clone(), runtime: Some(runtime) })
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+/// It may be dropped by a task, where to wait for a thread is not allowed.
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Client {
-    pub(super) fn new(settings: &OtlpSettings, runtime: Handle) -> Result<Client, OtlpError> {
+    pub(super) fn new(settings: &OtlpSettings, thread: &Thread) -> Result<Client, OtlpError> {
         let mut base = Url::parse(&settings.endpoint).map_err(|_| OtlpError::Endpoint)?;
         if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
             return Err(OtlpError::Endpoint);
@@ -71,6 +92,7 @@ impl Client {
             .build()
             .map_err(OtlpError::Client)?;
         let (failed, away) = (AtomicU64::new(0), AtomicBool::new(false));
+        let runtime = thread.handle().clone();
         Ok(Client(Arc::new(Inner { http, runtime, base, failed, away })))
     }
 

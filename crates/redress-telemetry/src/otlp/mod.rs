@@ -13,6 +13,7 @@ mod settings;
 mod spans;
 
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -28,14 +29,16 @@ use opentelemetry_sdk::{
     logs::SdkLoggerProvider,
     trace::{Sampler, SdkTracerProvider},
 };
-use tokio::runtime::Runtime;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
 pub use settings::OtlpSettings;
 
 use crate::{Metrics, names};
-use client::Client;
+use client::{Client, Thread};
+
+/// Says whether the metrics were taken.
+type SendsMetrics = Pin<Box<dyn Future<Output = bool> + Send>>;
 
 /// What the spans and logs say they come from.
 const SCOPE: &str = "redress";
@@ -88,7 +91,7 @@ pub struct Otlp {
     client: Client,
     resource: metrics::Whose,
     metrics: Arc<Mutex<Option<Arc<Metrics>>>>,
-    runtime: Option<Runtime>,
+    thread: Thread,
 }
 
 impl Otlp {
@@ -97,8 +100,8 @@ impl Otlp {
         if !(0.0..=1.0).contains(&settings.sample) {
             return Err(OtlpError::Sample);
         }
-        let runtime = client::runtime()?;
-        let client = Client::new(&settings, runtime.handle().clone())?;
+        let thread = Thread::start()?;
+        let client = Client::new(&settings, &thread)?;
         let attributes = [("service.name", &settings.service), ("service.version", &settings.version)];
         let resource = Resource::builder_empty()
             .with_attributes(attributes.map(|(name, value)| KeyValue::new(name, value.clone())))
@@ -124,7 +127,7 @@ impl Otlp {
             .build();
         let loggers = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
         let whose = metrics::Whose::new(attributes.map(|(name, value)| (name, value.as_str())));
-        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), runtime: Some(runtime) };
+        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), thread };
         otlp.send_metrics_every(settings.interval);
         Ok(otlp)
     }
@@ -163,58 +166,42 @@ impl Otlp {
     }
 
     /// Sends what is left, and stops. Says whether all of it was taken within the time.
-    pub async fn shutdown(mut self, within: Duration) -> bool {
+    pub async fn shutdown(self, within: Duration) -> bool {
         let (tracers, loggers) = (self.tracers.clone(), self.loggers.clone());
         // The providers wait with their whole thread.
         let traces = tokio::task::spawn_blocking(move || tracers.shutdown_with_timeout(within).is_ok());
         let logs = tokio::task::spawn_blocking(move || loggers.shutdown_with_timeout(within).is_ok());
-        let metrics = self.send_metrics();
+        let metrics = self.thread.handle().spawn(self.send_metrics()());
         let all = async {
-            let metrics = metrics.await;
-            matches!((traces.await, logs.await), (Ok(true), Ok(true))) && metrics
+            let sent = (traces.await, logs.await, metrics.await);
+            matches!(sent, (Ok(true), Ok(true), Ok(true)))
         };
-        let sent = tokio::time::timeout(within, all).await.unwrap_or(false);
-        self.stop();
-        sent
+        tokio::time::timeout(within, all).await.unwrap_or(false)
     }
 
-    /// Sends the metrics, if there are any.
-    fn send_metrics(&self) -> impl Future<Output = bool> + Send + 'static {
-        let (client, whose, metrics) = (self.client.clone(), self.resource.clone(), Arc::clone(&self.metrics));
-        async move {
-            let metrics = metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            match metrics {
-                Some(metrics) => client.post("/v1/metrics", whose.message(&metrics)).await,
-                None => true,
-            }
+    /// What sends the metrics, if there are any.
+    fn send_metrics(&self) -> impl Fn() -> SendsMetrics + Send + 'static {
+        let (client, whose, given) = (self.client.clone(), self.resource.clone(), Arc::clone(&self.metrics));
+        move || {
+            let metrics = given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (client, whose) = (client.clone(), whose.clone());
+            Box::pin(async move {
+                match metrics {
+                    Some(metrics) => client.post("/v1/metrics", whose.message(&metrics)).await,
+                    None => true,
+                }
+            })
         }
     }
 
     fn send_metrics_every(&self, interval: Duration) {
-        let (client, whose, metrics) = (self.client.clone(), self.resource.clone(), Arc::clone(&self.metrics));
-        let Some(runtime) = &self.runtime else { return };
-        runtime.spawn(async move {
+        let send = self.send_metrics();
+        self.thread.handle().spawn(async move {
             loop {
                 tokio::time::sleep(interval).await;
-                let metrics = metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if let Some(metrics) = metrics {
-                    client.post("/v1/metrics", whose.message(&metrics)).await;
-                }
+                send().await;
             }
         });
-    }
-
-    fn stop(&mut self) {
-        // It may be dropped by a task, where to wait for its thread is not allowed.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-impl Drop for Otlp {
-    fn drop(&mut self) {
-        self.stop();
     }
 }
 
