@@ -129,3 +129,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
+
+#[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+struct Telemetry;
