@@ -127,3 +127,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
+
+#[cfg(all(doctest, feature = "limits"))]
+#[doc = include_str!("../../../docs/limits.md")]
+struct Limits;
