@@ -89,6 +89,7 @@ async fn an_abort_drops_the_handler_and_frees_the_id() {
     let server = Server::start(Limits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.never", json!({})).await;
+    until(|| !server.all_dropped()).await;
     client.abort("a").await;
     assert_eq!(client.next().await, json!({"type": "call.aborted", "id": "a", "payload": {}}));
     until(|| server.dropped() == 1).await;
