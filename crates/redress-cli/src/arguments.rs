@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::config::{Envelope, Format, Level, NamedProfile, OutputSchema, Size, Span};
+use crate::{
+    config::{Envelope, Format, Level, Listen, NamedProfile, OutputSchema, Size, Span},
+    moment::Moment,
+};
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -74,6 +77,12 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Look whether everything needed is there
     Doctor(Doctor),
+    /// Make, list and revoke the tokens by which callers are known
+    Token(Token),
+    /// Show who called what
+    Audit(Audit),
+    /// Write a file that is made from the operations
+    Gen(Gen),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages into a folder
@@ -86,15 +95,26 @@ pub(crate) struct Serve {
     /// The configuration; without one, the defaults hold
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:7717]
+    /// Where to listen: an address, unix:PATH or systemd [default: 127.0.0.1:7717]
     #[arg(long, value_name = "ADDRESS", env = "REDRESS_LISTEN", hide_env_values = true)]
-    pub(crate) listen: Option<String>,
+    pub(crate) listen: Option<Listen>,
+    /// The file of the tokens by which callers are known
+    #[arg(long, value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
+    pub(crate) tokens: Option<PathBuf>,
+    /// The certificate that the server shows, in PEM form
+    #[arg(long, value_name = "FILE", env = "REDRESS_TLS_CERTIFICATE", hide_env_values = true)]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, in PEM form
+    #[arg(long, value_name = "FILE", env = "REDRESS_TLS_KEY", hide_env_values = true)]
+    pub(crate) tls_key: Option<PathBuf>,
     /// The most bytes a message may have, such as 2MiB [default: what the largest input needs]
     #[arg(long, value_name = "SIZE", env = "REDRESS_MAX_BODY", hide_env_values = true)]
     pub(crate) max_body: Option<Size>,
     /// How long running calls have to end at a stop [default: 10s]
     #[arg(long, value_name = "TIME", env = "REDRESS_SHUTDOWN_GRACE", hide_env_values = true)]
     pub(crate) shutdown_grace: Option<Span>,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
     #[command(flatten)]
     pub(crate) tools: Tools,
 }
@@ -105,7 +125,20 @@ pub(crate) struct Mcp {
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
     pub(crate) tools: Tools,
+}
+
+// What is kept of calls, here and elsewhere. A doc comment would become the text of the help.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Kept {
+    /// The folder of the state, or memory [default: memory, and with a configuration a folder beside it]
+    #[arg(long, value_name = "DIR", env = "REDRESS_STATE", hide_env_values = true)]
+    pub(crate) state: Option<PathBuf>,
+    /// Where traces, metrics and logs go by OTLP, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", env = "REDRESS_OTLP", hide_env_values = true)]
+    pub(crate) otlp: Option<String>,
 }
 
 // How operations become tools. A doc comment would become the text of the help.
@@ -225,9 +258,127 @@ pub(crate) struct Explain {
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
+    /// The configuration to look at
+    #[arg(value_name = "redress.toml")]
+    pub(crate) config: Option<PathBuf>,
     /// Where `serve` would listen [default: 127.0.0.1:7717]
     #[arg(long, value_name = "ADDRESS", env = "REDRESS_LISTEN", hide_env_values = true)]
-    pub(crate) listen: Option<String>,
+    pub(crate) listen: Option<Listen>,
+    #[command(flatten)]
+    pub(crate) server: Server,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) what: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token and print it, this once
+    New(NewToken),
+    /// List the tokens, without their secrets
+    List(TokenFile),
+    /// Take a token back
+    Revoke(RevokeToken),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewToken {
+    /// Who calls with it
+    #[arg(value_name = "CALLER")]
+    pub(crate) caller: String,
+    /// What the caller may do; again for each scope
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// When it ends, such as 90d from now [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Span>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) file: TokenFile,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeToken {
+    /// The token, as `list` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) file: TokenFile,
+}
+
+// Where tokens are kept. A doc comment would become the text of the help.
+#[derive(Debug, Args)]
+pub(crate) struct TokenFile {
+    /// The file of the tokens [default: what the configuration says]
+    #[arg(long = "file", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
+    pub(crate) path: Option<PathBuf>,
+    /// The configuration that names the file of the tokens [default: redress.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The configuration whose state is looked at [default: redress.toml]
+    #[arg(value_name = "redress.toml")]
+    pub(crate) config: Option<PathBuf>,
+    /// The folder of the state [default: what the configuration says]
+    #[arg(long, value_name = "DIR", env = "REDRESS_STATE", hide_env_values = true)]
+    pub(crate) state: Option<PathBuf>,
+    /// Only calls of this caller
+    #[arg(long, value_name = "CALLER")]
+    pub(crate) caller: Option<String>,
+    /// Only calls of this operation
+    #[arg(long, value_name = "OPERATION")]
+    pub(crate) operation: Option<String>,
+    /// Only calls that ended with this code; OK is one that ended well
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Only calls since then: a time such as 2026-01-31T12:00:00Z, or how long ago, such as 1h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Moment>,
+    /// Only calls until then
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Moment>,
+    /// Only the call of this id
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+    /// Only calls that came by this face: http, jsonrpc, websocket, mcp, command or process
+    #[arg(long, value_name = "FACE")]
+    pub(crate) face: Option<String>,
+    /// Only calls with this input: JSON or @FILE; its hash is compared
+    #[arg(long, value_name = "INPUT")]
+    pub(crate) input: Option<String>,
+    /// The most that is shown, the latest
+    #[arg(long, value_name = "CALLS", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Go on as calls end
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gen {
+    /// What to write: dashboard for Grafana, or alerts for Prometheus
+    #[arg(value_enum, hide_possible_values = true, value_name = "WHAT")]
+    pub(crate) what: Generated,
+    /// The file to write; - is the standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+}
+
+/// What can be made from the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generated {
+    /// A dashboard for Grafana
+    Dashboard,
+    /// Alert rules for Prometheus
+    Alerts,
 }
 
 #[derive(Debug, Args)]

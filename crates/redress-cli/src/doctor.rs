@@ -59,10 +59,10 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut T
     let program = setup.program.name();
     let mut checks = vec![version(setup), clock(SystemTime::now())];
     if setup.program.is_built_in() {
-        checks.extend(folder(program, &Settings::local(&setup.folder)));
+        checks.extend(folder(program, &Settings::local(&setup.folder)?));
         checks.extend(watches(Path::new("/proc/sys/fs/inotify/max_user_watches")));
     }
-    checks.push(port(program, typed.listen.as_deref().unwrap_or(DEFAULT_LISTEN)));
+    checks.push(port(program, &typed.listen.as_ref().map_or_else(|| DEFAULT_LISTEN.to_owned(), ToString::to_string)));
     checks.extend(configuration(program, Path::new("redress.toml")));
     let failed = checks.iter().any(|check| check.status == Status::Fail);
     show(&checks, terminal)?;

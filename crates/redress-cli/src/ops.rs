@@ -44,7 +44,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Term
 
 /// What each operation costs a model that is shown it as a tool, the dearest first.
 fn cost(setup: &Setup<'_>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let costs = mcp::face(setup, &Settings::local(&setup.folder), &setup.local()?)?.costs(Some(&Caller::local()));
+    let costs = mcp::face(setup, &Settings::local(&setup.folder)?, &setup.local()?)?.costs(Some(&Caller::local()));
     let (bytes, tokens) = costs.iter().fold((0, 0), |(bytes, tokens), cost| (bytes + cost.bytes, tokens + cost.tokens));
     if terminal.is_json() {
         let tools = costs.iter().map(|cost| json!({"tool": cost.tool, "bytes": cost.bytes, "tokens": cost.tokens}));

@@ -38,6 +38,8 @@ pub enum EngineCode {
     Overloaded,
     /// The same idempotency key came with another input.
     IdempotencyConflict,
+    /// An earlier call with this idempotency key was cut off, and nobody knows what it did.
+    OutcomeUnknown,
     /// The deadline passed before the operation ended.
     Timeout,
     /// The caller went away or cancelled before the operation ended.
@@ -62,7 +64,7 @@ pub enum EngineCode {
 
 impl EngineCode {
     /// Every engine code, in the order of the design's table.
-    pub const ALL: [EngineCode; 23] = [
+    pub const ALL: [EngineCode; 24] = [
         EngineCode::NotFound,
         EngineCode::AuthRequired,
         EngineCode::Forbidden,
@@ -76,6 +78,7 @@ impl EngineCode {
         EngineCode::RateLimited,
         EngineCode::Overloaded,
         EngineCode::IdempotencyConflict,
+        EngineCode::OutcomeUnknown,
         EngineCode::Timeout,
         EngineCode::Cancelled,
         EngineCode::Internal,
@@ -131,6 +134,7 @@ impl EngineCode {
             Advice::FixInput => Recovery::fix_input("", row.hint),
             Advice::Wait => Recovery::wait(row.hint),
             Advice::AskUser => Recovery::ask_user(row.hint),
+            Advice::GetAccess => Recovery::get_access("", row.hint),
             Advice::Stop => Recovery::stop(row.hint),
         };
         Failure::new(row.code, row.kind)

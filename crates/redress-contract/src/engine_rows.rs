@@ -20,6 +20,7 @@ pub(crate) enum Advice {
     FixInput,
     Wait,
     AskUser,
+    GetAccess,
     Stop,
 }
 
@@ -53,7 +54,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             kind: Kind::Forbidden,
             http: 403,
             effect: Effect::None,
-            verb: Advice::AskUser,
+            verb: Advice::GetAccess,
             when: "The caller lacks a scope that the operation needs.",
             message: "the caller lacks a scope",
             hint: "Ask for the scope named in the details, or use another operation.",
@@ -168,6 +169,17 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             message: "this idempotency key belongs to another call",
             hint: "Use a new key for a new call, or repeat the first input exactly.",
             page: include_str!("engine/IDEMPOTENCY_CONFLICT.md"),
+        },
+        EngineCode::OutcomeUnknown => Row {
+            code: "OUTCOME_UNKNOWN",
+            kind: Kind::Conflict,
+            http: 409,
+            effect: Effect::Unknown,
+            verb: Advice::AskUser,
+            when: "An earlier call with the same idempotency key was cut off, and nobody knows what it did.",
+            message: "nobody knows how the earlier call with this idempotency key ended",
+            hint: "Look at what the earlier call did; if it did nothing, call again with a new key.",
+            page: include_str!("engine/OUTCOME_UNKNOWN.md"),
         },
         EngineCode::Timeout => Row {
             code: "TIMEOUT",

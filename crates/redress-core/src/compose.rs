@@ -74,6 +74,7 @@ impl Ctx {
             deadline: self.deadline,
             depth: self.depth + 1,
             face: self.face,
+            peer: self.peer,
             session_id: None,
             idempotency_key: None,
             last_event_id: None,

@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
+    net::IpAddr,
     sync::{Arc, OnceLock},
 };
 
@@ -24,6 +25,7 @@ pub struct Ctx {
     pub(crate) deadline: Option<Instant>,
     pub(crate) depth: usize,
     pub(crate) face: Face,
+    pub(crate) peer: Option<IpAddr>,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
@@ -153,6 +155,7 @@ impl Clone for Ctx {
             deadline: self.deadline,
             depth: self.depth,
             face: self.face,
+            peer: self.peer,
             session_id: self.session_id.clone(),
             idempotency_key: self.idempotency_key.clone(),
             last_event_id: self.last_event_id.clone(),

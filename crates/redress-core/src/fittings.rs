@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
+use crate::{Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits
 /// and observers. The operations stay as they are, and what is left out stays as it was.
@@ -19,7 +19,10 @@ pub struct Fittings {
     pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
     pub(crate) consent: Option<Arc<dyn ConsentStore>>,
     pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
+    pub(crate) audit: Option<Arc<dyn Audit>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
+    pub(crate) json_depth: Option<usize>,
+    pub(crate) json_members: Option<usize>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -50,10 +53,31 @@ impl Fittings {
         self
     }
 
+    /// Keeps a record of the calls.
+    #[must_use]
+    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Fittings {
+        self.audit = Some(audit);
+        self
+    }
+
     /// Adds a limit, asked after those of the registry.
     #[must_use]
     pub fn limit(mut self, limit: impl Limit) -> Fittings {
         self.limits.push(Arc::new(limit));
+        self
+    }
+
+    /// Bounds how deep the JSON of an input may nest, in place of [`Settings::json_depth`](crate::Settings).
+    #[must_use]
+    pub fn json_depth(mut self, depth: usize) -> Fittings {
+        self.json_depth = Some(depth);
+        self
+    }
+
+    /// Bounds how many members and items an input may hold, in place of [`Settings::json_members`](crate::Settings).
+    #[must_use]
+    pub fn json_members(mut self, members: usize) -> Fittings {
+        self.json_members = Some(members);
         self
     }
 
@@ -70,11 +94,14 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, limits, observers } = fittings;
+        let Fittings { identity, consent, idempotency, audit, limits, json_depth, json_members, observers } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
+        inner.audit = audit.or(inner.audit);
         inner.limits.extend(limits);
+        inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
+        inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
         inner.observers.extend(observers);
         Registry(Arc::new(inner))
     }
@@ -84,6 +111,7 @@ impl std::fmt::Debug for Fittings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fittings")
             .field("identity", &self.identity.is_some())
+            .field("audit", &self.audit.is_some())
             .field("limits", &self.limits.len())
             .field("observers", &self.observers.len())
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! What may refuse a call just before its handler: guards, content guards and limits.
+//! What may refuse a call just before its handler: guards and content guards.
 
 use redress_contract::{Caller, Failure, Operation, RequestId};
 use serde_json::Value;
@@ -89,48 +89,4 @@ pub trait ContentGuard: Send + Sync + 'static {
 
     /// Lets the source pass, or refuses it. The reason names the construct, never the source.
     fn check(&self, source: &str) -> Result<(), Blocked>;
-}
-
-/// Why a limit refuses a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
-    /// Too many calls in a time: RATE_LIMITED.
-    Rate {
-        /// How long to wait.
-        retry_after_ms: u64,
-    },
-    /// No capacity right now: OVERLOADED.
-    Capacity {
-        /// How long to wait, if that is known.
-        retry_after_ms: Option<u64>,
-    },
-}
-
-/// What an admitted call holds until it ends.
-pub type Permit = Box<dyn std::any::Any + Send>;
-
-/// A limit on calls, asked after access and before anything is decoded.
-pub trait Limit: Send + Sync + 'static {
-    /// Admits the call, with what it holds until it ends, or refuses it.
-    fn admit(&self, operation: &Operation, caller: Option<&Caller>) -> Result<Option<Permit>, Limited>;
-}
-
-/// A limit on how many calls run at once.
-#[derive(Debug)]
-pub struct InFlight(std::sync::Arc<tokio::sync::Semaphore>);
-
-impl InFlight {
-    /// At most `calls` at once.
-    pub fn new(calls: usize) -> InFlight {
-        InFlight(std::sync::Arc::new(tokio::sync::Semaphore::new(calls)))
-    }
-}
-
-impl Limit for InFlight {
-    fn admit(&self, _: &Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
-        match std::sync::Arc::clone(&self.0).try_acquire_owned() {
-            Ok(permit) => Ok(Some(Box::new(permit))),
-            Err(_) => Err(Limited::Capacity { retry_after_ms: None }),
-        }
-    }
 }

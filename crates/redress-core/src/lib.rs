@@ -6,6 +6,8 @@
 
 mod argument;
 mod ask;
+mod audit;
+mod broken;
 mod called;
 mod changes;
 mod classify;
@@ -19,12 +21,14 @@ mod extension;
 mod face;
 mod fail;
 mod failure;
+mod fault;
 mod fittings;
 mod guard;
 mod handler;
 mod idempotency;
 mod identity;
 mod input;
+mod limit;
 mod listener;
 mod observer;
 mod operation;
@@ -33,6 +37,7 @@ mod plain;
 mod prepared;
 mod registry;
 mod request;
+mod rfc3339;
 mod secret;
 mod settings;
 mod similar;
@@ -45,10 +50,15 @@ pub use argument::{Argument, ArgumentMissing, CallerKnown, CallerUnknown, State}
 pub use ask::{
     Answer, AskError, Asker, Conversation, Field, Form, Question, QuestionKind, Root, Sample, Sampled, StateError,
 };
+pub use audit::{Audit, AuditedCall, Receipt};
+pub use broken::StoreBroken;
 pub use called::Called;
 pub use changes::{Change, ChangeReader, Changes};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
-pub use consent::consent_grant;
+pub use consent::{
+    Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent, consent_grant, consent_list,
+    consent_revoke,
+};
 pub use ctx::Ctx;
 pub use declare::{
     Declared, Input, IntoOperation, Nothing, Once, OperationFn, Output, Running, Streams, Tagged, field_schema,
@@ -59,12 +69,12 @@ pub use extension::Extension;
 pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
+pub use fault::Fault;
 pub use fittings::Fittings;
-pub use guard::{
-    Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, InFlight, Limit, Limited, Permit, Veto, WhenBroken,
-};
-pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded};
-pub use identity::{Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider};
+pub use guard::{Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Veto, WhenBroken};
+pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded, Settled};
+pub use identity::{IdentityError, IdentityProvider};
+pub use limit::{InFlight, Limit, Limited, LimitedCall, Permit};
 pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;
@@ -72,5 +82,6 @@ pub use path::{Asks, Completion, Event, Refusal, Subscription, Turn};
 pub use plain::plain;
 pub use registry::{BuildError, Builder, Registry};
 pub use request::Request;
+pub use rfc3339::rfc3339;
 pub use secret::{Credentials, Secret};
 pub use settings::Settings;

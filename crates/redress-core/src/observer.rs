@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redress_contract::{Caller, Operation, Problem, RequestId};
 
-use crate::Face;
+use crate::{Face, Fault};
 
 /// A call that has ended.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct EndedCall<'a> {
     pub caller: Option<&'a Caller>,
     /// The bad ending; nothing where it ended well.
     pub problem: Option<&'a Problem>,
+    /// What came about that the operation does not declare; nothing where it ended as it may.
+    pub fault: Option<Fault>,
     /// Whether it has no outcome yet, as it asked its caller something. The call that the
     /// caller makes with the answers is another one, with an ending of its own.
     pub asks: bool,
@@ -38,4 +40,15 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A call has ended. What this does, a panic included, changes nothing for the caller.
     fn ended(&self, call: &EndedCall<'_>);
+}
+
+/// One observer may watch several registries.
+impl<O: Observer + ?Sized> Observer for std::sync::Arc<O> {
+    fn began(&self, operation: &Operation) {
+        (**self).began(operation);
+    }
+
+    fn ended(&self, call: &EndedCall<'_>) {
+        (**self).ended(call);
+    }
 }

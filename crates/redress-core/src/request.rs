@@ -1,6 +1,6 @@
 //! One call as a face hands it in.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,7 @@ pub struct Request<'a> {
     pub(crate) deadline: Option<Duration>,
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) face: Face,
+    pub(crate) peer: Option<IpAddr>,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
@@ -81,6 +82,13 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_face(mut self, face: Face) -> Request<'a> {
         self.face = face;
+        self
+    }
+
+    /// Says from which address the call came. Limits tell the anonymous apart by it, and nothing else does.
+    #[must_use]
+    pub fn with_peer(mut self, peer: IpAddr) -> Request<'a> {
+        self.peer = Some(peer);
         self
     }
 

@@ -10,6 +10,10 @@ pub struct Settings {
     pub deadline: Duration,
     /// How many bytes of input an operation takes where it does not say.
     pub max_input: usize,
+    /// How deep the JSON of an input may nest: at most 127, where the parser itself stops.
+    pub json_depth: usize,
+    /// How many members of objects and items of arrays an input may hold, all of them together.
+    pub json_members: usize,
     /// How deep operations may call each other.
     pub max_depth: usize,
     /// From when on a call is worth a warning.
@@ -24,6 +28,8 @@ impl Default for Settings {
         Settings {
             deadline: Duration::from_secs(30),
             max_input: 1024 * 1024,
+            json_depth: 127,
+            json_members: 100_000,
             max_depth: 8,
             slow: Duration::from_secs(1),
             check_outputs: cfg!(debug_assertions),

@@ -7,7 +7,7 @@ use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request, Secret};
 use redress_wire::http::{
     OPERATION_JSON,
-    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TraceParent},
+    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
 };
 use serde_json::json;
 
@@ -22,6 +22,8 @@ use crate::{
 const LONGEST_KEY: usize = 255;
 /// The longest deadline that a caller may ask for: a day.
 const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+/// The longest state of a trace that is passed on, as the standard asks for at least.
+const LONGEST_STATE: usize = 512;
 
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
@@ -62,6 +64,7 @@ impl Asking {
     }
 
     fn read(&mut self, headers: &HeaderMap, tokens: bool) {
+        let (mut parent, mut state) = (None, None);
         for (name, value) in headers {
             match *name {
                 header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
@@ -86,11 +89,13 @@ impl Asking {
                         None => self.wrong = Some("Redress-Deadline-Ms"),
                     },
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
-                    TRACEPARENT => self.trace = value.to_str().ok().and_then(TraceParent::read).map(span),
+                    TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
+                    TRACESTATE => state = value.to_str().ok().filter(|state| state.len() <= LONGEST_STATE),
                     other => self.forwarded |= proxies::is_added(other),
                 },
             }
         }
+        self.trace = parent.map(|parent| span(parent, state));
     }
 
     /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
@@ -200,11 +205,13 @@ fn is_json(media: &[u8]) -> bool {
     matches!(&*essence, b"application/json" | b"text/json") || essence.ends_with(b"+json")
 }
 
-fn span(trace: TraceParent<'_>) -> tracing::Span {
+/// The span of a message that belongs to its caller's trace. What makes traces of spans finds the caller's by these fields.
+fn span(trace: TraceParent<'_>, state: Option<&str>) -> tracing::Span {
     tracing::info_span!(
         "redress.http",
         trace_id = trace.trace_id,
         parent_span_id = trace.parent_id,
-        sampled = trace.sampled
+        sampled = trace.sampled,
+        tracestate = state,
     )
 }

@@ -15,6 +15,7 @@ use crate::{
     cors::Origins,
     documents::Documents,
     house::House,
+    metrics::Metrics,
     mounted::{Handle, Mounted},
     service::{FacesService, PATHS, Shared},
     ws::{self, WebSockets},
@@ -47,6 +48,7 @@ pub struct Faces {
     compression: bool,
     ready: Option<Ready>,
     web_sockets: WebSockets,
+    metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     mcp: crate::mcp::McpSettings,
 }
@@ -109,6 +111,7 @@ impl Faces {
             compression: false,
             ready: None,
             web_sockets: WebSockets::default(),
+            metrics: None,
             #[cfg(feature = "mcp")]
             mcp: crate::mcp::McpSettings::default(),
         }
@@ -234,6 +237,33 @@ impl Faces {
         self
     }
 
+    /// Shows metrics at `/metrics`, as this makes them when they are asked for: to callers with the scope
+    /// `metrics:read`, which the caller `local` has.
+    ///
+    /// ```
+    /// # fn served(registry: redress_core::Registry) {
+    /// use redress_serve::Faces;
+    ///
+    /// // As a rule: `let metrics = redress_telemetry::Metrics::new(registry.contract())`.
+    /// let faces = Faces::new(registry).metrics(|| "shop_open 1\n".to_owned());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn metrics(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Faces {
+        let open = self.metrics.is_some_and(|metrics| metrics.open);
+        self.metrics = Some(Metrics { text: Arc::new(text), open });
+        self
+    }
+
+    /// Shows the metrics to everyone who can reach the service. Call it after [`metrics`](Faces::metrics).
+    #[must_use]
+    pub fn metrics_open(mut self) -> Faces {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.open = true;
+        }
+        self
+    }
+
     /// Sets the MCP face; by default it is one of all external operations.
     #[cfg(feature = "mcp")]
     #[must_use]
@@ -313,7 +343,7 @@ impl Faces {
     pub(crate) fn shared(self, house: &Arc<House>) -> Arc<Shared> {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
-        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, .. } = self;
+        let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, metrics, .. } = self;
         info.bearer = registry.identity().is_some();
         info.max_batch = max_batch;
         let caller = caller.unwrap_or_else(|| match registry.identity() {
@@ -343,6 +373,7 @@ impl Faces {
             documents: Documents::default(),
             house: Arc::clone(house),
             web_sockets,
+            metrics,
         })
     }
 }

@@ -36,6 +36,7 @@ mod listen;
 mod listener;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod metrics;
 mod mounted;
 mod network;
 mod pace;

@@ -35,6 +35,7 @@ use crate::{
     documents::Documents,
     faces::Ready,
     house::House,
+    metrics::{self, Metrics},
     routes,
     ws::WebSockets,
 };
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) documents: Documents,
     pub(crate) house: Arc<House>,
     pub(crate) web_sockets: WebSockets,
+    pub(crate) metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: Option<redress_mcp::HttpFace>,
 }
@@ -145,6 +147,7 @@ enum Route {
     Errors,
     Health,
     Ready,
+    Metrics,
     WebSocket,
     #[cfg(feature = "mcp")]
     Mcp,
@@ -154,7 +157,7 @@ enum Route {
 }
 
 /// The fixed paths, for a router that has others beside them.
-pub(crate) const PATHS: [&str; 18] = [
+pub(crate) const PATHS: [&str; 19] = [
     "/ops",
     "/ops/{*name}",
     "/call",
@@ -168,6 +171,7 @@ pub(crate) const PATHS: [&str; 18] = [
     "/errors/{code}",
     "/healthz",
     "/readyz",
+    "/metrics",
     "/ws",
     "/mcp",
     "/.well-known/oauth-protected-resource",
@@ -189,6 +193,7 @@ impl Route {
             "/openapi.json" | "/openrpc.json" | "/contract.json" => Route::Document,
             "/healthz" => Route::Health,
             "/readyz" => Route::Ready,
+            "/metrics" => Route::Metrics,
             "/ws" => Route::WebSocket,
             #[cfg(feature = "mcp")]
             "/mcp" => Route::Mcp,
@@ -207,7 +212,9 @@ impl Route {
         match self {
             Route::Operation => "GET, HEAD, OPTIONS, POST",
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
-            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready => "GET, HEAD, OPTIONS",
+            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready | Route::Metrics => {
+                "GET, HEAD, OPTIONS"
+            }
             Route::WebSocket => "GET, OPTIONS",
             #[cfg(feature = "mcp")]
             Route::Mcp => "DELETE, GET, OPTIONS, POST",
@@ -227,6 +234,7 @@ impl Exchange {
             Route::Nowhere => self.nowhere(),
             Route::Health if reads => routes::health(),
             Route::Ready if reads => self.ready(),
+            Route::Metrics if reads => metrics::metrics(self).await,
             Route::Operation if writes => routes::operation(self, body).await,
             Route::Operation if reads => routes::operation_read(self).await,
             Route::Rpc if writes => routes::rpc(self, body).await,
@@ -254,7 +262,8 @@ impl Exchange {
             | Route::Document
             | Route::Errors
             | Route::Health
-            | Route::Ready => self.not_allowed(&route),
+            | Route::Ready
+            | Route::Metrics => self.not_allowed(&route),
         }
     }
 

@@ -1,3 +1,43 @@
 //! What *lasts*: consents, idempotency keys and the audit of calls, in one SQLite file.
 //!
+//! ```
+//! use redress_core::{Fittings, Registry};
+//! use redress_state::{State, StateOptions};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path().join("state");
+//! let state = State::open(StateOptions::new(&folder)).await.unwrap();
+//! let registry = Registry::builder().build().unwrap();
+//! let registry = registry.fitted(
+//!     Fittings::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()),
+//! );
+//! assert!(registry.is_ready());
+//! // … serve, and when it is over:
+//! state.close().await.unwrap();
+//! # });
+//! ```
+//!
 //! **Invariant:** this crate never stores an input, and says that something is kept only when it is.
+
+mod audit;
+mod batch;
+mod clock;
+mod connect;
+mod consents;
+mod folder;
+mod hash;
+mod job;
+mod keys;
+mod options;
+mod queue;
+mod reader;
+mod shared;
+mod state;
+mod upkeep;
+mod writer;
+
+pub use clock::{Clock, SystemClock};
+pub use options::{StateOptions, Sync};
+pub use reader::{AuditFilter, AuditReader, AuditRecord, PatternError, ReadError};
+pub use state::{CloseError, Health, OpenError, State};

@@ -69,13 +69,17 @@
 //! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
+//! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
+//! | count calls, log them, trace them | `redress::telemetry`, with the features `telemetry` and `otlp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
 //! **Invariant:** this crate holds no logic; it is the door to the other rooms.
 
+#[cfg(feature = "access")]
+pub use redress_access as access;
 #[cfg(feature = "cli")]
 pub use redress_cli::main;
 pub use redress_contract as contract;
@@ -86,19 +90,25 @@ pub use redress_contract::{
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
 pub use redress_core::{
-    Answer, AskError, Asker, Asks, Blocked, BuildError, Builder, Called, Change, ChangeReader, Changes, Classification,
-    Classifier, ClassifierRow, ClassifierTable, Completion, Consent, ConsentMemory, ConsentStore, ContentGuard,
-    Conversation, Credentials, Ctx, DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure,
-    Field, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, IdempotencyMemory, IdempotencyStore, IdentityError,
-    IdentityProvider, InFlight, Level, Limit, Limited, Listener, Mouth, NoFailure, Note, Nothing, Observer, Operation,
-    Outcome, PatternError, Permit, Progress, Question, QuestionKind, Registry, Request, Root, Sample, Sampled, Secret,
-    Settings, State, StateError, Subscription, Turn, Veto, WhenBroken, consent_grant, hearing,
+    Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, Called, Change,
+    ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
+    ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
+    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault, Field, Fingerprint, Fittings,
+    Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, IdempotencyKey, IdempotencyMemory, IdempotencyStore,
+    IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth, NoFailure, Note,
+    Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind, Receipt, Recorded,
+    Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, State, StateError, StoreBroken, Subscription,
+    Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
+#[cfg(feature = "limits")]
+pub use redress_limits as limits;
 pub use redress_macros::{Failure, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
+#[cfg(feature = "telemetry")]
+pub use redress_telemetry as telemetry;
 
 #[doc(hidden)]
 pub mod __private {
@@ -119,3 +129,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
+
+#[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+struct Telemetry;

@@ -1,85 +1,59 @@
 //! Reading the file: what is wrong with it is told with its line.
 
-use std::{ops::Range, path::Path};
+use std::path::{Path, PathBuf};
 
-use toml::de::{DeTable, DeValue};
-
-use super::{File, settings::SETTINGS};
-use crate::{near::nearest, trouble::Trouble};
+use super::{AccessLog, Document, File, WhereState, config_schema};
+use crate::trouble::Trouble;
 
 impl File {
-    /// Reads the file at `path`. A relative root in it starts from where the file is.
-    pub(crate) fn at(path: &Path) -> Result<File, Trouble> {
+    /// Reads the file at `path`. A relative path in it starts from where the file is.
+    pub(crate) fn at(path: &Path) -> Result<(File, Document), Trouble> {
         let shown = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown.clone(), cause })?;
-        let mut file = File::of(&shown, &text)?;
-        if let (Some(root), Some(folder)) = (&file.serve.root, path.parent()) {
-            file.serve.root = Some(folder.join(root));
-        }
-        Ok(file)
+        let text = std::fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown, cause })?;
+        let document = Document { path: path.to_owned(), text };
+        let mut file = File::of(&document)?;
+        file.start_from(folder(path));
+        Ok((file, document))
     }
 
-    fn of(path: &str, text: &str) -> Result<File, Trouble> {
-        let invalid = |error: toml::de::Error| Trouble::ConfigInvalid {
-            path: path.to_owned(),
-            line: error.span().map(|span| line(text, &span)),
-            says: error.message().trim_end_matches('\n').replace('\n', ", "),
-        };
-        let document = DeTable::parse(text).map_err(invalid)?;
-        if let Some((key, known, span)) = stranger(document.get_ref()) {
-            let similar = match known.as_slice() {
-                [only] => vec![(*only).to_owned()],
-                _ => nearest(&key, known),
-            };
-            return Err(Trouble::ConfigUnknownKey { path: path.to_owned(), line: line(text, &span), key, similar });
-        }
-        toml::from_str(text).map_err(invalid)
+    fn of(document: &Document) -> Result<File, Trouble> {
+        document.only_known(&config_schema())?;
+        toml::from_str(&document.text).map_err(|error| document.unread(&error))
+    }
+
+    fn start_from(&mut self, folder: &Path) {
+        self.serve.listen = self.serve.listen.take().map(|listen| listen.from_folder(folder));
+        let access = self.access.iter_mut().flat_map(|access| access.paths());
+        let tls = self.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
+        let state = self.state.iter_mut().filter_map(|state| match state {
+            WhereState::Folder(table) => table.folder.as_mut(),
+            WhereState::Memory => None,
+        });
+        let log = self.telemetry.access_log.iter_mut().filter_map(|log| match log {
+            AccessLog::File(path) => Some(path),
+            AccessLog::Stderr => None,
+        });
+        let root = self.serve.root.iter_mut();
+        let paths = access.chain(tls.filter_map(Option::as_mut)).chain(state).chain(log).chain(root);
+        paths.for_each(|path: &mut PathBuf| *path = folder.join(&*path));
     }
 }
 
-/// The first key that nothing is known about, with those that could have been meant.
-fn stranger(document: &DeTable<'_>) -> Option<(String, Vec<&'static str>, Range<usize>)> {
-    let mut tables: Vec<&str> = SETTINGS.iter().map(|setting| setting.table).collect();
-    tables.dedup();
-    for (key, value) in document.iter() {
-        if !tables.contains(&key.get_ref().as_ref()) {
-            // A key outside of its table is the likelier mistake than a table of this name.
-            let known = tables.iter().copied().chain(SETTINGS.iter().map(|setting| setting.key)).collect();
-            return Some((key.get_ref().to_string(), known, key.span()));
-        }
-        let DeValue::Table(table) = value.get_ref() else { continue };
-        let known: Vec<&'static str> =
-            SETTINGS.iter().filter(|setting| setting.table == key.get_ref()).map(|setting| setting.key).collect();
-        for inner in table.keys() {
-            if !known.contains(&inner.get_ref().as_ref()) {
-                let written = format!("{}.{}", key.get_ref(), inner.get_ref());
-                return Some((written, meant(key.get_ref(), inner.get_ref()), inner.span()));
-            }
-        }
-    }
-    None
-}
-
-/// What `key` in `table` may have been meant as: the same key of another table, where there
-/// is one, else a key of the same table.
-fn meant(table: &str, key: &str) -> Vec<&'static str> {
-    let elsewhere: Vec<_> = SETTINGS.iter().filter(|setting| setting.key == key).collect();
-    let own = || SETTINGS.iter().filter(|setting| setting.table == table).collect();
-    let meant = if elsewhere.is_empty() { own() } else { elsewhere };
-    meant.into_iter().map(|setting| setting.path).collect()
-}
-
-fn line(text: &str, span: &Range<usize>) -> usize {
-    text.get(..span.start).unwrap_or(text).matches('\n').count() + 1
+/// The folder of a file, as a path that others can be joined to.
+pub(crate) fn folder(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> Result<File, Trouble> {
+        File::of(&Document { path: "redress.toml".into(), text: text.to_owned() })
+    }
+
     fn wrong(text: &str) -> String {
-        let trouble = File::of("redress.toml", text).unwrap_err();
+        let trouble = of(text).unwrap_err();
         format!("{} {trouble} | {}", trouble.code(), trouble.hint())
     }
 
@@ -88,7 +62,15 @@ mod tests {
         insta::assert_snapshot!(wrong("[serve]\nlisten = \"127.0.0.1:0\"\nwriet = true\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 3: `serve.wriet` is not a setting | Write `serve.write`, which is near, or take the line out.");
         insta::assert_snapshot!(wrong("[sevre]\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `sevre` is not a setting | Write `serve`, which is near, or take the line out.");
         insta::assert_snapshot!(wrong("[serve]\nlevel = 1\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 2: `serve.level` is not a setting | Write `log.level`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("lisen = 1\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `lisen` is not a setting | Write `serve.listen`, which is near, or take the line out.");
         insta::assert_snapshot!(wrong("zzzzzz = 1\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `zzzzzz` is not a setting | Take the line out, or look up what the file may hold.");
+    }
+
+    #[test]
+    fn an_unknown_key_in_a_table_of_a_table_or_of_a_list_is_refused_too() {
+        insta::assert_snapshot!(wrong("[access.jwt]\nissure = \"a\"\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 2: `access.jwt.issure` is not a setting | Write `access.jwt.issuer`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("[limits]\nrules = [\n  { rate = \"1/s\" },\n  { operation = [\"a.b\"] },\n]\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 4: `limits.rules.operation` is not a setting | Write `limits.rules.operations`, which is near, or take the line out.");
+        insta::assert_snapshot!(wrong("[state]\nfolders = \"a\"\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 2: `state.folders` is not a setting | Write `state.folder`, which is near, or take the line out.");
     }
 
     #[test]
@@ -98,10 +80,30 @@ mod tests {
         insta::assert_snapshot!(wrong("[log]\nlevel = \"loud\"\n"), @"CONFIG_INVALID redress.toml, line 2: unknown variant `loud`, expected one of `off`, `error`, `warn`, `info`, `debug`, `trace` | Correct the value; docs/redress.toml.md says what each takes.");
         insta::assert_snapshot!(wrong("[serve]\nlisten = \n"), @"CONFIG_INVALID redress.toml, line 2: string values must be quoted, expected literal string | Correct the value; docs/redress.toml.md says what each takes.");
         insta::assert_snapshot!(wrong("serve = 1\n"), @"CONFIG_INVALID redress.toml, line 1: invalid type: integer `1`, expected a table | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("state = \"disk\"\n"), @r#"CONFIG_INVALID redress.toml, line 1: invalid value: string "disk", expected "memory" or a table | Correct the value; docs/redress.toml.md says what each takes."#);
+        insta::assert_snapshot!(wrong("[state]\n\nkeys_last = 5\n"), @"CONFIG_INVALID redress.toml, line 3: invalid type: integer `5`, expected a string | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[limits]\nrate = \"fast\"\n"), @"CONFIG_INVALID redress.toml, line 2: `fast` is not a rate: write a number and a unit, such as `100/s`, `10/min` or `5/h` | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[limits]\nin_flight = 0\n"), @"CONFIG_INVALID redress.toml, line 2: invalid value: integer `0`, expected a nonzero usize | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[access.jwt]\nalgorithms = [\"none\"]\n"), @"CONFIG_INVALID redress.toml, line 2: unknown variant `none`, expected one of `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `EdDSA` | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[access.jwt]\naudience = 1\n"), @"CONFIG_INVALID redress.toml, line 2: expected a text, or a list of texts | Correct the value; docs/redress.toml.md says what each takes.");
     }
 
     #[test]
     fn everything_may_be_left_out() {
-        assert_eq!(File::of("redress.toml", "").unwrap(), File::default());
+        assert_eq!(of("").unwrap(), File::default());
+    }
+
+    #[test]
+    fn every_path_in_the_file_starts_from_the_folder_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[serve]\nlisten = \"unix:here\"\nroot = \"here\"\n[access]\ntokens = \"here\"\n[access.jwt]\njwks_file = \"here\"\n\
+            secret_file = \"here\"\nkey_file = \"here\"\n[access.certificates]\nca = \"here\"\n[state]\nfolder = \"here\"\n\
+            [tls]\ncertificate = \"here\"\nkey = \"here\"\n[telemetry]\naccess_log = \"here\"\n";
+        let path = folder.path().join("redress.toml");
+        std::fs::write(&path, text).unwrap();
+        let (file, _) = File::at(&path).unwrap();
+        let shown = format!("{file:?}");
+        let there = folder.path().join("here");
+        assert_eq!(shown.matches(&format!("{there:?}")).count(), text.matches("here\"").count(), "{shown}");
     }
 }

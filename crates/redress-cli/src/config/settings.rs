@@ -1,8 +1,15 @@
 //! What holds: a flag before the environment, that before the file, that before the default.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use super::{Envelope, File, Format, Level, McpTable, OutputSchema, Span};
+use super::{
+    AccessTable, AuditTable, Document, Envelope, File, Format, HttpTable, Level, LimitsTable, Listen, McpTable,
+    OutputSchema, Span, StateTable, TelemetryTable, WhereState, read::folder,
+};
 use crate::{
     arguments::{Bounds, Folder, Serve, Tools},
     trouble::Trouble,
@@ -13,78 +20,43 @@ pub(crate) const DEFAULT_LISTEN: &str = "127.0.0.1:7717";
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 const DEFAULT_IN_FLIGHT: usize = 1024;
-
-/// One value that can be set, under all its names.
-pub(crate) struct Setting {
-    pub(crate) table: &'static str,
-    pub(crate) key: &'static str,
-    pub(crate) path: &'static str,
-    flag: &'static str,
-    environment: &'static str,
-    default: &'static str,
-    /// Whether only the built-in operations have it.
-    pub(crate) built_in: bool,
-}
-
-macro_rules! setting {
-    ($table:literal . $key:literal, $flag:literal, $environment:literal, $default:literal, $built_in:literal) => {
-        Setting {
-            table: $table,
-            key: $key,
-            path: concat!($table, ".", $key),
-            flag: $flag,
-            environment: $environment,
-            default: $default,
-            built_in: $built_in,
-        }
-    };
-}
-
-/// Every value that can be set.
-pub(crate) const SETTINGS: [Setting; 14] = [
-    setting!("serve"."listen", "--listen", "REDRESS_LISTEN", "`127.0.0.1:7717`", false),
-    setting!("serve"."root", "--root", "REDRESS_ROOT", "the current folder", true),
-    setting!("serve"."write", "--write", "REDRESS_WRITE", "`false`", true),
-    setting!("serve"."max_body", "--max-body", "REDRESS_MAX_BODY", "what the largest input needs", false),
-    setting!("serve"."shutdown_grace", "--shutdown-grace", "REDRESS_SHUTDOWN_GRACE", "`10s`", false),
-    setting!("serve"."max_in_flight", "--max-in-flight", "REDRESS_MAX_IN_FLIGHT", "`1024`", true),
-    setting!("serve"."deadline", "--deadline", "REDRESS_DEADLINE", "`30s`", true),
-    setting!("log"."level", "--log-level", "REDRESS_LOG_LEVEL", "`info` in `serve`, else `error`", false),
-    setting!("log"."format", "--log-format", "REDRESS_LOG_FORMAT", "`text`", false),
-    setting!("mcp"."profile", "--profile", "REDRESS_PROFILE", "all operations", false),
-    setting!("mcp"."profiles", "--profiles", "REDRESS_PROFILES", "none", false),
-    setting!("mcp"."output_schema", "--output-schema", "REDRESS_OUTPUT_SCHEMA", "`success`", false),
-    setting!("mcp"."envelope", "--envelope", "REDRESS_ENVELOPE", "`failures`", false),
-    setting!("mcp"."discovery_above", "--discovery-above", "REDRESS_DISCOVERY_ABOVE", "`200`", false),
-];
-
-/// Every value that can be set, as a Markdown table.
-pub fn settings_table() -> String {
-    let mut table = String::from("| in the file | flag | environment | default | of |\n|---|---|---|---|---|\n");
-    for Setting { path, flag, environment, default, built_in, .. } in &SETTINGS {
-        let of = if *built_in { "`redress` itself" } else { "every program" };
-        table.push_str(&format!("| `{path}` | `{flag}` | `{environment}` | {default} | {of} |\n"));
-    }
-    table
-}
+/// The folder beside a configuration in which state is kept.
+const DEFAULT_STATE: &str = "state";
 
 /// What holds for one run of `serve`.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
-    pub(crate) listen: String,
+    pub(crate) listen: Listen,
     pub(crate) root: PathBuf,
     pub(crate) write: bool,
     pub(crate) max_body: Option<usize>,
     pub(crate) grace: Duration,
     pub(crate) max_in_flight: usize,
     pub(crate) deadline: Duration,
+    /// Nothing where nobody is known.
+    pub(crate) access: Option<AccessTable>,
+    pub(crate) state: WhereState,
+    pub(crate) audit: AuditTable,
+    pub(crate) limits: LimitsTable,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) http: HttpTable,
+    pub(crate) telemetry: TelemetryTable,
     pub(crate) level: Option<Level>,
     pub(crate) format: Option<Format>,
     pub(crate) tools: ToolSettings,
+    /// The file, where there is one, to tell what is wrong with its line.
+    pub(crate) document: Option<Document>,
+}
+
+/// What the server shows to prove who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tls {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 /// How operations become tools.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ToolSettings {
     pub(crate) profile: Option<String>,
     pub(crate) profiles: BTreeMap<String, Vec<String>>,
@@ -111,33 +83,121 @@ impl ToolSettings {
 impl Settings {
     /// What was typed goes before the file; the environment counts as typed where a flag is
     /// missing.
-    pub(crate) fn of(typed: &Serve, folder: &Folder, bounds: &Bounds, file: File) -> Settings {
-        let File { serve, log, mcp } = file;
+    pub(crate) fn of(
+        typed: &Serve,
+        folder: &Folder,
+        bounds: &Bounds,
+        file: File,
+        document: Option<Document>,
+    ) -> Result<Settings, Trouble> {
+        let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp } = file;
         let span = |typed: Option<Span>, file: Option<Span>, default| typed.or(file).map_or(default, |span| span.0);
-        Settings {
-            listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
+        let mut access = access;
+        if let Some(tokens) = &typed.tokens {
+            access.get_or_insert_default().tokens = Some(tokens.clone());
+        }
+        telemetry.otlp = typed.kept.otlp.clone().or(telemetry.otlp);
+        let tls = tls.unwrap_or_default();
+        let settings = Settings {
+            listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| Listen::Tcp(DEFAULT_LISTEN.to_owned())),
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
             max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
             grace: span(typed.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
             max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).unwrap_or(DEFAULT_IN_FLIGHT),
             deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
+            state: kept(typed.kept.state.as_deref(), state, document.as_ref()),
+            tls: None,
+            audit,
+            limits,
+            http,
+            telemetry,
             level: log.level,
             format: log.format,
             tools: ToolSettings::of(&typed.tools, mcp),
-        }
+            access,
+            document,
+        };
+        let certificate = typed.tls_certificate.clone().or(tls.certificate);
+        let key = typed.tls_key.clone().or(tls.key);
+        let settings = match (certificate, key) {
+            (Some(certificate), Some(key)) => Settings { tls: Some(Tls { certificate, key }), ..settings },
+            (None, None) => settings,
+            (Some(_), None) => return Err(settings.wrong("tls", "`tls.certificate` needs its `tls.key`")),
+            (None, Some(_)) => return Err(settings.wrong("tls", "`tls.key` needs its `tls.certificate`")),
+        };
+        settings.check()?;
+        Ok(settings)
     }
 
     /// What holds for the built-in operations where nothing is served.
-    pub(crate) fn local(folder: &Folder) -> Settings {
-        Settings::of(&Serve::default(), folder, &Bounds::default(), File::default())
+    pub(crate) fn local(folder: &Folder) -> Result<Settings, Trouble> {
+        Settings::of(&Serve::default(), folder, &Bounds::default(), File::default(), None)
     }
+
+    /// What is wrong with the value at `key`: told with its line, where it is in a file.
+    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
+        match &self.document {
+            Some(document) => document.wrong(key, says),
+            None => Trouble::Usage { says: says.into(), tip: None, command: "redress serve".to_owned() },
+        }
+    }
+
+    /// The values that cannot change while the server runs, as they can be compared.
+    pub(crate) fn fixed(&self) -> Vec<(&'static str, String)> {
+        let folder = match &self.state {
+            WhereState::Memory => None,
+            WhereState::Folder(table) => Some(table),
+        };
+        vec![
+            ("serve.listen", self.listen.to_string()),
+            ("serve.root", self.root.display().to_string()),
+            ("serve.write", self.write.to_string()),
+            ("serve.max_in_flight", self.max_in_flight.to_string()),
+            ("serve.deadline", format!("{:?}", self.deadline)),
+            ("serve.shutdown_grace", format!("{:?}", self.grace)),
+            ("state", folder.is_some().to_string()),
+            ("state.folder", format!("{:?}", folder.map(|table| &table.folder))),
+            ("state.sync", format!("{:?}", folder.map(|table| table.sync))),
+            ("state.keys_last", format!("{:?}", folder.map(|table| table.keys_last))),
+            ("audit.retention", format!("{:?}", self.audit.retention)),
+            ("telemetry.otlp", format!("{:?}", self.telemetry.otlp)),
+            ("telemetry.service", format!("{:?}", self.telemetry.service)),
+            ("telemetry.sample", format!("{:?}", self.telemetry.sample)),
+            ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),
+            ("log.format", format!("{:?}", self.format)),
+        ]
+    }
+
+    /// Every file that is read while the server runs, the configuration first.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.document.iter().map(|document| document.path.clone()).collect();
+        let mut access = self.access.clone().unwrap_or_default();
+        files.extend(access.paths().map(|path| path.clone()));
+        files.extend(self.tls.iter().flat_map(|tls| [tls.certificate.clone(), tls.key.clone()]));
+        files
+    }
+}
+
+/// Where state is kept. Without a configuration there is no place of its own for it, and nothing is left behind; with
+/// one, it is beside the file.
+fn kept(typed: Option<&Path>, file: Option<WhereState>, document: Option<&Document>) -> WhereState {
+    let mut table = match (typed, file) {
+        (Some(typed), _) if typed == Path::new("memory") => return WhereState::Memory,
+        (None, Some(WhereState::Memory)) => return WhereState::Memory,
+        (None, None) if document.is_none() => return WhereState::Memory,
+        (_, Some(WhereState::Folder(table))) => table,
+        (_, Some(WhereState::Memory) | None) => StateTable::default(),
+    };
+    let beside = || folder(document.map_or(Path::new(""), |document| &document.path)).join(DEFAULT_STATE);
+    table.folder = typed.map(Path::to_path_buf).or(table.folder).or_else(|| Some(beside()));
+    WhereState::Folder(table)
 }
 
 impl File {
     /// Refuses what only the built-in operations have, for a program that brings its own
     /// registry: it was built with its bounds, and has no folder.
-    pub(crate) fn for_a_registry(self, path: &str) -> Result<File, Trouble> {
+    pub(crate) fn for_a_registry(self, document: &Document) -> Result<File, Trouble> {
         let serve = &self.serve;
         let set = [
             ("serve.root", serve.root.is_some()),
@@ -147,11 +207,8 @@ impl File {
         ];
         match set.into_iter().find(|(_, is_set)| *is_set) {
             None => Ok(self),
-            Some((key, _)) => Err(Trouble::ConfigInvalid {
-                path: path.to_owned(),
-                line: None,
-                says: format!("`{key}` is for the built-in operations; this program builds its own registry"),
-            }),
+            Some((key, _)) => Err(document
+                .wrong(key, format!("`{key}` is for the built-in operations; this program builds its own registry"))),
         }
     }
 }
@@ -159,59 +216,68 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::catalogue::SETTINGS;
     use std::collections::BTreeSet;
 
-    #[test]
-    fn the_table_of_settings_is_what_the_file_may_hold() {
-        let schema = crate::config_schema();
-        let mut held = BTreeSet::new();
-        for (table, inner) in schema["properties"].as_object().unwrap() {
-            held.extend(inner["properties"].as_object().unwrap().keys().map(|key| format!("{table}.{key}")));
-        }
-        let known: BTreeSet<String> = SETTINGS.iter().map(|setting| setting.path.to_owned()).collect();
-        assert_eq!(held, known);
+    fn document(text: &str) -> Document {
+        Document { path: "redress.toml".into(), text: text.to_owned() }
     }
 
-    #[test]
-    fn every_setting_has_its_flag_and_its_environment_variable() {
-        let command = crate::arguments::command("redress", "0", true);
-        let serve = command.find_subcommand("serve").unwrap();
-        let all: Vec<_> = serve.get_arguments().chain(command.get_arguments()).collect();
-        for setting in &SETTINGS {
-            let flag = all.iter().find(|arg| arg.get_long() == setting.flag.strip_prefix("--"));
-            let flag = flag.unwrap_or_else(|| panic!("{} is no flag", setting.flag));
-            assert_eq!(flag.get_env(), Some(setting.environment.as_ref()), "{}", setting.flag);
-        }
+    fn held(text: &str) -> Result<Settings, Trouble> {
+        let (typed, file) = (Serve::default(), toml::from_str(text).unwrap());
+        Settings::of(&typed, &Folder::default(), &Bounds::default(), file, Some(document(text)))
     }
 
     #[test]
     fn what_only_the_built_in_operations_have_is_refused_elsewhere() {
-        let refused = |text: &str| toml::from_str::<File>(text).unwrap().for_a_registry("redress.toml").is_err();
-        for setting in &SETTINGS {
-            let value = match setting.key {
-                "write" => "true",
-                "max_in_flight" | "max_body" | "discovery_above" => "1",
-                "profiles" => "{}",
-                "output_schema" => "\"union\"",
-                "envelope" => "\"always\"",
-                "level" => "\"info\"",
-                "format" => "\"text\"",
+        let refused = |text: &str| toml::from_str::<File>(text).unwrap().for_a_registry(&document(text)).is_err();
+        for setting in SETTINGS.iter().filter(|setting| setting.path.starts_with("serve.")) {
+            let value = match setting.path {
+                "serve.write" => "true",
+                "serve.max_in_flight" | "serve.max_body" => "1",
                 _ => "\"1s\"",
             };
-            let text = format!("[{}]\n{} = {value}\n", setting.table, setting.key);
-            assert_eq!(refused(&text), setting.built_in, "{}", setting.path);
+            assert_eq!(refused(&format!("{} = {value}\n", setting.path)), setting.built_in, "{}", setting.path);
         }
+        assert!(SETTINGS.iter().all(|setting| !setting.built_in || setting.path.starts_with("serve.")));
     }
 
     #[test]
     fn what_was_typed_goes_before_the_file_and_that_before_the_default() {
         let file =
             || toml::from_str::<File>("[serve]\nlisten = \"127.0.0.1:1\"\nwrite = true\ndeadline = \"1s\"\n").unwrap();
-        let typed = |listen: Option<&str>| Serve { listen: listen.map(str::to_owned), ..Serve::default() };
+        let typed = |listen: Option<&str>| Serve { listen: listen.map(|to| to.parse().unwrap()), ..Serve::default() };
         let folder = Folder { root: None, write: Some(false) };
-        let held = Settings::of(&typed(Some("127.0.0.1:2")), &folder, &Bounds::default(), file());
-        assert_eq!((held.listen.as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));
-        let held = Settings::of(&typed(None), &Folder::default(), &Bounds::default(), file());
-        assert_eq!((held.listen.as_str(), held.write, held.grace.as_secs()), ("127.0.0.1:1", true, 10));
+        let held = Settings::of(&typed(Some("127.0.0.1:2")), &folder, &Bounds::default(), file(), None).unwrap();
+        assert_eq!((held.listen.to_string().as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));
+        let held = Settings::of(&typed(None), &Folder::default(), &Bounds::default(), file(), None).unwrap();
+        assert_eq!((held.listen.to_string().as_str(), held.write, held.grace.as_secs()), ("127.0.0.1:1", true, 10));
+    }
+
+    #[test]
+    fn state_is_in_memory_without_a_configuration_and_beside_it_with_one() {
+        let place = |typed: Option<&str>, text: Option<&str>| {
+            let file: File = toml::from_str(text.unwrap_or_default()).unwrap();
+            let document = text.map(|text| Document { path: "/etc/redress.toml".into(), text: text.to_owned() });
+            match kept(typed.map(Path::new), file.state, document.as_ref()) {
+                WhereState::Memory => "memory".to_owned(),
+                WhereState::Folder(table) => table.folder.unwrap().display().to_string(),
+            }
+        };
+        assert_eq!(place(None, None), "memory");
+        assert_eq!(place(None, Some("")), "/etc/state");
+        assert_eq!(place(None, Some("state = \"memory\"")), "memory");
+        assert_eq!(place(None, Some("[state]\nsync = \"normal\"")), "/etc/state");
+        assert_eq!(place(Some("here"), Some("state = \"memory\"")), "here");
+        assert_eq!(place(Some("memory"), Some("[state]\nfolder = \"there\"")), "memory");
+        assert_eq!(place(Some("here"), None), "here");
+    }
+
+    #[test]
+    fn what_cannot_change_while_running_is_what_the_table_says() {
+        let fixed: BTreeSet<&str> = held("").unwrap().fixed().into_iter().map(|(path, _)| path).collect();
+        let known: BTreeSet<&str> =
+            SETTINGS.iter().filter(|setting| setting.fixed).map(|setting| setting.path).collect();
+        assert_eq!(fixed, known);
     }
 }

@@ -13,6 +13,10 @@ pub(crate) struct Size(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Duration);
 
+/// How many in a time: `100/s`, `10/min`, `1000/h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) redress_limits::Rate);
+
 /// That a text is no size.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a number of bytes such as `2MiB`, `64kB` or `1024`")]
@@ -86,6 +90,12 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map(Rate).map_err(de::Error::custom)
+    }
+}
+
 impl JsonSchema for Size {
     fn schema_name() -> Cow<'static, str> {
         "Size".into()
@@ -109,6 +119,16 @@ impl JsonSchema for Span {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "pattern": "^([0-9]+ *[a-z]+ *)+$", "examples": ["5s", "1m 30s"]})
+    }
+}
+
+impl JsonSchema for Rate {
+    fn schema_name() -> Cow<'static, str> {
+        "Rate".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^ *[0-9]+ */ *(s|sec|second|m|min|minute|h|hour) *$", "examples": ["100/s", "10/min"]})
     }
 }
 

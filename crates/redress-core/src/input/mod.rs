@@ -24,6 +24,7 @@ mod bounds;
 mod close;
 mod decode;
 mod explain;
+mod extent;
 mod fix;
 mod guide;
 mod levels;
@@ -46,5 +47,6 @@ mod tests;
 
 pub(crate) use decode::{DecodeError, accept, decode, document};
 pub(crate) use explain::{Explanation, Issue, explain, pointer_of};
+pub(crate) use extent::{Beyond, Extent};
 pub(crate) use schema::{input_schema, output_schema};
 pub(crate) use shape::{SchemaError, Shape};

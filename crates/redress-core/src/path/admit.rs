@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
+use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction, RecoveryStep};
 use serde_json::json;
 
 use super::{Asked, Bad, Call};
-use crate::{Limited, Permit, QuestionKind, consent, registry::Entry};
+use crate::{
+    Limited, LimitedCall, Permit, QuestionKind, Refusal, consent,
+    input::{Beyond, Extent},
+    registry::Entry,
+};
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
@@ -18,17 +22,11 @@ impl Call {
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
     pub(super) async fn identify(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>, Box<Bad>> {
         let Some(token) = &asked.token else { return Ok(self.ctx.caller.clone()) };
-        let Some(provider) = &self.ctx.registry.0.identity else {
-            return Err(self.refuse(EngineCode::AuthRequired));
-        };
-        if let Some(caller) = provider.known(token) {
-            return Ok(Some(caller));
-        }
-        match provider.identify(token).await {
-            Ok(caller) => Ok(Some(Arc::new(caller))),
+        match self.ctx.registry.identify(token).await {
+            Ok(caller) => Ok(Some(caller)),
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "a token tells nobody");
-                Err(self.refuse(EngineCode::AuthRequired))
+                Err(Bad::new(Refusal::bad_token().into_problem()))
             }
         }
     }
@@ -43,8 +41,14 @@ impl Call {
                 Err(self.refuse_with(EngineCode::AuthRequired, &details))
             }
             Err(Denied::Scopes { missing, one_is_enough }) => {
+                // The scopes that a caller has to ask for, as OAuth writes them; of those of which one is enough,
+                // no more than one.
+                let scope =
+                    if one_is_enough { missing.first().cloned().unwrap_or_default() } else { missing.join(" ") };
                 let details = json!({"missing": missing, "one_is_enough": one_is_enough});
-                Err(self.refuse_with(EngineCode::Forbidden, &details))
+                let mut bad = self.refuse_with(EngineCode::Forbidden, &details);
+                bad.problem.recovery = Some(RecoveryStep::GetAccess { scope: scope.into() });
+                Err(bad)
             }
         }
     }
@@ -53,10 +57,15 @@ impl Call {
     pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        if self.ctx.registry.0.consent.has(caller, declaration.name()).await {
-            return Ok(());
+        match self.ctx.registry.0.consent.has(caller, declaration.name()).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
+                return Err(self.cannot_keep());
+            }
         }
-        if self.ask_consent(caller, entry).await {
+        if self.ask_consent(caller, entry).await? {
             return Ok(());
         }
         let details = json!({"operation": declaration.name()});
@@ -71,9 +80,9 @@ impl Call {
 
     /// Asks the caller itself, where it can be asked, and keeps the consent that it gives. An
     /// operation that calls another cannot agree for the person behind it, who did not call that.
-    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> bool {
+    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> Result<bool, Box<Bad>> {
         if self.ctx.parent.is_some() || !self.ctx.can_ask(QuestionKind::Form) {
-            return false;
+            return Ok(false);
         }
         let declaration = &entry.declaration;
         let agreed = match self.ctx.ask(CONSENT, consent::question(declaration)).await {
@@ -84,39 +93,67 @@ impl Call {
             }
         };
         if agreed {
-            self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await;
+            if let Err(error) = self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await {
+                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "a consent cannot be kept, and the call is refused");
+                return Err(self.cannot_keep());
+            }
             // The consent ends by itself, and no old state of this call may renew it.
             if let Some(asking) = &self.ctx.asking {
                 asking.forget(CONSENT);
             }
         }
-        agreed
+        Ok(agreed)
     }
 
     /// Asks every limit; what they hand out is held until the call ends.
     pub(super) fn limits(&self, entry: &Entry) -> Result<Vec<Permit>, Box<Bad>> {
         let mut permits = Vec::new();
-        for limit in &self.ctx.registry.0.limits {
-            match limit.admit(&entry.declaration, self.ctx.caller.as_deref()) {
+        let ctx = &self.ctx;
+        for limit in &ctx.registry.0.limits {
+            let call = LimitedCall {
+                operation: &entry.declaration,
+                caller: ctx.caller.as_deref(),
+                peer: ctx.peer,
+                composed: ctx.parent.is_some(),
+            };
+            match limit.admit(&call) {
                 Ok(permit) => permits.extend(permit),
-                Err(limited) => {
-                    let (code, retry_after_ms) = match limited {
-                        Limited::Rate { retry_after_ms } => (EngineCode::RateLimited, Some(retry_after_ms)),
-                        Limited::Capacity { retry_after_ms } => (EngineCode::Overloaded, retry_after_ms),
-                    };
-                    return Err(Bad::new(self.engine(code, None, retry_after_ms)));
+                Err(Limited { capacity, retry_after_ms, name }) => {
+                    let code = if capacity { EngineCode::Overloaded } else { EngineCode::RateLimited };
+                    let details = name.and_then(|name| Json::of(&name).ok());
+                    return Err(Bad::new(self.engine(code, details, retry_after_ms)));
                 }
             }
         }
         Ok(permits)
     }
 
-    /// Refuses an input that is too large before a byte of it is read.
+    /// Refuses an input that is too large before anything is made of it.
     pub(super) fn size(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        if asked.input.len() <= entry.max_input {
-            return Ok(());
+        if asked.input.len() > entry.max_input {
+            let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+            return Err(self.refuse_with(EngineCode::PayloadTooLarge, &details));
         }
-        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
-        Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
+        match self.extent().passed_by(&asked.input) {
+            Some(beyond) => Err(self.beyond(beyond)),
+            None => Ok(()),
+        }
+    }
+
+    /// How deep an input may nest and how much it may hold.
+    pub(super) fn extent(&self) -> Extent {
+        let settings = &self.ctx.registry.0.settings;
+        Extent { depth: settings.json_depth, members: settings.json_members }
+    }
+
+    /// Refuses an input that nests too deep or holds too much.
+    #[cold]
+    pub(super) fn beyond(&self, beyond: Beyond) -> Box<Bad> {
+        let Extent { depth, members } = self.extent();
+        let details = match beyond {
+            Beyond::Depth => json!({"limit_depth": depth.min(Extent::PARSER_DEPTH)}),
+            Beyond::Members => json!({"limit_members": members}),
+        };
+        self.refuse_with(EngineCode::PayloadTooLarge, &details)
     }
 }

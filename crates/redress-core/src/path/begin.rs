@@ -12,7 +12,7 @@ use std::{
 use redress_contract::{EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
-use super::Bad;
+use super::{Bad, audit::Audited};
 use crate::{Ctx, registry::Entry};
 
 /// One call, from its first moment to its last. What the handler is told about it grows with
@@ -25,13 +25,15 @@ pub(crate) struct Call {
     polled: AtomicBool,
     pub(super) span: tracing::Span,
     pub(super) ended: bool,
+    /// What its record will say, where calls are recorded.
+    pub(super) audited: Option<Box<Audited>>,
 }
 
 impl Call {
     #[inline]
     pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
         let span = span(&ctx.request_id, ctx.parent.as_ref());
-        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false }
+        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false, audited: None }
     }
 
     /// Takes note of the operation that is called, and until when it may take: its own word,

@@ -67,6 +67,9 @@ impl Registry {
         let asked = Asked { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
         let ended = call.answer(&asked).await;
         let envelope = call.end_outside(ended);
+        if let Some(receipt) = call.receipt() {
+            receipt.await;
+        }
         match envelope.output().map(serde_json::from_slice) {
             Some(Ok(values)) => Ok(Completion::of(values)),
             // The registry has checked what the operation gives.

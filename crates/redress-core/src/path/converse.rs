@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redress_contract::{EngineCode, Envelope, Meta};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Bad, Call};
+use super::{Asked, Bad, Call, apart::Taken};
 use crate::{
     Conversation, Question, Registry, Request,
     ask::{Asking, Round},
@@ -69,25 +69,36 @@ impl Registry {
         let (mut call, asked) = self.begin(name, request);
         let asking = Arc::new(Asking::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
-        let _over = asking.over().clone().drop_guard();
-        let ended = match call.answer(&asked).await {
-            Err(bad) if bad.asks => match call.fingerprint(&asked).and_then(|call| asking.questions(call)) {
-                Some(round) => {
-                    let Round { questions, state } = round;
-                    return Turn::Asks(Asks { questions, state, meta: call.end_round() });
-                }
-                None => {
-                    tracing::error!(request_id = %call.ctx.request_id, "a call remembers more than a state can hold");
-                    Err(call.refuse(EngineCode::Internal))
-                }
-            },
-            ended => ended,
-        };
-        Turn::Ended(call.end_outside(ended))
+        if let Some(apart) = call.apart(&asked) {
+            let taken = Taken::from(asked);
+            let round = async move { call.round(&taken.asked(), &asking).await };
+            return Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended);
+        }
+        call.round(&asked, &asking).await
     }
 }
 
 impl Call {
+    /// One round, up to its outcome or its questions.
+    async fn round(&mut self, asked: &Asked<'_>, asking: &Asking) -> Turn {
+        let _over = asking.over().clone().drop_guard();
+        let turn = match self.answer(asked).await {
+            Err(bad) if bad.asks => match self.fingerprint(asked).and_then(|call| asking.questions(call)) {
+                Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
+                None => {
+                    tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
+                    let refused = self.refuse(EngineCode::Internal);
+                    Turn::Ended(self.end_outside(Err(refused)))
+                }
+            },
+            ended => Turn::Ended(self.end_outside(ended)),
+        };
+        if let Some(receipt) = self.receipt() {
+            receipt.await;
+        }
+        turn
+    }
+
     /// The ending of a call that goes on in its next round.
     pub(super) fn asks(&self) -> Box<Bad> {
         let mut bad = self.refuse(EngineCode::Cancelled);

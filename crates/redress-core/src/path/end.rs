@@ -9,7 +9,15 @@ use std::{
 use redress_contract::{EngineCode, Envelope, Meta, Name, Output, Problem};
 
 use super::{Bad, Call, drive::let_go};
-use crate::{AnyFailure, EndedCall, registry::Entry};
+use crate::{AnyFailure, EndedCall, Fault, registry::Entry};
+
+/// How a call ended, as far as those who watch are told.
+#[derive(Clone, Copy, Default)]
+struct Ended<'a> {
+    problem: Option<&'a Problem>,
+    fault: Option<Fault>,
+    asks: bool,
+}
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
@@ -17,17 +25,17 @@ impl Call {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
-        let (envelope, failure) = match outcome {
-            Ok(output) => (Envelope::success(output, meta), None),
+        let (envelope, failure, fault) = match outcome {
+            Ok(output) => (Envelope::success(output, meta), None, None),
             Err(mut bad) => {
                 // What helps was declared; what is hidden by now would only be refused.
                 let registry = &self.ctx.registry;
                 let hidden = |name: &Name| registry.find(name.as_str()).is_some_and(|entry| entry.is_hidden());
                 bad.problem.next_actions.retain(|action| !hidden(&action.operation));
-                (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure)
+                (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault)
             }
         };
-        self.tell(envelope.problem(), elapsed);
+        self.tell(Ended { problem: envelope.problem(), fault, asks: false }, elapsed);
         (envelope, failure)
     }
 
@@ -42,7 +50,7 @@ impl Call {
     pub(super) fn end_stream(&mut self) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
-        self.tell(None, elapsed);
+        self.tell(Ended::default(), elapsed);
         self.meta(elapsed)
     }
 
@@ -50,7 +58,7 @@ impl Call {
     pub(super) fn end_round(&mut self) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
-        self.tell_of(None, true, elapsed);
+        self.tell(Ended { asks: true, ..Ended::default() }, elapsed);
         self.meta(elapsed)
     }
 
@@ -73,11 +81,15 @@ impl Call {
     }
 
     /// Tells the log and the observers how the call ended.
-    fn tell(&self, problem: Option<&Problem>, elapsed: Duration) {
-        self.tell_of(problem, false, elapsed);
+    fn tell(&mut self, ended: Ended<'_>, elapsed: Duration) {
+        self.tell_observers(ended, elapsed);
+        self.record(ended.problem, ended.asks, elapsed);
     }
 
-    fn tell_of(&self, problem: Option<&Problem>, asks: bool, elapsed: Duration) {
+    fn tell_observers(&self, ended: Ended<'_>, elapsed: Duration) {
+        let Ended { problem, fault, asks } = ended;
+        // What is logged of the call, here or by an observer, belongs to its span.
+        let _inside = (!self.span.is_disabled()).then(|| self.span.enter());
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
         if !self.span.is_disabled() {
             if let Some(operation) = operation {
@@ -99,6 +111,7 @@ impl Call {
                 parent: self.ctx.parent.as_ref(),
                 caller: self.ctx.caller.as_deref(),
                 problem,
+                fault,
                 asks,
                 face: self.ctx.face,
                 elapsed,
@@ -114,15 +127,15 @@ impl Call {
 /// something ends as that one does: the observers are told of it once, like of any other.
 impl Drop for Call {
     fn drop(&mut self) {
-        let listening = !self.ctx.registry.0.observers.is_empty() || !self.span.is_disabled();
+        let listening = !self.ctx.registry.0.observers.is_empty() || self.audited.is_some() || !self.span.is_disabled();
         if !listening || self.ended {
             return;
         }
         if self.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting()) {
-            self.tell_of(None, true, self.since.elapsed());
+            self.tell(Ended { asks: true, ..Ended::default() }, self.since.elapsed());
         } else {
             let problem = self.engine(EngineCode::Cancelled, None, None);
-            self.tell(Some(&problem), self.since.elapsed());
+            self.tell(Ended { problem: Some(&problem), ..Ended::default() }, self.since.elapsed());
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
     drive::{Driven, panic_text},
 };
 use crate::{
-    AnyFailure, AskError, Called, Classification, DynamicFailure,
+    AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
     fail::{Cause, Ending},
     handler::OutputUnwritable,
     prepared::{Occurrence, Prepared},
@@ -40,7 +40,7 @@ impl Call {
     /// A panic is contained: its text goes to the log and nowhere else.
     pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
         tracing::error!(request_id = %self.ctx.request_id, panic = panic_text(payload), "a handler panicked");
-        self.refuse(EngineCode::Internal)
+        self.refuse(EngineCode::Internal).by(Fault::Panic)
     }
 
     /// A bad ending that the handler itself returned. Telling it apart runs code of the
@@ -81,29 +81,30 @@ impl Call {
         let Some(prepared) = entry.failure(failure.code()) else {
             tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), undeclared = failure.code(), cause = %Causes(&*failure), "a failure was not declared");
             // A text that is not a code may hold anything, so it does not leave.
-            return match Code::new(failure.code()) {
+            let bad = match Code::new(failure.code()) {
                 Ok(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
                 Err(_) => self.refuse(EngineCode::Internal),
             };
+            return bad.by(Fault::Undeclared);
         };
         let details = match failure.details() {
             Ok(details) => details,
             Err(error) => {
                 tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), cause = %error, "the details of a failure cannot be written");
-                return self.refuse(EngineCode::Internal);
+                return self.refuse(EngineCode::Internal).by(Fault::Output);
             }
         };
         let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
         if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_ref()) {
             tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), "the details of a failure break their schema");
-            return self.refuse(EngineCode::Internal);
+            return self.refuse(EngineCode::Internal).by(Fault::Output);
         }
         if std::error::Error::source(&*failure).is_some() {
             tracing::debug!(request_id = %self.ctx.request_id, code = failure.code(), cause = %Causes(&*failure), "a declared failure has a cause");
         }
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
-        Box::new(Bad { problem, printed, failure: Some(failure), asks: false })
+        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, asks: false })
     }
 
     fn declared(
@@ -167,7 +168,8 @@ impl Call {
             problem.retry = Retry::advise(true, problem.effect, shape, self.started(), None);
             problem.retryable = problem.retry.says_yes();
         }
-        Bad::new(problem)
+        let bad = Bad::new(problem);
+        if kind == Kind::Cancelled { bad } else { bad.by(Fault::Contained) }
     }
 
     /// A question that has no answer says so, since it is the caller who can do something.

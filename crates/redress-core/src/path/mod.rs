@@ -3,9 +3,11 @@
 //!
 //! request id and clock → find → visibility → shape → caller → access → consent → limits →
 //! size → input schema → content guard → guards → idempotency → handler → map the failure →
-//! check the output → envelope → observers.
+//! check the output → envelope → observers and audit.
 
 mod admit;
+mod apart;
+mod audit;
 mod begin;
 mod complete;
 mod content;
@@ -32,6 +34,7 @@ use std::{
 use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
 
+use apart::Taken;
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
@@ -51,11 +54,20 @@ pub(crate) struct Asked<'a> {
 impl Registry {
     /// Calls an operation once. It always answers, whatever happens, and drops the handler
     /// when the deadline passes, when it is cancelled, and when the answer is no longer
-    /// waited for.
+    /// waited for. A call with an idempotency key runs to its end in that last case, so that
+    /// its outcome can be had by the same call once more.
     pub async fn call(&self, name: &str, request: Request<'_>) -> Envelope {
         let (mut call, asked) = self.begin(name, request);
+        if let Some(apart) = call.apart(&asked) {
+            let taken = Taken::from(asked);
+            return Box::pin(apart.run(call.answer_apart(taken))).await.unwrap_or_else(|gone| gone);
+        }
         let ended = call.answer(&asked).await;
-        call.end_outside(ended)
+        let envelope = call.end_outside(ended);
+        if let Some(receipt) = call.receipt() {
+            receipt.await;
+        }
+        envelope
     }
 
     /// The call that a request from outside makes.
@@ -71,6 +83,7 @@ impl Registry {
             deadline: request.deadline.map(|deadline| since + deadline),
             depth: 0,
             face: request.face,
+            peer: request.peer,
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
@@ -104,6 +117,16 @@ impl Call {
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
+    /// The whole of a call that runs in a task of its own.
+    async fn answer_apart(mut self, taken: Taken) -> Envelope {
+        let ended = self.answer(&taken.asked()).await;
+        let envelope = self.end_outside(ended);
+        if let Some(receipt) = self.receipt() {
+            receipt.await;
+        }
+        envelope
+    }
+
     async fn steps(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
         self.admit(asked, Shape::Query).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
@@ -134,7 +157,7 @@ impl Call {
         let outcome = this.map(entry, ended);
         let outcome = outcome.and_then(|output| this.check_output(entry, output));
         if let Some(claim) = claim {
-            claim.settle(&outcome);
+            Box::pin(claim.settle(&outcome)).await;
         }
         outcome
     }
@@ -155,8 +178,14 @@ impl Call {
                 None => Box::pin(self.within(self.identify(asked))).await?,
             };
         }
+        self.recordable()?;
+        let admitted = self.access(self.entry()?);
+        // Nobody at all must not be able to fill the audit.
+        if admitted.is_ok() || self.ctx.caller.is_some() {
+            self.note_audited(asked);
+        }
+        admitted?;
         let entry = self.entry()?;
-        self.access(entry)?;
         if self.ctx.asking.is_some() && self.ctx.parent.is_none() {
             self.belongs(entry, asked)?;
         }

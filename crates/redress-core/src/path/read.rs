@@ -28,7 +28,11 @@ impl Call {
         error: DecodeError,
     ) -> Box<Bad> {
         match error {
-            DecodeError::NotJson => self.refuse(EngineCode::ParseError),
+            // The parser gives up on what nests too deep as if it were no JSON.
+            DecodeError::NotJson => match self.extent().measure(input) {
+                Some(beyond) => self.beyond(beyond),
+                None => self.refuse(EngineCode::ParseError),
+            },
             DecodeError::Refused => {
                 let Explanation { issues, fix } =
                     input::explain(input, &entry.input, &|patched| reader.accepts(&entry.input, patched), &|refused| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Call;
 use crate::{
-    AnyFailure, Registry, Request,
+    AnyFailure, Fault, Registry, Request,
     prepared::{Occurrence, Prepared},
 };
 
@@ -27,6 +27,12 @@ impl Refusal {
     /// Refuses with this code.
     pub fn new(code: EngineCode) -> Refusal {
         Refusal { code, details: None, hint: None, http: None, retry_after_ms: None, similar: Vec::new() }
+    }
+
+    /// Refuses a token that tells nobody. Why it tells nobody is for the operator's log: the answer to a guess must
+    /// not say how near it was.
+    pub fn bad_token() -> Refusal {
+        Refusal::new(EngineCode::AuthRequired).with_details(&serde_json::json!({"token": "refused"}))
     }
 
     /// Says more, for a program. It must hold nothing of what the caller sent.
@@ -113,27 +119,41 @@ pub(crate) struct Bad {
     pub(crate) printed: Option<Arc<Printed>>,
     /// The failure itself, for a typed composed call.
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
+    /// What came about that was not declared.
+    pub(crate) fault: Option<Fault>,
     /// Whether it is no ending yet: the call asks its caller something.
     pub(crate) asks: bool,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None, asks: false })
+        Box::new(Bad { problem, printed: None, failure: None, fault: None, asks: false })
+    }
+
+    /// The same ending, told to the observers as this fault.
+    pub(super) fn by(mut self: Box<Bad>, fault: Fault) -> Box<Bad> {
+        self.fault = Some(fault);
+        self
     }
 }
 
 impl Call {
     /// Refuses with an engine code and nothing more.
     pub(crate) fn refuse(&self, code: EngineCode) -> Box<Bad> {
-        Bad::new(self.engine(code, None, None))
+        self.refused(code, None)
     }
 
     /// Refuses with an engine code and details.
     pub(crate) fn refuse_with(&self, code: EngineCode, details: &impl Serialize) -> Box<Bad> {
         // Details of the engine are plain values, so writing them cannot fail; if it ever
         // does, the code alone is still the truth.
-        Bad::new(self.engine(code, Json::of(details).ok(), None))
+        self.refused(code, Json::of(details).ok())
+    }
+
+    fn refused(&self, code: EngineCode, details: Option<Json>) -> Box<Bad> {
+        let mut bad = Bad::new(self.engine(code, details, None));
+        bad.fault = Fault::of(code);
+        bad
     }
 
     /// The problem of an engine code, at this point of this call.

@@ -1,23 +1,24 @@
-//! Idempotency: the same key and input give the same outcome, and run the handler once.
+//! Idempotency: the same key and input give the same outcome, and run the handler at most once.
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Output};
+use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, idempotency::fingerprint, registry::Entry};
+use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, registry::Entry};
 
 /// What became of the key.
-pub(super) enum Claimed {
+pub(super) enum Claimed<'a> {
     /// The handler runs, under this claim.
-    Run(Claim),
+    Run(Box<Claim<'a>>),
     /// The outcome of the first call comes again.
     Again(Result<Output, Box<Bad>>),
 }
 
-/// A key that this call holds. Given up when dropped, so that a call that is cut off does
-/// not hold its key for ever.
-pub(super) struct Claim {
+/// A key that this call holds. A call that is cut off settles it when it is dropped, as lost
+/// once its handler has started.
+pub(super) struct Claim<'a> {
+    call: &'a Call,
     store: Arc<dyn IdempotencyStore>,
     key: IdempotencyKey,
     settled: bool,
@@ -30,7 +31,12 @@ impl Call {
     }
 
     /// Claims the key, or finds what became of it before.
-    pub(super) async fn claim(&self, entry: &Entry, asked: &Asked<'_>, key: &Arc<str>) -> Result<Claimed, Box<Bad>> {
+    pub(super) async fn claim(
+        &self,
+        entry: &Entry,
+        asked: &Asked<'_>,
+        key: &Arc<str>,
+    ) -> Result<Claimed<'_>, Box<Bad>> {
         let key = IdempotencyKey {
             caller: self.ctx.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
             operation: entry.declaration.name().clone(),
@@ -38,37 +44,68 @@ impl Call {
         };
         let store = Arc::clone(&self.ctx.registry.0.idempotency);
         // Another call with the key may still be running; `begin` waits for it.
-        match store.begin(&key, fingerprint(&asked.input)).await {
-            Begin::Conflict => Err(self.refuse(EngineCode::IdempotencyConflict)),
-            Begin::Replay(Recorded::Output(output)) => Ok(Claimed::Again(Ok(output))),
-            Begin::Replay(Recorded::Problem(problem)) => Ok(Claimed::Again(Err(Bad::new(*problem)))),
-            Begin::Fresh => Ok(Claimed::Run(Claim { store, key, settled: false })),
-        }
-    }
-}
-
-impl Claim {
-    /// Keeps an outcome that a repetition cannot change, and gives the key up otherwise.
-    pub(super) fn settle(mut self, outcome: &Result<Output, Box<Bad>>) {
-        let recorded = match outcome {
-            Ok(output) => Some(Recorded::Output(output.clone())),
-            // A declared failure that time does not heal; everything else may end better.
-            Err(bad) if bad.failure.is_some() && !bad.problem.retryable => {
-                Some(Recorded::Problem(Box::new(bad.problem.clone())))
+        match store.begin(&key, self.input_digest(asked)).await {
+            Ok(Begin::Fresh) => Ok(Claimed::Run(Box::new(Claim { call: self, store, key, settled: false }))),
+            Ok(Begin::Replay(recorded)) => {
+                self.note_repeated();
+                Ok(Claimed::Again(match recorded {
+                    Recorded::Output(output) => Ok(output),
+                    Recorded::Problem(problem) => Err(Bad::new(*problem)),
+                }))
             }
-            Err(_) => None,
-        };
-        if let Some(recorded) = recorded {
-            self.store.complete(&self.key, recorded);
-            self.settled = true;
+            Ok(Begin::Conflict) => Err(self.refuse(EngineCode::IdempotencyConflict)),
+            Ok(Begin::Unknown) => {
+                let mut bad = self.refuse(EngineCode::OutcomeUnknown);
+                // This call did nothing, but what its key stands for may have been done.
+                bad.problem.effect = Effect::Unknown;
+                Err(bad)
+            }
+            Err(error) => {
+                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "an idempotency key cannot be kept, and the call is refused");
+                Err(self.cannot_keep())
+            }
         }
     }
 }
 
-impl Drop for Claim {
+impl Claim<'_> {
+    /// Says what became of the call, and waits until that is kept.
+    pub(super) async fn settle(mut self: Box<Self>, outcome: &Result<Output, Box<Bad>>) {
+        self.settled = true;
+        let settled = self.settled_by(outcome);
+        if let Err(error) = self.store.settle(&self.key, settled).await {
+            // The caller has its outcome all the same; a repetition will learn that nobody knows it.
+            tracing::error!(request_id = %self.call.ctx.request_id, cause = %error.0, "the outcome of a call with an idempotency key cannot be kept");
+        }
+    }
+
+    fn settled_by(&self, outcome: &Result<Output, Box<Bad>>) -> Settled {
+        match outcome {
+            Ok(output) => Settled::Outcome(Recorded::Output(output.clone())),
+            Err(bad) if bad.asks => Settled::Free,
+            Err(bad) if bad.failure.is_some() && !bad.problem.retryable => {
+                Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))
+            }
+            // Only the declaration can promise that nothing was changed.
+            Err(bad) if bad.failure.is_some() && bad.problem.effect == Effect::None => Settled::Free,
+            Err(_) => self.cut_off(),
+        }
+    }
+
+    /// What becomes of the key of a call that comes to no outcome.
+    fn cut_off(&self) -> Settled {
+        match self.call.started() {
+            Started::No => Settled::Free,
+            Started::Yes | Started::WithKey => Settled::Lost,
+        }
+    }
+}
+
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.store.abandon(&self.key);
+            // Nobody is left to wait for it; the store has taken it when this returns.
+            drop(self.store.settle(&self.key, self.cut_off()));
         }
     }
 }

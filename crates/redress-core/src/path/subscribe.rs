@@ -19,6 +19,7 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 use tokio_util::sync::DropGuard;
+use tracing::Instrument as _;
 
 use super::{Asked, Bad, Call, drive::let_go};
 use crate::{
@@ -52,10 +53,17 @@ impl Registry {
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
         let (mut call, asked) = self.begin(name, request);
-        let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().await;
+        let span = call.span.clone();
+        let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().instrument(span).await;
         match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
-            Err(bad) => Err(call.end_outside(Err(bad))),
+            Err(bad) => {
+                let envelope = call.end_outside(Err(bad));
+                if let Some(receipt) = call.receipt() {
+                    receipt.await;
+                }
+                Err(envelope)
+            }
         }
     }
 }
@@ -101,7 +109,9 @@ impl Opened {
         let request_id = call.ctx.request_id.clone();
         let reader = call.ctx.cancellation().clone().drop_guard();
         let runtime = self.runtime.clone();
-        runtime.spawn(self.pump(call, sender, last));
+        // The source runs inside the span of its call, like any other handler.
+        let span = call.span.clone();
+        runtime.spawn(self.pump(call, sender, last).instrument(span));
         Subscription { request_id, items, end: Some(end), _reader: reader }
     }
 
@@ -125,6 +135,9 @@ impl Opened {
             Ok(()) => Event::Completed(call.end_stream()),
             Err(bad) => Event::Failed(call.end_outside(Err(bad))),
         };
+        if let Some(receipt) = call.receipt() {
+            receipt.await;
+        }
         // A reader that has gone needs no end.
         let _ = last.send(event);
     }

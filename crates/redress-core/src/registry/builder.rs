@@ -10,11 +10,12 @@ use std::{
 
 use redress_contract::{Contract, Failure, Finding};
 use serde_json::Value;
+use tokio_util::task::TaskTracker;
 
 use super::{Entry, Inner, Registry, TextMap, check};
 use crate::{
-    Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory, IdempotencyStore,
-    IdentityProvider, IntoOperation, Limit, Observer, Operation, Settings,
+    Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
+    IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, Settings,
     ctx::AnyState,
     extension::{self, Loaded},
 };
@@ -30,6 +31,7 @@ pub struct Builder {
     identity: Option<Arc<dyn IdentityProvider>>,
     consent: Arc<dyn ConsentStore>,
     idempotency: Arc<dyn IdempotencyStore>,
+    audit: Option<Arc<dyn Audit>>,
     classifier: Option<Classifier>,
     pub(crate) settings: Settings,
     extensions: Vec<(Extension, Value)>,
@@ -76,6 +78,7 @@ impl Builder {
             identity: None,
             consent: Arc::new(ConsentMemory::new()),
             idempotency: Arc::new(IdempotencyMemory::default()),
+            audit: None,
             classifier: None,
             settings: Settings::default(),
             extensions: Vec::new(),
@@ -144,6 +147,13 @@ impl Builder {
     #[must_use]
     pub fn idempotency(mut self, store: impl IdempotencyStore) -> Builder {
         self.idempotency = Arc::new(store);
+        self
+    }
+
+    /// Sets what keeps a record of the calls; nothing, unless said otherwise.
+    #[must_use]
+    pub fn audit(mut self, audit: impl Audit) -> Builder {
+        self.audit = Some(Arc::new(audit));
         self
     }
 
@@ -276,6 +286,8 @@ impl Builder {
             identity: self.identity,
             consent: self.consent,
             idempotency: self.idempotency,
+            audit: self.audit,
+            keyed: TaskTracker::new(),
             classifier: self.classifier.map(OnceLock::from).unwrap_or_default(),
             settings: self.settings,
             extensions,

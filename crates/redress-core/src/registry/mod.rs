@@ -12,13 +12,14 @@ use std::{
 };
 
 use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation};
+use tokio_util::task::TaskTracker;
 
 pub use builder::{BuildError, Builder};
 pub(crate) use entry::Entry;
 
 use crate::{
-    Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityProvider, Limit, Observer, Settings,
-    changes::Announcer, ctx::AnyState, extension::Loaded,
+    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
+    Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -44,6 +45,9 @@ pub(crate) struct Inner {
     pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
     pub(crate) consent: Arc<dyn ConsentStore>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
+    pub(crate) audit: Option<Arc<dyn Audit>>,
+    /// The calls with an idempotency key that run, each in a task of its own.
+    pub(crate) keyed: TaskTracker,
     /// The standard one is made when the first foreign error is met: its patterns take longer
     /// to compile than a hundred operations to register.
     pub(crate) classifier: OnceLock<Classifier>,
@@ -109,9 +113,32 @@ impl Registry {
         &self.0.consent
     }
 
+    /// The caller that a token stands for: the quick word of the identity provider where it has one, else its
+    /// considered one. Where there is no provider, no token stands for anybody.
+    pub async fn identify(&self, token: &Secret) -> Result<Arc<Caller>, IdentityError> {
+        let Some(provider) = &self.0.identity else { return Err(IdentityError::Invalid) };
+        match provider.known(token) {
+            Some(caller) => Ok(caller),
+            None => provider.identify(token).await.map(Arc::new),
+        }
+    }
+
     /// What tells from a token who calls, where the registry was given one.
     pub fn identity(&self) -> Option<&Arc<dyn IdentityProvider>> {
         self.0.identity.as_ref()
+    }
+
+    /// Whether calls can be kept as they have to be: while the audit or the store of idempotency keys is closed,
+    /// calls are refused, and a load balancer had better ask elsewhere.
+    pub fn is_ready(&self) -> bool {
+        self.0.idempotency.is_open() && self.0.audit.as_ref().is_none_or(|audit| audit.is_open())
+    }
+
+    /// Resolves when no call with an idempotency key runs any more. Such a call goes on when its caller leaves, so a
+    /// service that goes down waits for this too.
+    pub async fn settled(&self) {
+        self.0.keyed.close();
+        self.0.keyed.wait().await;
     }
 
     /// The numbers that bound every call.

@@ -148,6 +148,7 @@ impl TestCtx {
             request_id: RequestId::given("test").expect("a request id may be made of letters"),
             parent: None,
             face: crate::Face::Process,
+            peer: None,
             deadline: None,
             depth: 0,
             session_id: None,

@@ -56,13 +56,9 @@ impl WebSockets {
                 .with_hint("Connect here with a WebSocket client.")
         })?;
         let caller = match (&who.token, shared.registry.identity()) {
-            (Some(token), Some(provider)) => match provider.known(token) {
-                Some(caller) => Some(caller),
-                None => match provider.identify(token).await {
-                    Ok(caller) => Some(Arc::new(caller)),
-                    Err(_) => return Err(Refusal::new(EngineCode::AuthRequired)),
-                },
-            },
+            (Some(token), Some(_)) => {
+                Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?)
+            }
             (Some(_) | None, _) => who.caller.clone(),
         };
         let holder = Holder::of(caller.as_deref(), who.address);

@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
-    DynamicFailure, Events, Fail, Limit, Limited, Operation, Permit, Registry,
+    DynamicFailure, Events, Fail, Limit, Limited, LimitedCall, Operation, Permit, Registry,
     contract::{self, Access, Caller, Effect, Failure, Kind, Overflow, Recovery, Streaming},
     testing::Canary,
 };
@@ -51,9 +51,9 @@ impl Drop for Dropped {
 struct Closed;
 
 impl Limit for Closed {
-    fn admit(&self, operation: &contract::Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
-        match operation.name().as_str() {
-            "demo.limited" => Err(Limited::Rate { retry_after_ms: 1500 }),
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        match call.operation.name().as_str() {
+            "demo.limited" => Err(Limited::rate(1500)),
             _ => Ok(None),
         }
     }

@@ -9,6 +9,8 @@ pub const REQUEST_ID: &str = "x-request-id";
 pub const DEADLINE_MS: &str = "redress-deadline-ms";
 /// The trace that the call belongs to (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
+/// What the systems that the trace has passed through have to say about it.
+pub const TRACESTATE: &str = "tracestate";
 /// The last event that the reader of a stream saw.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 

@@ -83,6 +83,7 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::RateLimited
         | EngineCode::Overloaded
         | EngineCode::IdempotencyConflict
+        | EngineCode::OutcomeUnknown
         | EngineCode::Timeout
         | EngineCode::Cancelled
         | EngineCode::Internal

@@ -3,8 +3,8 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Access, Caller, Consent, ConsentMemory, ConsentStore, IdentityError, IdentityProvider, InFlight, Operation,
-    Outcome, Registry, Request, Secret, consent_grant,
+    Access, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, HeldConsent, IdentityError, IdentityProvider,
+    InFlight, Operation, Outcome, Registry, Request, Secret, StoreBroken, consent_grant, consent_list, consent_revoke,
     contract::{self, Name},
     operation,
     testing::{Harness, assert_failure, assert_ok},
@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::service::{built, ends, mutation, query, registry, with};
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 fn secured(access: Access) -> Operation {
     ends(query("files.read").with_access(access), || Ok(json!("text")))
@@ -213,13 +215,108 @@ fn the_namespace_of_consent_belongs_to_the_engine() {
 async fn a_consent_ends_with_its_time_or_when_it_is_withdrawn() {
     let store = ConsentMemory::new();
     let (ada, wipe) = (Caller::new("ada"), Name::new("disk.wipe").unwrap());
-    let grant = |lasts| Consent { caller: "ada".into(), operation: wipe.clone(), lasts, reason: String::new() };
-    store.grant(grant(Duration::ZERO)).await;
-    assert!(!store.has(&ada, &wipe).await);
-    store.grant(grant(Duration::from_secs(60))).await;
-    assert!(store.has(&ada, &wipe).await && !store.has(&Caller::new("bob"), &wipe).await);
-    store.withdraw("ada", &wipe).await;
-    assert!(!store.has(&ada, &wipe).await);
+    let scope = ConsentScope::from(wipe.clone());
+    let grant = |lasts| Consent { caller: "ada".into(), scope: scope.clone(), lasts, reason: String::new() };
+    store.grant(grant(Duration::ZERO)).await.unwrap();
+    assert!(!store.has(&ada, &wipe).await.unwrap());
+    store.grant(grant(Duration::from_secs(60))).await.unwrap();
+    assert!(store.has(&ada, &wipe).await.unwrap() && !store.has(&Caller::new("bob"), &wipe).await.unwrap());
+    assert!(store.withdraw("ada", &scope).await.unwrap());
+    assert!(!store.has(&ada, &wipe).await.unwrap());
+    assert!(!store.withdraw("ada", &scope).await.unwrap());
+}
+
+/// `disk.wipe`, which asks for consent, with the operations by which consents are given, seen and taken back.
+fn agreeable() -> Registry {
+    let builder = Registry::builder().add(wipe()).add(consent_grant()).add(consent_list()).add(consent_revoke());
+    builder.build().unwrap()
+}
+
+fn calls(registry: &Registry, caller: Caller) -> Harness {
+    Harness::new(registry.clone()).as_caller(caller)
+}
+
+#[tokio::test]
+async fn a_caller_sees_and_takes_back_what_it_agreed_to_and_nothing_of_others() {
+    let registry = agreeable();
+    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    let bob = calls(&registry, Caller::new("bob").scope("disk"));
+    assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe", "reason": "it is mine"})).await);
+    let listed = ada.call("consent.list", json!({})).await.output::<Value>();
+    let consent = &listed["consents"][0];
+    assert_eq!((&consent["operation"], &consent["reason"]), (&json!("disk.wipe"), &json!("it is mine")));
+    assert!(consent["until"].as_str().unwrap().ends_with('Z'), "{consent}");
+    assert_eq!(bob.call("consent.list", json!({})).await.output::<Value>(), json!({"consents": []}));
+    assert_failure!(bob.call("consent.list", json!({"caller": "ada"})).await, CONSENT_NOT_YOURS);
+    assert_failure!(bob.call("consent.list", json!({"everyone": true})).await, CONSENT_NOT_YOURS);
+    let theirs = json!({"operation": "disk.wipe", "caller": "ada"});
+    assert_failure!(bob.call("consent.revoke", theirs).await, CONSENT_NOT_YOURS);
+    assert_failure!(bob.call("consent.revoke", json!({"operation": "disk.wipe"})).await, CONSENT_NOT_FOUND);
+    assert_ok!(ada.call("disk.wipe", json!({})).await);
+    assert_ok!(ada.call("consent.revoke", json!({"operation": "disk.wipe"})).await);
+    assert_failure!(ada.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+}
+
+#[tokio::test]
+async fn an_operator_with_the_scope_sees_and_takes_back_the_consents_of_anybody() {
+    let registry = agreeable();
+    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    let admin = calls(&registry, Caller::new("root").scope("consent:admin"));
+    assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe"})).await);
+    for input in [json!({"caller": "ada"}), json!({"everyone": true})] {
+        let listed = admin.call("consent.list", input).await.output::<Value>();
+        assert_eq!(listed["consents"][0]["caller"], "ada");
+    }
+    assert_ok!(admin.call("consent.revoke", json!({"operation": "disk.wipe", "caller": "ada"})).await);
+    assert_failure!(ada.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+}
+
+#[tokio::test]
+async fn a_consent_may_cover_a_namespace_and_is_taken_back_as_it_was_given() {
+    let registry = agreeable();
+    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    assert_failure!(ada.call("consent.grant", json!({"operation": "tape.*"})).await, OPERATION_UNKNOWN);
+    let granted = ada.call("consent.grant", json!({"operation": "disk.*", "minutes": 5})).await;
+    assert_eq!(granted.output::<Value>(), json!({"operation": "disk.*", "minutes": 5}));
+    assert_ok!(ada.call("disk.wipe", json!({})).await);
+    assert_failure!(ada.call("consent.revoke", json!({"operation": "disk.wipe"})).await, CONSENT_NOT_FOUND);
+    assert_ok!(ada.call("consent.revoke", json!({"operation": "disk.*"})).await);
+    assert_failure!(ada.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+}
+
+/// A store that cannot tell anything.
+struct Broken;
+
+impl ConsentStore for Broken {
+    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    }
+
+    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    }
+
+    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    }
+
+    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_consents_that_cannot_tell_refuses_and_says_nothing_of_its_cause() {
+    let builder = Registry::builder().add(wipe()).add(consent_grant()).add(consent_list()).add(consent_revoke());
+    let registry = builder.consent(Broken).build().unwrap();
+    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    let problem = assert_failure!(ada.call("disk.wipe", json!({})).await, OVERLOADED);
+    assert!(problem.retry_after_ms.is_some());
+    for name in ["consent.grant", "consent.list", "consent.revoke"] {
+        let input = if name == "consent.list" { json!({}) } else { json!({"operation": "disk.wipe"}) };
+        let problem = assert_failure!(ada.call(name, input).await, CONSENT_NOT_KEPT);
+        assert!(!format!("{problem:?}").contains("secret"), "{problem:?}");
+    }
 }
 
 /// An operation that holds its permit until it is let go.

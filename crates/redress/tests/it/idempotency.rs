@@ -1,15 +1,19 @@
 //! The same key and input give the same outcome, and run the handler once.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Caller, DynamicFailure, IdempotencyMemory, Kind, Operation, Registry, Request,
+    Begin, Caller, DynamicFailure, Effect, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Kind,
+    Operation, Registry, Request, Retry, Settled, StoreBroken,
     testing::{Answer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::service::{Count, built, failure, mutation};
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A service whose `pay.send` counts how often it ran; `how` decides how it ends.
 fn pay<F>(how: F) -> (Harness, Count)
@@ -21,7 +25,8 @@ where
     let declaration = mutation("pay.send")
         .with_idempotency_key()
         .fails(failure("ACCOUNT_EMPTY", Kind::Conflict))
-        .fails(failure("BANK_BUSY", Kind::Unavailable));
+        .fails(failure("BANK_BUSY", Kind::Unavailable).with_effect(Effect::None))
+        .fails(failure("BANK_SILENT", Kind::Unavailable).with_effect(Effect::Unknown));
     let operation = Operation::dynamic(declaration).with_handler(move |_, _| {
         let ended = how(counting.up());
         async move { Ok(ended.map_err(|code| DynamicFailure::new(code, json!({"tried": 1})))?) }
@@ -58,13 +63,70 @@ async fn a_declared_failure_that_time_does_not_heal_comes_again() {
 }
 
 #[tokio::test]
-async fn a_failure_that_may_end_better_next_time_is_not_kept() {
-    for code in ["BANK_BUSY", "NOT_DECLARED"] {
+async fn a_declared_failure_that_changed_nothing_and_may_end_better_frees_its_key() {
+    let (harness, count) = pay(|n| if n == 1 { Err("BANK_BUSY") } else { Ok(json!(n)) });
+    assert_failure!(send(&harness, "k", &json!({})).await, BANK_BUSY);
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 2);
+    assert_eq!(count.get(), 2);
+}
+
+/// Asserts that a key works no more: the handler does not run again, and the caller is told to look.
+async fn assert_lost(harness: &Harness, count: &Count) {
+    let ran = count.get();
+    let problem = assert_failure!(send(harness, "k", &json!({})).await, OUTCOME_UNKNOWN);
+    assert_eq!((problem.http, problem.retryable, problem.effect), (409, false, Effect::Unknown));
+    assert_eq!(problem.retry, Retry::AfterFix);
+    assert_failure!(send(harness, "k", &json!({"other": 1})).await, IDEMPOTENCY_CONFLICT);
+    assert_eq!(count.get(), ran);
+    assert!(send(harness, "another", &json!({})).await.code() != Some("OUTCOME_UNKNOWN"));
+}
+
+#[tokio::test]
+async fn a_key_whose_call_was_cut_off_never_runs_again() {
+    // What nobody declared, a fault, and a failure that does not know what it did.
+    for code in ["NOT_DECLARED", "BANK_SILENT"] {
         let (harness, count) = pay(move |n| if n == 1 { Err(code) } else { Ok(json!(n)) });
         assert!(send(&harness, "k", &json!({})).await.code().is_some());
-        assert_ok!(send(&harness, "k", &json!({})).await);
-        assert_eq!(count.get(), 2, "{code}");
+        assert_lost(&harness, &count).await;
     }
+    let (harness, count) = pay(|n| if n == 1 { panic!("broken") } else { Ok(json!(n)) });
+    assert_failure!(send(&harness, "k", &json!({})).await, INTERNAL);
+    assert_lost(&harness, &count).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_call_ran_out_of_time_never_runs_again() {
+    let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let harness = gated(&count, &started, &go);
+    assert_failure!(send(&harness, "k", &json!({})).await, TIMEOUT);
+    go.notify_one();
+    assert_lost(&harness, &count).await;
+}
+
+#[tokio::test]
+async fn a_key_whose_call_the_service_cancelled_never_runs_again() {
+    let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let harness = gated(&count, &started, &go);
+    let token = CancellationToken::new();
+    let request = Request::new(b"{}").with_idempotency_key("k").with_cancellation(token.clone());
+    let (answer, ()) = tokio::join!(harness.send("pay.send", request), async {
+        started.notified().await;
+        token.cancel();
+    });
+    assert_failure!(answer, CANCELLED);
+    go.notify_one();
+    assert_lost(&harness, &count).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_its_handler_frees_its_key() {
+    let (harness, count) = pay(|n| Ok(json!(n)));
+    let token = CancellationToken::new();
+    token.cancel();
+    let request = Request::new(b"{}").with_idempotency_key("k").with_cancellation(token);
+    assert_failure!(harness.send("pay.send", request).await, CANCELLED);
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+    assert_eq!(count.get(), 1);
 }
 
 #[tokio::test]
@@ -130,7 +192,7 @@ async fn concurrent_calls_with_one_key_run_the_handler_once() {
 }
 
 #[tokio::test]
-async fn a_call_that_its_caller_leaves_gives_its_key_up() {
+async fn a_call_that_its_caller_leaves_runs_to_its_end_and_its_repetition_gets_the_outcome() {
     let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let harness = gated(&count, &started, &go);
     let input = json!({});
@@ -140,15 +202,56 @@ async fn a_call_that_its_caller_leaves_gives_its_key_up() {
         () = started.notified() => {}
     }
     go.notify_one();
-    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 2);
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+    assert_eq!(count.get(), 1);
 }
 
 #[tokio::test]
-async fn a_panic_gives_its_key_up() {
-    let (harness, count) = pay(|n| if n == 1 { panic!("broken") } else { Ok(json!(n)) });
-    assert_failure!(send(&harness, "k", &json!({})).await, INTERNAL);
-    assert_ok!(send(&harness, "k", &json!({})).await);
-    assert_eq!(count.get(), 2);
+async fn a_service_that_goes_down_can_wait_for_the_calls_that_their_callers_left() {
+    let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let harness = gated(&count, &started, &go);
+    let input = json!({});
+    tokio::select! {
+        biased;
+        _ = send(&harness, "k", &input) => panic!("it does not end by itself"),
+        () = started.notified() => {}
+    }
+    let mut settled = Box::pin(harness.registry().settled());
+    assert!(futures_util::poll!(&mut settled).is_pending());
+    go.notify_one();
+    settled.await;
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+}
+
+/// A store whose disk is full: from the start, or once a key is claimed.
+struct Full {
+    claims: bool,
+}
+
+impl IdempotencyStore for Full {
+    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        let begin = if self.claims { Ok(Begin::Fresh) } else { Err(StoreBroken::new("the disk is full")) };
+        Box::pin(std::future::ready(begin))
+    }
+
+    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+        Box::pin(std::future::ready(Err(StoreBroken::new("the disk is full"))))
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_kept_refuses_the_call_and_an_outcome_that_cannot_is_still_answered() {
+    let count = Count::default();
+    let with = |claims| {
+        let counting = count.clone();
+        let operation = Operation::dynamic(mutation("pay.send").with_idempotency_key())
+            .with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))));
+        built(Registry::builder().add(operation).idempotency(Full { claims }))
+    };
+    let problem = assert_failure!(send(&with(false), "k", &json!({})).await, OVERLOADED);
+    assert!(problem.retry_after_ms.is_some() && problem.retryable);
+    assert_eq!(count.get(), 0);
+    assert_eq!(send(&with(true), "k", &json!({})).await.output::<u64>(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod access;
+mod advisories;
 mod architecture;
 mod asking;
+mod auditing;
 mod canary;
 mod composition;
 mod conformance;
@@ -12,6 +14,7 @@ mod coverage;
 mod envelope;
 mod example;
 mod extensions;
+mod extent;
 mod guards;
 mod idempotency;
 mod licences;

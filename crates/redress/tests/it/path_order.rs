@@ -3,12 +3,12 @@
 use std::{future::Future, pin::Pin};
 
 use redress::{
-    Access, Blocked, Caller, Consent, ConsentStore, ContentGuard, DynamicFailure, EndedCall, Events, Guard,
-    GuardBroken, GuardedCall, IdempotencyStore, IdentityError, IdentityProvider, Kind, Limit, Limited, Observer,
-    Operation, Permit, Registry, Request, Secret, Veto,
+    Access, Begin, Blocked, Caller, Consent, ConsentScope, ConsentStore, ContentGuard, DynamicFailure, EndedCall,
+    Events, Fingerprint, Guard, GuardBroken, GuardedCall, HeldConsent, IdempotencyKey, IdempotencyStore, IdentityError,
+    IdentityProvider, Kind, Limit, Limited, LimitedCall, Observer, Operation, Permit, Registry, Request, Secret,
+    Settled, StoreBroken, Veto,
     contract::{self, Failure, Name},
 };
-use redress_core::{Begin, Fingerprint, IdempotencyKey, Recorded};
 use serde_json::{Value, json};
 
 use crate::service::{Notes, failure, mutation, registry, subscription};
@@ -155,22 +155,26 @@ impl IdentityProvider for Service {
 }
 
 impl ConsentStore for Service {
-    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(!self.asked("consent", Step::Consent)))
+    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        Box::pin(std::future::ready(Ok(!self.asked("consent", Step::Consent))))
     }
 
-    fn grant(&self, _: Consent) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
+    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
-    fn withdraw<'a>(&'a self, _: &'a str, _: &'a Name) -> BoxFuture<'a, ()> {
-        Box::pin(std::future::ready(()))
+    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 
 impl Limit for Service {
-    fn admit(&self, _: &contract::Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
-        if self.asked("limits", Step::Limits) { Err(Limited::Rate { retry_after_ms: 5 }) } else { Ok(None) }
+    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        if self.asked("limits", Step::Limits) { Err(Limited::rate(5)) } else { Ok(None) }
     }
 }
 
@@ -200,14 +204,14 @@ impl Guard for Service {
 }
 
 impl IdempotencyStore for Service {
-    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Begin> {
+    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
         let begin = if self.asked("idempotency", Step::Idempotency) { Begin::Conflict } else { Begin::Fresh };
-        Box::pin(std::future::ready(begin))
+        Box::pin(std::future::ready(Ok(begin)))
     }
 
-    fn complete(&self, _: &IdempotencyKey, _: Recorded) {}
-
-    fn abandon(&self, _: &IdempotencyKey) {}
+    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 impl Observer for Service {

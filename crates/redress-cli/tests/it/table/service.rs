@@ -4,8 +4,8 @@ use std::{io, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
-    Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, Operation,
-    Permit, Registry, Veto, consent_grant,
+    Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, LimitedCall,
+    Operation, Permit, Registry, Veto, consent_grant,
     contract::{self, Access, Caller, Effect, Failure, Kind, Overflow, Recovery, Streaming},
     testing::Canary,
 };
@@ -94,9 +94,9 @@ fn of_kind(kind: Kind) -> Failure {
 struct Limits;
 
 impl Limit for Limits {
-    fn admit(&self, operation: &contract::Operation, _: Option<&Caller>) -> Result<Option<Permit>, Limited> {
-        match operation.name().as_str() {
-            "table.limited" => Err(Limited::Rate { retry_after_ms: 1500 }),
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        match call.operation.name().as_str() {
+            "table.limited" => Err(Limited::rate(1500)),
             _ => Ok(None),
         }
     }

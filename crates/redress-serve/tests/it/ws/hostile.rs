@@ -199,8 +199,7 @@ async fn what_is_no_frame_closes_the_socket_and_cancels_what_runs_on_it() {
         let server = Server::start(Limits::default()).await;
         let mut client = server.connect().await;
         client.ask("a", "test.never", json!({})).await;
-        let peer = server.peer().await;
-        until(|| peer.load().calls == 1).await;
+        until(|| server.begun() == 1).await;
         let MaybeTlsStream::Plain(stream) = client.socket.get_mut() else { panic!("there is no TLS here") };
         stream.write_all(bytes).await.unwrap();
         assert_eq!(client.close_code().await, 1002, "{what}");

@@ -119,7 +119,13 @@ impl Server {
 
     /// Whether nothing runs that has no end of its own.
     pub(crate) fn all_dropped(&self) -> bool {
-        self.marks.begun.load(Ordering::SeqCst) == self.dropped()
+        self.begun() == self.dropped()
+    }
+
+    /// How many handlers and sources without an end of their own began. A call that is taken has not yet begun, and
+    /// one that ends before that is never dropped.
+    pub(crate) fn begun(&self) -> usize {
+        self.marks.begun.load(Ordering::SeqCst)
     }
 
     pub(crate) fn dropped(&self) -> usize {

@@ -114,7 +114,7 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         EngineCode::EvalBlockedKeyword | EngineCode::EvalBlockedConstruct | EngineCode::EvalUnparsable => {
             matches!(operation.content(), Content::Eval { .. })
         }
-        EngineCode::IdempotencyConflict => operation.takes_idempotency_key(),
+        EngineCode::IdempotencyConflict | EngineCode::OutcomeUnknown => operation.takes_idempotency_key(),
         EngineCode::UpstreamUnreachable | EngineCode::UpstreamUndeclared => match operation.origin() {
             Origin::Openapi | Origin::Mcp | Origin::Call => true,
             Origin::Local | Origin::Extension => false,

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use redress_contract::{self as contract, Access, Caller, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Caller, Effect, Failure, Kind, Recovery};
 use serde_json::{Value, json};
 
-use crate::{Consent, Ctx, DynamicFailure, Failure as _, Field, Form, Operation, Outcome, Question};
+use super::{Consent, ConsentScope, base, broken, not_kept};
+use crate::{Ctx, DynamicFailure, Failure as _, Field, Form, Operation, Outcome, Question};
 
 /// For how long a consent holds where the caller does not say.
 const MINUTES: u64 = 60;
 
-/// `consent.grant`: the caller agrees to one operation, for a time, with a reason (B7).
+/// `consent.grant`: the caller agrees to one operation or a namespace, for a time, with a reason (B7).
 ///
 /// CONSENT_REQUIRED names it as the next action wherever it is registered. A consent is given by
 /// the caller for itself only: whose it is comes from the call and cannot be written in the input.
@@ -51,17 +52,16 @@ fn declaration() -> contract::Operation {
             "additionalProperties": false,
         }))
         .with_recovery(Recovery::fix_input("/operation", "Name the operation that answered CONSENT_REQUIRED."));
-    contract::Operation::mutation("consent.grant")
+    base(contract::Operation::mutation("consent.grant"))
         .with_summary("Agree to one operation, for a time.")
         .with_description(
-            "Gives the caller's own consent to one operation, until the minutes have passed. \
-             Nobody can consent for somebody else.",
+            "Gives the caller's own consent to one operation, or to all of a namespace (`files.*`), until the \
+             minutes have passed. Nobody can consent for somebody else.",
         )
-        .with_access(Access::caller())
         .with_input(json!({
             "type": "object",
             "properties": {
-                "operation": {"type": "string", "description": "The operation agreed to."},
+                "operation": {"type": "string", "description": "The operation agreed to, or `namespace.*`."},
                 "reason": {"type": "string", "maxLength": 500, "description": "Why, in the caller's own words."},
                 "minutes": {
                     "type": "integer", "minimum": 1, "maximum": 1440, "default": MINUTES,
@@ -78,6 +78,7 @@ fn declaration() -> contract::Operation {
             "additionalProperties": false,
         }))
         .fails(unknown)
+        .fails(not_kept())
 }
 
 /// The question by which a face that can ask obtains a consent.
@@ -91,7 +92,7 @@ pub(crate) fn question(operation: &contract::Operation) -> Question {
 pub(crate) fn given(caller: &Caller, operation: &contract::Operation) -> Consent {
     Consent {
         caller: caller.id().to_owned(),
-        operation: operation.name().clone(),
+        scope: operation.name().clone().into(),
         lasts: Duration::from_secs(MINUTES * 60),
         reason: "agreed when asked".to_owned(),
     }
@@ -103,17 +104,27 @@ async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let minutes = input.get("minutes").and_then(Value::as_u64).unwrap_or(MINUTES);
     let Some(caller) = ctx.caller() else { return Err(crate::ArgumentMissing::Caller)? };
     let asking = || ctx.registry.open_to(Some(caller)).filter(|operation| operation.access().needs_consent());
-    let named = ctx.registry.operation(wanted);
-    let Some(operation) = asking().find(|operation| named.is_some_and(|named| named.name() == operation.name())) else {
+    let scope = match wanted.parse() {
+        Ok(ConsentScope::Namespace(namespace)) => asking()
+            .any(|operation| operation.name().namespace() == namespace)
+            .then_some(ConsentScope::Namespace(namespace)),
+        Ok(ConsentScope::Operation(_)) | Err(_) => {
+            let named = ctx.registry.operation(wanted).map(contract::Operation::name);
+            let named = named.filter(|named| asking().any(|operation| operation.name() == *named));
+            named.cloned().map(ConsentScope::Operation)
+        }
+    };
+    let Some(scope) = scope else {
         let unknown = DynamicFailure::new("OPERATION_UNKNOWN", json!({"operation": wanted}));
         return Err(unknown.with_similar(wanted, asking().map(|operation| operation.name().as_str())));
     };
+    let answer = json!({"operation": scope.to_string(), "minutes": minutes});
     let consent = Consent {
         caller: caller.id().to_owned(),
-        operation: operation.name().clone(),
+        scope,
         lasts: Duration::from_secs(minutes * 60),
         reason: reason.to_owned(),
     };
-    ctx.registry.consent().grant(consent).await;
-    Ok(json!({"operation": operation.name(), "minutes": minutes}))
+    ctx.registry.consent().grant(consent).await.map_err(|error| broken(&ctx, &error))?;
+    Ok(answer)
 }

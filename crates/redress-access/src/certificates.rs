@@ -1,0 +1,153 @@
+//! Who calls, by a client certificate.
+
+use std::{
+    collections::HashMap,
+    hash::BuildHasher as _,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use redress_contract::Caller;
+use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
+
+use crate::AccessError;
+
+/// How many certificates are remembered.
+const MOST: usize = 4096;
+
+/// Which certificate stands for which caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateRule {
+    /// A name in the certificate: an alternative name (DNS, URI or e-mail) or, in one that has none, the common
+    /// name of its subject.
+    pub name: String,
+    /// Whom it stands for.
+    pub caller: String,
+    /// What they may do.
+    pub scopes: Vec<String>,
+}
+
+/// Tells from a client certificate who calls.
+///
+/// It believes the certificate: TLS must have verified it before.
+///
+/// ```
+/// use redress_access::{CertificateRule, Certificates};
+///
+/// let rule = CertificateRule { name: "ci.example".into(), caller: "ci".into(), scopes: vec!["files:read".into()] };
+/// let certificates = Certificates::new([rule]).unwrap();
+/// assert!(certificates.caller(b"no certificate").is_none());
+/// ```
+pub struct Certificates {
+    rules: Vec<(String, Arc<Caller>)>,
+    seed: foldhash::fast::RandomState,
+    /// A connection sends many messages under one certificate, which is read once.
+    read: RwLock<HashMap<u64, Read>>,
+}
+
+struct Read {
+    der: Box<[u8]>,
+    caller: Option<Arc<Caller>>,
+}
+
+impl Certificates {
+    /// The rules, of which the first that fits a certificate counts.
+    pub fn new(rules: impl IntoIterator<Item = CertificateRule>) -> Result<Certificates, AccessError> {
+        let mut known: Vec<(String, Arc<Caller>)> = Vec::new();
+        for CertificateRule { name, caller, scopes } in rules {
+            if caller.trim().is_empty() || name.is_empty() {
+                return Err(AccessError::CallerUnnamed);
+            }
+            if known.iter().any(|(other, _)| *other == name) {
+                return Err(AccessError::CertificateTwice { name });
+            }
+            known.push((name, Arc::new(Caller::new(caller).scopes(scopes))));
+        }
+        Ok(Certificates { rules: known, seed: foldhash::fast::RandomState::default(), read: RwLock::default() })
+    }
+
+    /// Whether there is no rule, so that no certificate stands for anybody.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whom a verified certificate, as DER, stands for.
+    pub fn caller(&self, der: &[u8]) -> Option<Arc<Caller>> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let hash = self.seed.hash_one(der);
+        if let Some(read) = self.read.read().unwrap_or_else(PoisonError::into_inner).get(&hash)
+            && *read.der == *der
+        {
+            return read.caller.clone();
+        }
+        let caller = self.judge(der);
+        let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(hash, Read { der: der.into(), caller: caller.clone() });
+        caller
+    }
+
+    fn judge(&self, der: &[u8]) -> Option<Arc<Caller>> {
+        let (_, certificate) = X509Certificate::from_der(der).ok()?;
+        let names = names(&certificate);
+        let fits = |rule: &str| names.iter().any(|name| name.is(rule));
+        self.rules.iter().find(|(rule, _)| fits(rule)).map(|(_, caller)| Arc::clone(caller))
+    }
+}
+
+/// A name in a certificate.
+enum Named<'a> {
+    /// A DNS name, of which the case does not matter.
+    Dns(&'a str),
+    /// Any other, which counts letter by letter.
+    Exact(&'a str),
+}
+
+impl Named<'_> {
+    fn is(&self, rule: &str) -> bool {
+        match self {
+            Named::Dns(name) => name.eq_ignore_ascii_case(rule),
+            Named::Exact(name) => *name == rule,
+        }
+    }
+}
+
+/// The names that count. The common name is free text, and counts only where nothing better is there (RFC 6125).
+fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
+    let alternatives = match certificate.subject_alternative_name() {
+        Ok(alternatives) => alternatives,
+        // An extension that cannot be read, or is there twice, is not there to be believed.
+        Err(_) => return Vec::new(),
+    };
+    match alternatives {
+        Some(alternatives) => alternatives
+            .value
+            .general_names
+            .iter()
+            .filter_map(|name| match name {
+                GeneralName::DNSName(name) => Some(Named::Dns(name)),
+                GeneralName::URI(name) | GeneralName::RFC822Name(name) => Some(Named::Exact(name)),
+                GeneralName::OtherName(..)
+                | GeneralName::X400Address(_)
+                | GeneralName::DirectoryName(_)
+                | GeneralName::EDIPartyName(_)
+                | GeneralName::IPAddress(_)
+                | GeneralName::RegisteredID(_)
+                | GeneralName::Invalid(..) => None,
+            })
+            .collect(),
+        None => {
+            let common = certificate.subject().iter_common_name();
+            common.filter_map(|name| name.as_str().ok()).map(Named::Exact).collect()
+        }
+    }
+}
+
+impl std::fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Certificates").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}

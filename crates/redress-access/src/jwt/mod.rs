@@ -1,0 +1,17 @@
+//! JSON Web Tokens (RFC 7519), signed ones (RFC 7515) alone.
+
+mod algorithm;
+mod claims;
+mod keys;
+#[cfg(feature = "jwks-url")]
+mod remote;
+mod source;
+mod verify;
+
+pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub(crate) use verify::Verifier;
+
+/// Whether a text has the shape of a token: three parts.
+pub(crate) fn looks_like(token: &str) -> bool {
+    token.bytes().filter(|byte| *byte == b'.').count() == 2
+}

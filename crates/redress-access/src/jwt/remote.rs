@@ -1,0 +1,212 @@
+//! Keys at a URL: fetched when they are needed, kept while the URL cannot be reached.
+//!
+//! Anybody can send a token that names a key which nobody has. Such a token may cause a fetch, but only one at a
+//! time, with a pause between two, and a pause that grows while fetches fail.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::source::Source;
+use crate::{AccessError, JwtOptions};
+
+/// The most bytes that a set of keys may have.
+const MOST: usize = 1024 * 1024;
+/// How often the pause may double.
+const DOUBLINGS: u32 = 6;
+
+/// A set of keys at a URL.
+pub(crate) struct Remote {
+    url: String,
+    client: reqwest::Client,
+    refresh: Duration,
+    pause: Duration,
+    /// Held during a fetch: whoever needs one meanwhile waits for that.
+    flight: tokio::sync::Mutex<()>,
+    times: Mutex<Times>,
+}
+
+/// When was fetched, and how it went.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    /// The last fetch that gave keys.
+    fetched: Option<Instant>,
+    /// The end of the last fetch, however it went.
+    tried: Option<Instant>,
+    failures: u32,
+    /// What came last, so that the same again makes nobody forget what it verified.
+    last: Option<bytes::Bytes>,
+}
+
+impl Remote {
+    pub(crate) fn new(url: &str, options: &JwtOptions) -> Result<Remote, AccessError> {
+        let unsafe_url = || AccessError::UrlUnsafe { url: url.to_owned() };
+        let parsed = reqwest::Url::parse(url).map_err(|_| unsafe_url())?;
+        if !may_fetch(&parsed) {
+            return Err(unsafe_url());
+        }
+        // A redirect could lead anywhere, such as to plain HTTP; an issuer gives the address itself.
+        let client = reqwest::Client::builder()
+            .timeout(options.fetch_time)
+            .connect_timeout(options.fetch_time)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("redress/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|_| AccessError::Unreachable { url: url.to_owned(), reason: "no client could be made" })?;
+        Ok(Remote {
+            url: url.to_owned(),
+            client,
+            refresh: options.refresh,
+            pause: options.pause,
+            flight: tokio::sync::Mutex::default(),
+            times: Mutex::default(),
+        })
+    }
+
+    /// Whether it is time to fetch again, though the keys still serve.
+    pub(crate) fn is_old(&self) -> bool {
+        let times = self.times();
+        let old = times.fetched.is_some_and(|fetched| fetched.elapsed() >= self.refresh);
+        old && times.may_try(self.pause) && self.flight.try_lock().is_ok()
+    }
+
+    /// Fetches newer keys for a token that none verifies, unless it is too early to. Whether there are keys to try
+    /// it with again.
+    pub(crate) async fn fetch_if_due(&self, source: &Source) -> bool {
+        let asked = Instant::now();
+        let _flight = self.flight.lock().await;
+        let times = self.times().clone();
+        if times.tried.is_some_and(|tried| tried >= asked) {
+            // Somebody else's fetch ended while this one waited for it.
+            return times.fetched.is_some_and(|fetched| fetched >= asked);
+        }
+        if !times.may_try(self.pause) {
+            return false;
+        }
+        match self.fetch(source).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, failures = self.times().failures, "the keys that were fetched last stay in use");
+                false
+            }
+        }
+    }
+
+    /// Fetches the keys, whenever that was done last.
+    pub(crate) async fn fetch_now(&self, source: &Source) -> Result<(), AccessError> {
+        let _flight = self.flight.lock().await;
+        self.fetch(source).await
+    }
+
+    async fn fetch(&self, source: &Source) -> Result<(), AccessError> {
+        let result = match self.get().await {
+            Ok(bytes) if self.times().last.as_ref() == Some(&bytes) => Ok(bytes),
+            Ok(bytes) => source.take(&bytes, &self.url).map(|()| bytes),
+            Err(reason) => Err(AccessError::Unreachable { url: self.url.clone(), reason }),
+        };
+        let mut times = self.times();
+        let now = Instant::now();
+        times.tried = Some(now);
+        match result {
+            Ok(bytes) => {
+                times.fetched = Some(now);
+                times.failures = 0;
+                times.last = Some(bytes);
+                Ok(())
+            }
+            Err(error) => {
+                times.failures = times.failures.saturating_add(1);
+                Err(error)
+            }
+        }
+    }
+
+    /// What the URL answers. Why it could not be had is said in words of ours: an error of the client holds the
+    /// whole URL, in which there may be a key.
+    async fn get(&self) -> Result<bytes::Bytes, &'static str> {
+        let told = |error: &reqwest::Error| {
+            if error.is_timeout() {
+                "it took too long"
+            } else if error.is_connect() {
+                "there is no connection"
+            } else {
+                "the answer broke off"
+            }
+        };
+        let request = self.client.get(&self.url).header("accept", "application/jwk-set+json, application/json");
+        let mut response = request.send().await.map_err(|error| told(&error))?;
+        if !response.status().is_success() {
+            return Err("the answer is not a success");
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+            if bytes.len() + chunk.len() > MOST {
+                return Err("the answer is too large");
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes.into())
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Times {
+    /// Whether enough time has passed since the last fetch.
+    fn may_try(&self, pause: Duration) -> bool {
+        self.tried.is_none_or(|tried| tried.elapsed() >= grown(pause, self.failures))
+    }
+}
+
+/// The pause after so many failures.
+fn grown(pause: Duration, failures: u32) -> Duration {
+    pause.saturating_mul(1 << failures.min(DOUBLINGS))
+}
+
+/// Keys that came by a way on which somebody could have exchanged them would open every door.
+fn may_fetch(url: &reqwest::Url) -> bool {
+    let local = match url.host_str() {
+        Some(host) => {
+            let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+            host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        }
+        None => false,
+    };
+    url.scheme() == "https" || url.scheme() == "http" && local
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").field("times", &self.times).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_grows_with_each_failure_and_not_for_ever() {
+        let second = Duration::from_secs(1);
+        let pauses: Vec<u64> = [0, 1, 2, 6, 7, u32::MAX].map(|failures| grown(second, failures).as_secs()).to_vec();
+        assert_eq!(pauses, [1, 2, 4, 64, 64, 64]);
+    }
+
+    #[test]
+    fn keys_come_by_https_or_from_this_machine() {
+        for (url, may) in [
+            ("https://login.example/jwks", true),
+            ("http://127.0.0.1:80/jwks", true),
+            ("http://[::1]/jwks", true),
+            ("http://localhost/jwks", true),
+            ("http://login.example/jwks", false),
+            ("http://localhost.evil.example/jwks", false),
+            ("file:///etc/jwks", false),
+        ] {
+            assert_eq!(may_fetch(&reqwest::Url::parse(url).unwrap()), may, "{url}");
+        }
+    }
+}

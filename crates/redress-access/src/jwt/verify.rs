@@ -1,0 +1,107 @@
+//! The verification of one token.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use redress_contract::Caller;
+use redress_core::IdentityError;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Algorithm, claims, keys::Signed, source::Source};
+use crate::{AccessError, JwtOptions, instant, remembered::Remembered};
+
+/// Verifies tokens.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    options: JwtOptions,
+    source: Arc<Source>,
+}
+
+/// The part of a header that says how the token is to be verified. Where a key is to be had, which a header may
+/// say too (`jku`, `jwk`, `x5u`), is none of its business.
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default)]
+    kid: Option<String>,
+    /// What the reader must understand or refuse the token (RFC 7515, section 4.1.11). There is nothing that we do.
+    #[serde(default)]
+    crit: Option<Value>,
+}
+
+/// A token in its parts, of which nothing is believed yet.
+struct Parts<'a> {
+    algorithm: Algorithm,
+    key: Option<String>,
+    message: &'a [u8],
+    payload: &'a str,
+    signature: Vec<u8>,
+}
+
+impl Verifier {
+    pub(crate) fn open(options: JwtOptions, remembered: &Arc<Remembered>) -> Result<Verifier, AccessError> {
+        let source = Arc::new(Source::open(&options, remembered)?);
+        Ok(Verifier { options, source })
+    }
+
+    /// The place of the keys.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Whom `token` stands for, and until when.
+    pub(crate) async fn verify(&self, token: &str) -> Result<(Arc<Caller>, u64), IdentityError> {
+        if token.len() > self.options.max_bytes {
+            return Err(IdentityError::Invalid);
+        }
+        let parts = Parts::of(token).ok_or(IdentityError::Invalid)?;
+        self.freshen();
+        let mut signed = self.signed(&parts);
+        if signed == Signed::Unknown && self.source.newer().await {
+            signed = self.signed(&parts);
+        }
+        if signed != Signed::Yes {
+            return Err(IdentityError::Invalid);
+        }
+        let claims = decode::<Map<String, Value>>(parts.payload).ok_or(IdentityError::Invalid)?;
+        claims::judge(&claims, &self.options, instant::now())
+    }
+
+    fn signed(&self, parts: &Parts<'_>) -> Signed {
+        self.source.keys().signed(parts.algorithm, parts.key.as_deref(), parts.message, &parts.signature)
+    }
+
+    /// Has old keys fetched again, without waiting for the new ones.
+    fn freshen(&self) {
+        if !self.source.is_old() {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let source = Arc::clone(&self.source);
+            runtime.spawn(async move { source.newer().await });
+        }
+    }
+}
+
+impl<'a> Parts<'a> {
+    fn of(token: &'a str) -> Option<Parts<'a>> {
+        let (message, signature) = token.rsplit_once('.')?;
+        let (header, payload) = message.split_once('.')?;
+        let header: Header = decode(header)?;
+        if header.crit.is_some() {
+            return None;
+        }
+        Some(Parts {
+            algorithm: header.alg.parse().ok()?,
+            key: header.kid,
+            message: message.as_bytes(),
+            payload,
+            signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
+        })
+    }
+}
+
+fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+}

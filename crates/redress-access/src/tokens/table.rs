@@ -1,0 +1,77 @@
+//! Tokens by their hashes, ready to be looked up.
+
+use std::{collections::HashMap, sync::Arc};
+
+use redress_contract::Caller;
+use redress_core::IdentityError;
+use subtle::ConstantTimeEq as _;
+
+use super::{
+    TokenEntry,
+    text::{self, Hash},
+};
+use crate::{AccessError, TokenHash, instant};
+
+/// The tokens of a file, by id, and those that configuration gives.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    by_id: HashMap<String, Kept>,
+    given: Vec<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    hash: Hash,
+    /// In seconds since 1970.
+    expires: Option<u64>,
+    caller: Arc<Caller>,
+}
+
+/// Stands in for the hash of an id that is not there. No token is known that has it.
+const NOBODY: Hash = [0; 32];
+
+impl Table {
+    /// The tokens of a file.
+    pub(crate) fn of_file(entries: Vec<TokenEntry>) -> Table {
+        let kept = entries.into_iter().filter_map(|entry| {
+            let hash = text::from_hex(&entry.hash)?;
+            let caller = Arc::new(Caller::new(entry.caller).scopes(entry.scopes));
+            Some((entry.id, Kept { hash, expires: entry.expires.map(instant::seconds), caller }))
+        });
+        Table { by_id: kept.collect(), given: Vec::new() }
+    }
+
+    /// The tokens that configuration gives.
+    pub(crate) fn of_hashes(hashes: &[TokenHash]) -> Result<Table, AccessError> {
+        let kept = hashes.iter().map(|given| {
+            if given.caller.trim().is_empty() {
+                return Err(AccessError::CallerUnnamed);
+            }
+            let malformed = || AccessError::HashMalformed { caller: given.caller.clone() };
+            let hash = text::from_hex(&given.sha256).ok_or_else(malformed)?;
+            let caller = Arc::new(Caller::new(given.caller.clone()).scopes(given.scopes.clone()));
+            Ok(Kept { hash, expires: given.expires.map(instant::seconds), caller })
+        });
+        Ok(Table { by_id: HashMap::new(), given: kept.collect::<Result<_, _>>()? })
+    }
+
+    /// Whom `token` stands for, and until when.
+    ///
+    /// Whether an id is known shows in nothing but the answer: an unknown one is hashed and compared as well.
+    pub(crate) fn find(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
+        let hash = text::hash(token);
+        let named = text::id_of(token).and_then(|id| self.by_id.get(id));
+        let same: bool = named.map_or(&NOBODY, |kept| &kept.hash).ct_eq(&hash).into();
+        let mut found = named.filter(|_| same);
+        for kept in &self.given {
+            if kept.hash.ct_eq(&hash).into() {
+                found = Some(kept);
+            }
+        }
+        let kept = found.ok_or(IdentityError::Invalid)?;
+        match kept.expires {
+            Some(expires) if expires <= instant::now() => Err(IdentityError::Expired),
+            expires => Ok((Arc::clone(&kept.caller), expires)),
+        }
+    }
+}

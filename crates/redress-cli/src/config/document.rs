@@ -1,0 +1,131 @@
+//! The file as it was written, to tell with its line what is wrong in it.
+
+use std::{ops::Range, path::PathBuf};
+
+use serde_json::Value;
+use toml::de::{DeTable, DeValue};
+
+use crate::{near::nearest, trouble::Trouble};
+
+/// How many of the same name elsewhere are worth showing.
+const SHOWN: usize = 3;
+
+/// A configuration file: where it is and what is written in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+impl Document {
+    /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of
+    /// the table it would be in.
+    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
+        let line = DeTable::parse(&self.text).ok().and_then(|document| {
+            let span = span(document.get_ref(), key)?;
+            Some(self.line(&span))
+        });
+        Trouble::ConfigInvalid { path: self.path.display().to_string(), line, says: says.into() }
+    }
+
+    /// What the parser says is wrong.
+    pub(crate) fn unread(&self, error: &toml::de::Error) -> Trouble {
+        Trouble::ConfigInvalid {
+            path: self.path.display().to_string(),
+            line: error.span().map(|span| self.line(&span)),
+            says: error.message().trim_end_matches('\n').replace('\n', ", "),
+        }
+    }
+
+    /// Refuses a key that `schema` has nothing to say about, with those that could have been meant.
+    pub(crate) fn only_known(&self, schema: &Value) -> Result<(), Trouble> {
+        let document = DeTable::parse(&self.text).map_err(|error| self.unread(&error))?;
+        let Some((table, key, span)) = stranger(document.get_ref(), schema, "") else { return Ok(()) };
+        let similar = meant(&table, &key, &paths(schema));
+        let (path, line) = (self.path.display().to_string(), self.line(&span));
+        Err(Trouble::ConfigUnknownKey { path, line, key: under(&table, &key), similar })
+    }
+
+    fn line(&self, span: &Range<usize>) -> usize {
+        self.text.get(..span.start).unwrap_or(&self.text).matches('\n').count() + 1
+    }
+}
+
+/// Where the last part of `key` that is written stands.
+fn span(table: &DeTable<'_>, key: &str) -> Option<Range<usize>> {
+    let (first, rest) = key.split_once('.').map_or((key, None), |(first, rest)| (first, Some(rest)));
+    let (name, value) = table.iter().find(|(name, _)| name.get_ref() == first)?;
+    let deeper = rest.and_then(|rest| match value.get_ref() {
+        DeValue::Table(inner) => span(inner, rest),
+        _ => None,
+    });
+    Some(deeper.unwrap_or(name.span()))
+}
+
+/// The first key that nothing is known about, with its table.
+fn stranger(table: &DeTable<'_>, schema: &Value, at: &str) -> Option<(String, String, Range<usize>)> {
+    // A table of free names, such as that of the profiles, says nothing about them.
+    let properties = properties(schema)?;
+    for (key, value) in table.iter() {
+        let name = key.get_ref().as_ref();
+        let Some(inner) = properties.get(name) else {
+            return Some((at.to_owned(), name.to_owned(), key.span()));
+        };
+        let path = under(at, name);
+        let found = match value.get_ref() {
+            DeValue::Table(table) => stranger(table, inner, &path),
+            DeValue::Array(items) => items.iter().find_map(|item| match item.get_ref() {
+                DeValue::Table(table) => stranger(table, inner.get("items")?, &path),
+                _ => None,
+            }),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// What a table may hold; nothing where it may hold anything.
+fn properties(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
+    let choices = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    [schema].into_iter().chain(choices).find_map(|schema| schema.get("properties")?.as_object())
+}
+
+/// Every path that the file may hold, tables too.
+pub(crate) fn paths(schema: &Value) -> Vec<String> {
+    fn gather(schema: &Value, at: &str, paths: &mut Vec<String>) {
+        for (name, inner) in properties(schema).into_iter().flatten() {
+            let path = under(at, name);
+            paths.push(path.clone());
+            gather(inner.get("items").unwrap_or(inner), &path, paths);
+        }
+    }
+    let mut paths = Vec::new();
+    gather(schema, "", &mut paths);
+    paths
+}
+
+/// What `key` in `table` may have been meant as: the same key of another table, where there is one, else one that is
+/// near in the same table, and outside of any table one that is near anywhere.
+fn meant(table: &str, key: &str, known: &[String]) -> Vec<String> {
+    let elsewhere: Vec<String> = known.iter().filter(|path| last(path) == key).take(SHOWN).cloned().collect();
+    if !elsewhere.is_empty() {
+        return elsewhere;
+    }
+    let candidates = || known.iter().filter(|path| table.is_empty() || **path == under(table, last(path)));
+    let near = nearest(key, candidates().map(|path| last(path)));
+    let mut meant: Vec<String> =
+        near.iter().filter_map(|near| candidates().find(|path| last(path) == near)).cloned().collect();
+    meant.dedup();
+    meant
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(_, last)| last)
+}
+
+fn under(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+}

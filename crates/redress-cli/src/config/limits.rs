@@ -1,0 +1,52 @@
+//! `[limits]`: how much may be asked for.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Rate;
+
+/// How much may be asked for. What is not set is not limited.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
+pub(crate) struct LimitsTable {
+    /// How many calls a caller may make in a time.
+    pub(crate) rate: Option<Rate>,
+    /// How many calls a caller may make at once before the rate holds.
+    pub(crate) burst: Option<NonZeroU32>,
+    /// How many calls of a caller may run at once.
+    pub(crate) in_flight: Option<NonZeroU32>,
+    /// How many streams a caller may follow at once.
+    pub(crate) streams: Option<NonZeroU32>,
+    /// How many WebSockets a caller may have open.
+    pub(crate) sockets: Option<NonZeroUsize>,
+    /// How many connections may be open, of all callers together.
+    pub(crate) connections: Option<NonZeroUsize>,
+    /// Whether calls are refused early when answers become slow.
+    pub(crate) shed: Option<bool>,
+    /// How deep the JSON of a message may nest.
+    pub(crate) json_depth: Option<NonZeroUsize>,
+    /// How many members and items the JSON of a message may have.
+    pub(crate) json_members: Option<NonZeroUsize>,
+    /// Limits of some operations or callers, beside those above.
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// A limit of some operations or callers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
+pub(crate) struct Rule {
+    /// The operations, such as `files.read` or `files.*`; all, where none is named.
+    pub(crate) operations: Option<Vec<String>>,
+    /// The callers; all, where none is named.
+    pub(crate) callers: Option<Vec<String>>,
+    /// How many of these calls a caller may make in a time.
+    pub(crate) rate: Option<Rate>,
+    /// How many of these calls a caller may make at once before the rate holds.
+    pub(crate) burst: Option<NonZeroU32>,
+    /// How many of these calls of a caller may run at once.
+    pub(crate) in_flight: Option<NonZeroU32>,
+    /// How many of these streams a caller may follow at once.
+    pub(crate) streams: Option<NonZeroU32>,
+}

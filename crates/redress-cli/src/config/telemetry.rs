@@ -1,0 +1,50 @@
+//! `[telemetry]`: what is seen of calls.
+
+use std::{fmt, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What is seen of calls.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
+pub(crate) struct TelemetryTable {
+    /// Whether `/metrics` is served.
+    pub(crate) metrics: Option<bool>,
+    /// Where traces, metrics and logs go by OTLP over HTTP.
+    pub(crate) otlp: Option<String>,
+    /// The name of this service in them.
+    pub(crate) service: Option<String>,
+    /// Which part of the traces is sent, from 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) sample: Option<f64>,
+    /// Where a JSON line for each call goes: `stderr`, or a file relative to the folder of this file.
+    #[schemars(with = "Option<String>")]
+    pub(crate) access_log: Option<AccessLog>,
+}
+
+/// Where a line for each call goes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub(crate) enum AccessLog {
+    Stderr,
+    File(PathBuf),
+}
+
+impl From<String> for AccessLog {
+    fn from(text: String) -> AccessLog {
+        match text.as_str() {
+            "stderr" => AccessLog::Stderr,
+            _ => AccessLog::File(text.into()),
+        }
+    }
+}
+
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::File(path) => path.display().fmt(f),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Limits: what admits a call, or refuses it, before anything of it is decoded.
+
+use std::{net::IpAddr, sync::Arc};
+
+use redress_contract::{Caller, Operation};
+use tokio::sync::Semaphore;
+
+/// A call that a limit is asked about. Nothing of its input has been read.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct LimitedCall<'a> {
+    /// The operation that is called.
+    pub operation: &'a Operation,
+    /// Who calls; nobody, on an operation that is open to the anonymous.
+    pub caller: Option<&'a Caller>,
+    /// The address that the call came from, where the face knows it.
+    pub peer: Option<IpAddr>,
+    /// Whether an operation makes it, on behalf of a call that has been admitted already. Its caller is then the
+    /// authority of that operation, which all callers of it share.
+    pub composed: bool,
+}
+
+impl<'a> LimitedCall<'a> {
+    /// A call of `operation` by `caller`, from outside.
+    pub fn new(operation: &'a Operation, caller: Option<&'a Caller>) -> LimitedCall<'a> {
+        LimitedCall { operation, caller, peer: None, composed: false }
+    }
+
+    /// The same call, come from this address.
+    #[must_use]
+    pub fn with_peer(mut self, peer: IpAddr) -> LimitedCall<'a> {
+        self.peer = Some(peer);
+        self
+    }
+}
+
+/// Why a limit refuses a call: what the caller is told, and nothing that it sent.
+///
+/// ```
+/// use redress_core::Limited;
+///
+/// let limited = Limited::rate(1200).named("rate", "caller");
+/// assert_eq!(limited.retry_after_ms(), Some(1200));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limited {
+    pub(crate) capacity: bool,
+    pub(crate) retry_after_ms: Option<u64>,
+    pub(crate) name: Option<Named>,
+}
+
+/// Which limit it was, as the details tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Named {
+    limit: &'static str,
+    per: &'static str,
+}
+
+impl Limited {
+    /// The caller asks for too much, RATE_LIMITED: there is a chance after so many milliseconds.
+    pub fn rate(retry_after_ms: u64) -> Limited {
+        Limited { capacity: false, retry_after_ms: Some(retry_after_ms), name: None }
+    }
+
+    /// There is no capacity right now, OVERLOADED: there is a chance after so many milliseconds, where that is known.
+    pub fn capacity(retry_after_ms: impl Into<Option<u64>>) -> Limited {
+        Limited { capacity: true, retry_after_ms: retry_after_ms.into(), name: None }
+    }
+
+    /// Names the limit in the details: what it counts, and for whom, such as `rate` and `caller`.
+    #[must_use]
+    pub fn named(mut self, limit: &'static str, per: &'static str) -> Limited {
+        self.name = Some(Named { limit, per });
+        self
+    }
+
+    /// How long to wait, where that is known.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        self.retry_after_ms
+    }
+}
+
+/// What an admitted call holds until it ends.
+pub type Permit = Box<dyn std::any::Any + Send>;
+
+/// A limit on calls, asked after access and before anything is decoded.
+pub trait Limit: Send + Sync + 'static {
+    /// Admits the call, with what it holds until it ends, or refuses it.
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited>;
+}
+
+/// A limit on how many calls run at once.
+#[derive(Debug)]
+pub struct InFlight(Arc<Semaphore>);
+
+impl InFlight {
+    /// At most `calls` at once.
+    pub fn new(calls: usize) -> InFlight {
+        InFlight(Arc::new(Semaphore::new(calls)))
+    }
+}
+
+impl Limit for InFlight {
+    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        match Arc::clone(&self.0).try_acquire_owned() {
+            Ok(permit) => Ok(Some(Box::new(permit))),
+            Err(_) => Err(Limited::capacity(None).named("in_flight", "server")),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Audit: each call that access has judged is recorded once, whichever way it ends.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use redress_contract::{EngineCode, Problem, Started};
+
+use super::{Asked, Bad, Call};
+use crate::{AuditedCall, Fingerprint, Receipt, StoreBroken, idempotency::fingerprint};
+
+/// What is known of a call for its record. A registry with no audit makes none.
+pub(super) struct Audited {
+    /// The digest of the input; nothing where that is too large to be looked at.
+    input: Option<Fingerprint>,
+    repeated: AtomicBool,
+    receipt: Option<Receipt>,
+}
+
+impl Call {
+    /// Takes note that the call will be recorded. The digest is made here, since a call that is dropped has no
+    /// input left to look at.
+    pub(super) fn note_audited(&mut self, asked: &Asked<'_>) {
+        if self.ctx.registry.0.audit.is_none() {
+            return;
+        }
+        let looked_at = self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input);
+        let input = looked_at.then(|| fingerprint(&asked.input));
+        self.audited = Some(Box::new(Audited { input, repeated: AtomicBool::new(false), receipt: None }));
+    }
+
+    /// The digest of the input, which is made once.
+    pub(super) fn input_digest(&self, asked: &Asked<'_>) -> Fingerprint {
+        let known = self.audited.as_ref().and_then(|audited| audited.input);
+        known.unwrap_or_else(|| fingerprint(&asked.input))
+    }
+
+    /// Takes note that the outcome is that of an earlier call.
+    pub(super) fn note_repeated(&self) {
+        if let Some(audited) = &self.audited {
+            audited.repeated.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Refuses a call that could not be recorded (closed, not open): what nobody can account for does not run.
+    pub(super) fn recordable(&self) -> Result<(), Box<Bad>> {
+        match &self.ctx.registry.0.audit {
+            Some(audit) if !audit.is_open() => Err(self.cannot_keep()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The refusal of a call that has not started, while a store is broken.
+    pub(super) fn cannot_keep(&self) -> Box<Bad> {
+        Bad::new(self.engine(EngineCode::Overloaded, None, Some(StoreBroken::RETRY_AFTER_MS)))
+    }
+
+    /// Records how the call ended, and keeps the receipt for whoever answers.
+    pub(super) fn record(&mut self, problem: Option<&Problem>, asks: bool, elapsed: Duration) {
+        let (Some(audited), Some(audit), Some(entry)) = (&self.audited, &self.ctx.registry.0.audit, &self.ctx.entry)
+        else {
+            return;
+        };
+        if self.started() == Started::No && problem.is_some_and(is_for_want_of_capacity) {
+            return;
+        }
+        let call = AuditedCall {
+            request_id: &self.ctx.request_id,
+            parent: self.ctx.parent.as_ref(),
+            face: self.ctx.face,
+            caller: self.ctx.caller.as_deref(),
+            operation: &entry.declaration,
+            problem,
+            asks,
+            repeated: audited.repeated.load(Ordering::Relaxed),
+            elapsed,
+            input: audited.input.as_ref(),
+        };
+        let receipt = catch_unwind(AssertUnwindSafe(|| audit.record(&call))).unwrap_or_else(|_| {
+            tracing::error!(request_id = %self.ctx.request_id, "the audit panicked");
+            None
+        });
+        if let Some(audited) = &mut self.audited {
+            audited.receipt = receipt;
+        }
+    }
+
+    /// What the answer of the call waits for.
+    #[inline]
+    pub(super) fn receipt(&mut self) -> Option<Receipt> {
+        self.audited.as_mut().and_then(|audited| audited.receipt.take())
+    }
+}
+
+/// A flood is refused with these, and must not fill the disk.
+fn is_for_want_of_capacity(problem: &Problem) -> bool {
+    [EngineCode::RateLimited, EngineCode::Overloaded].iter().any(|code| problem.code == *code.as_str())
+}

@@ -1,0 +1,268 @@
+//! The limits of a registry: what a call is asked for, and what it holds until it ends.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use redress_contract::Shape;
+use redress_core::{Limit, Limited, LimitedCall, Permit};
+use tokio::time::Instant;
+
+use crate::{
+    LimitOptions, LimitsError,
+    account::{Account, Places},
+    accounts::Accounts,
+    load::{Entered, Full, Load},
+    source::{Chosen, Source, choose, sources},
+};
+
+/// When to come again where nothing tells: a caller whose calls have never ended, or whose streams may last.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+/// Limits on the calls of a registry. A clone is the same limits.
+///
+/// ```
+/// use redress_core::{Limit as _, LimitedCall, contract::{Caller, Operation}};
+/// use redress_limits::{LimitOptions, Limits};
+///
+/// let mut options = LimitOptions::default();
+/// options.rate = Some("2/min".parse()?);
+/// let limits = Limits::new(options)?;
+///
+/// let (greet, ada) = (Operation::query("demo.greet"), Caller::new("ada"));
+/// let call = LimitedCall::new(&greet, Some(&ada));
+/// assert!(limits.admit(&call).is_ok());
+/// assert!(limits.admit(&call).is_ok());
+/// let limited = limits.admit(&call).unwrap_err();
+/// assert!(limited.retry_after_ms() > Some(29_000));
+/// # Ok::<(), redress_limits::LimitsError>(())
+/// ```
+#[derive(Clone)]
+pub struct Limits(Arc<Inner>);
+
+struct Inner {
+    options: LimitOptions,
+    sources: Vec<Source>,
+    accounts: Accounts,
+    load: Arc<Load>,
+    /// Whether a call holds anything while it runs.
+    holds: bool,
+}
+
+/// What the limits count right now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitFigures {
+    /// The calls that run, streams left out. Where only rates are limited, nothing counts them.
+    pub in_flight: u32,
+    /// The streams that are read.
+    pub streams: u32,
+    /// The callers that are told apart.
+    pub callers: usize,
+    /// How many calls may run at once by what has been measured; nothing while nothing is slow.
+    pub shed_above: Option<u32>,
+}
+
+impl Limits {
+    /// Limits by `options`, which are refused if they cannot be meant.
+    pub fn new(options: LimitOptions) -> Result<Limits, LimitsError> {
+        options.check()?;
+        let sources = sources(&options);
+        let accounts = Accounts::new(options.callers, &sources);
+        Ok(Limits::of(options, sources, accounts, Arc::new(Load::of_this_machine())))
+    }
+
+    /// Other limits in place of these: what stays the same keeps its counts, so that nobody gets a second burst or
+    /// twice the calls in flight by a reload. A rate that changes begins anew; how many calls run is known all along.
+    pub fn replaced(&self, options: LimitOptions) -> Result<Limits, LimitsError> {
+        options.check()?;
+        let mut sources = sources(&options);
+        let mut unused: Vec<(usize, &Source)> = self.0.sources.iter().enumerate().collect();
+        let mut kept = Vec::with_capacity(sources.len());
+        for source in &mut sources {
+            let found = unused.iter().position(|(_, old)| old.counts_the_same(source));
+            kept.push(found.map(|found| {
+                let (place, old) = unused.remove(found);
+                source.together = Arc::clone(&old.together);
+                (place, old.quota == source.quota)
+            }));
+        }
+        let accounts = self.0.accounts.moved(options.callers, &kept, &sources);
+        Ok(Limits::of(options, sources, accounts, Arc::clone(&self.0.load)))
+    }
+
+    /// What is counted right now.
+    pub fn figures(&self) -> LimitFigures {
+        let Inner { options, accounts, load, .. } = &*self.0;
+        LimitFigures {
+            in_flight: load.in_flight(),
+            streams: load.streams.load(Ordering::Relaxed),
+            callers: accounts.len(),
+            shed_above: load.bound().filter(|_| options.shed),
+        }
+    }
+
+    fn of(options: LimitOptions, sources: Vec<Source>, accounts: Accounts, load: Arc<Load>) -> Limits {
+        let holds = options.shed || options.in_flight_total.is_some() || sources.iter().any(Source::counts_running);
+        Limits(Arc::new(Inner { options, sources, accounts, load, holds }))
+    }
+}
+
+impl Limit for Limits {
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        // Whoever made the composing call has been counted; its authority is nobody who could be held to a limit.
+        if call.composed {
+            return Ok(None);
+        }
+        let inner = &*self.0;
+        let now = Instant::now();
+        let chosen = choose(&inner.sources, call);
+        let account = inner.accounts.of(call, now, &inner.sources);
+        let held = if inner.holds { Some(self.hold(call, &account, chosen, now)?) } else { None };
+        // The rate comes last: a call that is refused for another reason takes nothing from it.
+        if let Some(place) = chosen.rate
+            && let Some(slot) = account.slot(place, &inner.sources[place])
+            && let Err(wait) = slot.take()
+        {
+            return Err(Limited::rate(millis(wait)).named("rate", "caller"));
+        }
+        Ok(held.map(Held::admitted))
+    }
+}
+
+impl Limits {
+    /// Takes every place that the call needs, or none.
+    fn hold(
+        &self,
+        call: &LimitedCall<'_>,
+        account: &Arc<Account>,
+        chosen: Chosen,
+        now: Instant,
+    ) -> Result<Held, Limited> {
+        let inner = &*self.0;
+        let streams = call.operation.shape() == Shape::Subscription;
+        let mut held = Held {
+            limits: Arc::clone(&self.0),
+            account: Arc::clone(account),
+            streams,
+            place: None,
+            together: None,
+            counted: Counted::Not,
+            admitted: false,
+        };
+        if let Some((place, most)) = chosen.places
+            && let Some(slot) = account.slot(place, &inner.sources[place])
+        {
+            let places = slot.places();
+            if !places.enter(streams, most) {
+                let name = if streams { "streams" } else { "in_flight" };
+                let wait = places.free_in().filter(|_| !streams).unwrap_or(A_WHILE);
+                return Err(Limited::rate(millis(wait)).named(name, "caller"));
+            }
+            held.place = Some(place);
+        }
+        if streams {
+            inner.load.streams.fetch_add(1, Ordering::Relaxed);
+            held.counted = Counted::Stream;
+            return Ok(held);
+        }
+        if let Some((place, most)) = chosen.together {
+            let more = |now: u32| (now < most).then(|| now + 1);
+            let together = &inner.sources[place].together;
+            if together.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
+                return Err(Limited::capacity(self.wait_ms()).named("in_flight", "rule"));
+            }
+            held.together = Some(place);
+        }
+        let measured = inner.options.shed.then(|| call.operation.name());
+        match inner.load.enter(&account.calls, measured, inner.options.in_flight_total, now) {
+            Ok(entered) => held.counted = Counted::Call(entered),
+            Err(full) => {
+                let limited = Limited::capacity(self.wait_ms());
+                return Err(match full {
+                    Full::Total => limited.named("in_flight", "server"),
+                    Full::Share => limited.named("shed", "caller"),
+                    Full::Server => limited.named("shed", "server"),
+                });
+            }
+        }
+        Ok(held)
+    }
+
+    fn wait_ms(&self) -> u64 {
+        millis(self.0.load.worth_waiting())
+    }
+}
+
+/// Rounded up, since whoever comes a moment too early comes twice.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1)
+}
+
+/// Among what the server counts a call.
+enum Counted {
+    Not,
+    Stream,
+    Call(Entered),
+}
+
+/// What a call holds; dropping it gives everything back.
+struct Held {
+    limits: Arc<Inner>,
+    account: Arc<Account>,
+    streams: bool,
+    /// The source that counts it for its caller.
+    place: Option<usize>,
+    /// The source that counts it for all callers.
+    together: Option<usize>,
+    counted: Counted,
+    /// Whether it ran, so that what it took says something.
+    admitted: bool,
+}
+
+impl Held {
+    fn admitted(mut self) -> Permit {
+        self.admitted = true;
+        Box::new(self)
+    }
+
+    fn places(&self) -> Option<&Places> {
+        let place = self.place?;
+        self.account.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Inner { sources, load, .. } = &*self.limits;
+        if let Some(place) = self.together {
+            sources[place].together.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(places) = self.places() {
+            places.leave(self.streams);
+        }
+        match &self.counted {
+            Counted::Not => {}
+            Counted::Stream => {
+                load.streams.fetch_sub(1, Ordering::Relaxed);
+            }
+            Counted::Call(_) if !self.admitted => {
+                load.give_back(&self.account.calls);
+            }
+            Counted::Call(entered) => {
+                let now = Instant::now();
+                if let Some(places) = self.places() {
+                    places.kept(now.saturating_duration_since(entered.since));
+                }
+                load.leave(&self.account.calls, entered, now);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Limits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Limits").field("options", &self.0.options).field("figures", &self.figures()).finish()
+    }
+}

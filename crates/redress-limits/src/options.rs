@@ -1,0 +1,151 @@
+//! What is limited, for whom and how much.
+
+use redress_contract::Name;
+
+use crate::Rate;
+
+/// What is limited, for whom and how much. The default limits nothing.
+///
+/// For each of rate, calls in flight and streams, the first [rule](LimitRule) decides that fits a call and says
+/// something about it; where none does, what is said here. A rule may therefore give less than the rest, or more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitOptions {
+    /// How often each caller may call.
+    pub rate: Option<Rate>,
+    /// How many calls of one caller run at once.
+    pub in_flight: Option<u32>,
+    /// How many streams one caller reads at once.
+    pub streams: Option<u32>,
+    /// How many calls run at once, of all callers together.
+    pub in_flight_total: Option<u32>,
+    /// Whether calls are refused when they would make the others slow.
+    pub shed: bool,
+    /// What holds for some operations or callers.
+    pub rules: Vec<LimitRule>,
+    /// How many callers are told apart at once. Those beyond share what one may have.
+    pub callers: usize,
+}
+
+impl Default for LimitOptions {
+    fn default() -> LimitOptions {
+        LimitOptions {
+            rate: None,
+            in_flight: None,
+            streams: None,
+            in_flight_total: None,
+            shed: false,
+            rules: Vec::new(),
+            callers: 100_000,
+        }
+    }
+}
+
+/// What holds for some operations, some callers, or some operations of some callers.
+///
+/// Each caller has its own count of each rule: calls that a rule counts are counted there and not beside those
+/// that no rule counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitRule {
+    /// The operations: names (`files.read`), namespaces (`files.*`) or all (`*`). None at all stands for all.
+    pub operations: Vec<String>,
+    /// The ids of the callers; `anonymous` stands for those without one. None at all stands for all.
+    pub callers: Vec<String>,
+    /// How often each of the callers may call these operations.
+    pub rate: Option<Rate>,
+    /// How many calls of these operations run at once for each of the callers.
+    pub in_flight: Option<u32>,
+    /// How many of these streams each of the callers reads at once.
+    pub streams: Option<u32>,
+    /// How many calls of these operations run at once, for all of the callers together.
+    pub in_flight_total: Option<u32>,
+}
+
+impl LimitRule {
+    /// A rule for these operations, which limits nothing yet.
+    pub fn new<S: Into<String>>(operations: impl IntoIterator<Item = S>) -> LimitRule {
+        LimitRule { operations: operations.into_iter().map(Into::into).collect(), ..LimitRule::default() }
+    }
+
+    /// The same rule, for these callers alone.
+    #[must_use]
+    pub fn for_callers<S: Into<String>>(mut self, callers: impl IntoIterator<Item = S>) -> LimitRule {
+        self.callers = callers.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// Why limits cannot be as they are written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitsError {
+    /// A rate is not `100/s`, `100/min` or `100/h`.
+    #[error("`{text}` is not a rate: write a number and a unit, such as `100/s`, `10/min` or `5/h`")]
+    Rate {
+        /// What was given.
+        text: String,
+    },
+    /// A limit of nothing would refuse every call.
+    #[error("`{setting}` is 0, which would refuse every call: give at least 1, or leave it out")]
+    Zero {
+        /// Which setting.
+        setting: &'static str,
+    },
+    /// A pattern fits no operation's name.
+    #[error("`{pattern}` fits no operation: write a name (`files.read`), a namespace (`files.*`) or `*`")]
+    Pattern {
+        /// What was given.
+        pattern: String,
+    },
+    /// A rule limits nothing, so it has been written for a setting that is missing.
+    #[error("rule {number} limits nothing: give it `rate`, `in_flight`, `streams` or `in_flight_total`")]
+    Empty {
+        /// Which rule, the first being 1.
+        number: usize,
+    },
+}
+
+impl LimitOptions {
+    /// Looks for what cannot be meant.
+    pub(crate) fn check(&self) -> Result<(), LimitsError> {
+        at_least_one([self.in_flight, self.streams, self.in_flight_total])?;
+        if self.callers == 0 {
+            return Err(LimitsError::Zero { setting: "callers" });
+        }
+        for (place, rule) in self.rules.iter().enumerate() {
+            rule.check(place + 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl LimitRule {
+    fn check(&self, number: usize) -> Result<(), LimitsError> {
+        at_least_one([self.in_flight, self.streams, self.in_flight_total])?;
+        if self.rate.is_none() && [self.in_flight, self.streams, self.in_flight_total].iter().all(Option::is_none) {
+            return Err(LimitsError::Empty { number });
+        }
+        match self.operations.iter().find(|pattern| !is_pattern(pattern)) {
+            Some(pattern) => Err(LimitsError::Pattern { pattern: pattern.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn at_least_one([in_flight, streams, in_flight_total]: [Option<u32>; 3]) -> Result<(), LimitsError> {
+    let named = [("in_flight", in_flight), ("streams", streams), ("in_flight_total", in_flight_total)];
+    match named.into_iter().find(|(_, value)| *value == Some(0)) {
+        Some((setting, _)) => Err(LimitsError::Zero { setting }),
+        None => Ok(()),
+    }
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some("") => true,
+        // What stands before the star ends a segment, so that `files.*` does not fit `filesystem.read`.
+        Some(namespace) => namespace.ends_with('.') && Name::new(&format!("{namespace}x")).is_ok(),
+        None => Name::new(pattern).is_ok(),
+    }
+}

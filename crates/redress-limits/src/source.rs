@@ -1,0 +1,194 @@
+//! Where a limit comes from: a rule, or what holds where no rule says anything.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
+
+use governor::Quota;
+use redress_contract::{Caller, Shape};
+use redress_core::LimitedCall;
+
+use crate::{LimitOptions, LimitRule};
+
+/// What stands in a rule for callers without an id.
+const ANONYMOUS: &str = "anonymous";
+
+/// A rule made ready for calls, or what holds where no rule says anything, which fits every call.
+#[derive(Debug)]
+pub(crate) struct Source {
+    rule: LimitRule,
+    operations: Vec<Pattern>,
+    callers: HashSet<String, foldhash::fast::RandomState>,
+    pub(crate) quota: Option<Quota>,
+    /// The calls in flight that its total counts, of all callers together.
+    pub(crate) together: Arc<AtomicU32>,
+}
+
+#[derive(Debug)]
+enum Pattern {
+    All,
+    /// Everything below this prefix, which ends in a dot.
+    Below(Box<str>),
+    One(Box<str>),
+}
+
+impl Pattern {
+    fn read(text: &str) -> Pattern {
+        match text.strip_suffix('*') {
+            Some("") => Pattern::All,
+            Some(prefix) => Pattern::Below(prefix.into()),
+            None => Pattern::One(text.into()),
+        }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Pattern::All => true,
+            Pattern::Below(prefix) => name.starts_with(&**prefix),
+            Pattern::One(one) => name == &**one,
+        }
+    }
+}
+
+/// Which sources decide about a call, by their places; and how many it says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) rate: Option<usize>,
+    /// The calls, or for a subscription the streams, that one caller may have at once.
+    pub(crate) places: Option<(usize, u32)>,
+    pub(crate) together: Option<(usize, u32)>,
+}
+
+/// The sources of these options: the rules in their order, then what holds where they say nothing.
+pub(crate) fn sources(options: &LimitOptions) -> Vec<Source> {
+    let general = LimitRule {
+        rate: options.rate,
+        in_flight: options.in_flight,
+        streams: options.streams,
+        // The total of the server holds beside that of a rule, not in its place.
+        in_flight_total: None,
+        ..LimitRule::default()
+    };
+    options.rules.iter().cloned().chain([general]).map(Source::new).collect()
+}
+
+/// Which of the sources decide about `call`.
+pub(crate) fn choose(sources: &[Source], call: &LimitedCall<'_>) -> Chosen {
+    let mut chosen = Chosen::default();
+    let streams = call.operation.shape() == Shape::Subscription;
+    for (place, source) in sources.iter().enumerate() {
+        if !source.fits(call.operation.name().as_str(), call.caller) {
+            continue;
+        }
+        let rule = &source.rule;
+        let places = if streams { rule.streams } else { rule.in_flight };
+        let together = rule.in_flight_total.filter(|_| !streams);
+        chosen.rate = chosen.rate.or(source.quota.map(|_| place));
+        chosen.places = chosen.places.or(places.map(|most| (place, most)));
+        chosen.together = chosen.together.or(together.map(|most| (place, most)));
+    }
+    chosen
+}
+
+impl Source {
+    fn new(rule: LimitRule) -> Source {
+        Source {
+            operations: rule.operations.iter().map(|pattern| Pattern::read(pattern)).collect(),
+            callers: rule.callers.iter().cloned().collect(),
+            quota: rule.rate.map(|rate| rate.quota()),
+            together: Arc::default(),
+            rule,
+        }
+    }
+
+    fn fits(&self, operation: &str, caller: Option<&Caller>) -> bool {
+        let operation_fits = || self.operations.iter().any(|pattern| pattern.fits(operation));
+        let caller_fits = || self.callers.contains(caller.map_or(ANONYMOUS, Caller::id));
+        (self.operations.is_empty() || operation_fits()) && (self.callers.is_empty() || caller_fits())
+    }
+
+    /// Whether it is about the same calls, so that counts of them go on.
+    pub(crate) fn counts_the_same(&self, other: &Source) -> bool {
+        self.rule.operations == other.rule.operations && self.rule.callers == other.rule.callers
+    }
+
+    /// Whether any of its limits counts calls or streams that run.
+    pub(crate) fn counts_running(&self) -> bool {
+        let rule = &self.rule;
+        [rule.in_flight, rule.streams, rule.in_flight_total].iter().any(Option::is_some)
+    }
+
+    /// How long a caller who has used up its burst has to be silent to have it all again.
+    pub(crate) fn refill(&self) -> Duration {
+        self.quota.map_or(Duration::ZERO, |quota| quota.replenish_interval().saturating_mul(quota.burst_size().get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redress_contract::Operation;
+
+    use super::*;
+
+    fn chosen(options: &LimitOptions, operation: &Operation, caller: Option<&str>) -> Chosen {
+        let caller = caller.map(Caller::new);
+        choose(&sources(options), &LimitedCall::new(operation, caller.as_ref()))
+    }
+
+    fn options() -> LimitOptions {
+        let rate = |text: &str| Some(text.parse().unwrap());
+        let mut ada = LimitRule::new(["files.*"]).for_callers(["ada"]);
+        ada.rate = rate("10/s");
+        let mut reading = LimitRule::new(["files.read", "notes.read"]);
+        reading.in_flight = Some(4);
+        reading.rate = rate("50/s");
+        let mut anonymous = LimitRule::new(["*"]).for_callers(["anonymous"]);
+        anonymous.rate = rate("1/s");
+        anonymous.in_flight_total = Some(8);
+        let mut options = LimitOptions::default();
+        options.rules = vec![ada, reading, anonymous];
+        options.rate = rate("100/s");
+        options.in_flight = Some(64);
+        options.streams = Some(16);
+        options
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_and_says_something_decides_each_limit_on_its_own() {
+        let read = Operation::query("files.read");
+        let chosen = chosen(&options(), &read, Some("ada"));
+        assert_eq!(chosen, Chosen { rate: Some(0), places: Some((1, 4)), together: None });
+    }
+
+    #[test]
+    fn where_no_rule_says_anything_the_general_limit_decides() {
+        let write = Operation::mutation("files.write");
+        assert_eq!(
+            chosen(&options(), &write, Some("ben")),
+            Chosen { rate: Some(3), places: Some((3, 64)), together: None }
+        );
+    }
+
+    #[test]
+    fn the_anonymous_have_rules_of_their_own() {
+        let write = Operation::mutation("files.write");
+        assert_eq!(
+            chosen(&options(), &write, None),
+            Chosen { rate: Some(2), places: Some((3, 64)), together: Some((2, 8)) }
+        );
+    }
+
+    #[test]
+    fn a_namespace_ends_at_its_dot() {
+        let chosen = chosen(&options(), &Operation::query("filesystem.read"), Some("ada"));
+        assert_eq!(chosen.rate, Some(3));
+    }
+
+    #[test]
+    fn a_subscription_takes_a_place_among_streams() {
+        let watch = Operation::subscription("files.read");
+        assert_eq!(chosen(&options(), &watch, Some("ben")).places, Some((3, 16)));
+    }
+}

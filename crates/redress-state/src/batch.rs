@@ -1,0 +1,73 @@
+//! Records that are kept together, and the calls that wait for it.
+
+use std::{
+    future::Future,
+    mem,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+/// The calls that wait until their records are kept. One lock and one list for all of them: a channel for each call
+/// would cost more than the record.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    done: AtomicBool,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Batch {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
+        // A panic elsewhere cannot leave the list half changed, so poison says nothing here.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the calls be answered. It says how many still waited.
+    pub(crate) fn release(&self) -> usize {
+        // Under the lock, so that no waker is left behind by a call that has just looked.
+        let waiting = {
+            let mut waiting = self.waiting();
+            self.done.store(true, Ordering::Release);
+            mem::take(&mut *waiting)
+        };
+        let count = waiting.len();
+        waiting.into_iter().for_each(Waker::wake);
+        count
+    }
+
+    pub(crate) fn kept(self: &Arc<Batch>) -> Kept {
+        Kept { batch: Arc::clone(self), place: None }
+    }
+}
+
+/// Resolves when the batch is released.
+pub(crate) struct Kept {
+    batch: Arc<Batch>,
+    place: Option<usize>,
+}
+
+impl Future for Kept {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.batch.done.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        let batch = Arc::clone(&self.batch);
+        let mut waiting = batch.waiting();
+        if batch.done.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        match self.place.and_then(|place| waiting.get_mut(place)) {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => {
+                self.place = Some(waiting.len());
+                waiting.push(cx.waker().clone());
+            }
+        }
+        Poll::Pending
+    }
+}

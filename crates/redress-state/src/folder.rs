@@ -1,0 +1,72 @@
+//! The folder: private to its owner, and of one service at a time.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    path::Path,
+};
+
+/// The file that holds everything.
+pub(crate) const DATABASE: &str = "redress.db";
+/// The file that a running service holds a lock on.
+const LOCK: &str = "redress.lock";
+
+/// Why a folder cannot be taken.
+#[derive(Debug)]
+pub(crate) enum Untaken {
+    Io(io::Error),
+    /// Another service has it.
+    Taken,
+}
+
+impl From<io::Error> for Untaken {
+    fn from(error: io::Error) -> Untaken {
+        Untaken::Io(error)
+    }
+}
+
+/// Makes the folder if need be and takes it for as long as the file lives. The lock goes with the process, however
+/// that dies.
+pub(crate) fn take(folder: &Path) -> Result<File, Untaken> {
+    make_private(folder)?;
+    let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Untaken::Taken),
+        Err(TryLockError::Error(error)) => return Err(error.into()),
+    }
+    // SQLite makes its other files with the rights of this one.
+    private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
+    Ok(lock)
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    if !folder.exists() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm"), LOCK.to_owned()] {
+        match fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}

@@ -1,0 +1,68 @@
+//! What the writer is asked to do, beside keeping records.
+
+use std::time::Duration;
+
+use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, StoreBroken};
+use tokio::sync::oneshot;
+
+/// One piece of work, and who waits for it.
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    pub(crate) reply: oneshot::Sender<Result<Answer, StoreBroken>>,
+}
+
+pub(crate) enum Work {
+    /// Claims a key, or tells what became of it.
+    Begin { key: IdempotencyKey, input: Fingerprint, claim: i64 },
+    /// Gives a claimed key up.
+    Free { key: IdempotencyKey, claim: i64 },
+    /// Keeps what became of a claimed key.
+    Settle { key: IdempotencyKey, claim: i64, stage: &'static str, outcome: Option<String> },
+    /// Keeps a consent.
+    Grant { consent: HeldConsent, order: u64 },
+    /// Forgets a consent.
+    Withdraw { caller: String, scope: String, order: u64 },
+    /// Removes what is past its time.
+    Upkeep,
+}
+
+impl Work {
+    /// Whether it is tried until it is kept. What has not begun yet is refused instead, so that its caller learns
+    /// of the trouble at once.
+    pub(crate) fn insists(&self) -> bool {
+        match self {
+            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } => true,
+            Work::Begin { .. } | Work::Grant { .. } | Work::Upkeep => false,
+        }
+    }
+}
+
+/// Somebody who waits for a job.
+pub(crate) struct Waiting(oneshot::Receiver<Result<Answer, StoreBroken>>);
+
+impl Job {
+    pub(crate) fn new(work: Work) -> (Job, Waiting) {
+        let (reply, answer) = oneshot::channel();
+        (Job { work, reply }, Waiting(answer))
+    }
+}
+
+impl Waiting {
+    /// What the writer says, however long it takes.
+    pub(crate) async fn answer(self) -> Result<Answer, StoreBroken> {
+        self.0.await.unwrap_or_else(|_| Err(StoreBroken::new("the state was closed")))
+    }
+
+    /// What the writer says, or that it has not said it in time. The job stays queued then.
+    pub(crate) async fn within(self, patience: Duration) -> Result<Answer, StoreBroken> {
+        let late = |_| Err(StoreBroken::new("it could not be kept in time"));
+        tokio::time::timeout(patience, self.answer()).await.unwrap_or_else(late)
+    }
+}
+
+/// What the writer says once the work is kept.
+pub(crate) enum Answer {
+    Done,
+    /// What became of the key that was to be claimed.
+    Begin(Begin),
+}

@@ -1,0 +1,177 @@
+//! Idempotency keys: claimed in memory and in the file before the handler runs, and never claimed twice.
+
+use std::sync::Arc;
+
+use redress_core::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled, StoreBroken};
+use tokio::sync::watch;
+
+use crate::{
+    job::{Answer, Waiting, Work},
+    shared::{BoxFuture, Shared},
+};
+
+/// A key in this process's hands.
+pub(crate) struct Held {
+    input: Fingerprint,
+    claim: i64,
+    stage: Stage,
+    changed: watch::Sender<()>,
+}
+
+enum Stage {
+    Running,
+    Ended(Recorded),
+    Lost,
+}
+
+/// What one look at a key tells.
+enum Look {
+    Answer(Begin),
+    /// Another call has it, and something changes when that ends.
+    Wait(watch::Receiver<()>),
+    /// It is in nobody's hands in this process, and now in ours; what the file says is still to be asked.
+    Claimed(i64),
+}
+
+/// The idempotency keys of a state.
+pub(crate) struct Keys(pub(crate) Arc<Shared>);
+
+impl Shared {
+    fn look(&self, key: &IdempotencyKey, input: Fingerprint) -> Look {
+        let mut keys = self.keys();
+        if let Some(held) = keys.get(key) {
+            return match &held.stage {
+                _ if held.input != input => Look::Answer(Begin::Conflict),
+                Stage::Running => Look::Wait(held.changed.subscribe()),
+                Stage::Ended(outcome) => Look::Answer(Begin::Replay(outcome.clone())),
+                Stage::Lost => Look::Answer(Begin::Unknown),
+            };
+        }
+        let claim = self.next_claim();
+        let held = Held { input, claim, stage: Stage::Running, changed: watch::Sender::new(()) };
+        keys.insert(key.clone(), held);
+        Look::Claimed(claim)
+    }
+
+    /// Lets go of a key that the file knows about.
+    pub(crate) fn let_go(&self, key: &IdempotencyKey, claim: i64) {
+        let mut keys = self.keys();
+        if keys.get(key).is_some_and(|held| held.claim == claim) {
+            keys.remove(key);
+        }
+    }
+}
+
+/// A claim that the file has not confirmed. Where that is all that comes of it, nothing has run, and the key is given
+/// back; the file is told so too, as nobody knows how far a write came that failed.
+struct Claiming<'a> {
+    shared: &'a Shared,
+    key: &'a IdempotencyKey,
+    claim: i64,
+    settled: bool,
+}
+
+impl Drop for Claiming<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            // The writer takes jobs in order: whoever claims the key next comes after this.
+            let freed = self.shared.queue.push(Work::Free { key: self.key.clone(), claim: self.claim });
+            drop(freed);
+            self.shared.let_go(self.key, self.claim);
+        }
+    }
+}
+
+impl IdempotencyStore for Keys {
+    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        Box::pin(async move {
+            let shared = &*self.0;
+            let claim = loop {
+                match shared.look(key, input) {
+                    Look::Answer(begin) => return Ok(begin),
+                    Look::Claimed(claim) => break claim,
+                    // The sender goes away when the key is given back; either way the next look tells.
+                    Look::Wait(mut changed) => {
+                        let _ = changed.changed().await;
+                    }
+                }
+            };
+            if !shared.queue.is_open() {
+                shared.let_go(key, claim);
+                return Err(StoreBroken::new("the state cannot be written right now"));
+            }
+            let mut claiming = Claiming { shared, key, claim, settled: false };
+            let answer = shared.queue.push(Work::Begin { key: key.clone(), input, claim })?.answer().await?;
+            claiming.settled = true;
+            match answer {
+                Answer::Begin(Begin::Fresh) => Ok(Begin::Fresh),
+                Answer::Begin(known) => {
+                    shared.let_go(key, claim);
+                    Ok(known)
+                }
+                Answer::Done => {
+                    shared.let_go(key, claim);
+                    Err(StoreBroken::new("the writer answered something else"))
+                }
+            }
+        })
+    }
+
+    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+        let pushed = self.0.settle(key, settled);
+        let patience = self.0.options.patience;
+        Box::pin(async move {
+            match pushed? {
+                Some(waiting) => waiting.within(patience).await.map(|_| ()),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.queue.is_open()
+    }
+}
+
+impl Shared {
+    /// Takes what became of a key, in memory at once and in the queue.
+    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> Result<Option<Waiting>, StoreBroken> {
+        let mut keys = self.keys();
+        let Some(held) = keys.get_mut(key) else { return Ok(None) };
+        let claim = held.claim;
+        let (work, stage) = match settled {
+            Settled::Free => (Work::Free { key: key.clone(), claim }, None),
+            Settled::Lost => {
+                (Work::Settle { key: key.clone(), claim, stage: "lost", outcome: None }, Some(Stage::Lost))
+            }
+            Settled::Outcome(outcome) => {
+                let (stage, text) = written(&outcome);
+                (Work::Settle { key: key.clone(), claim, stage, outcome: text }, Some(Stage::Ended(outcome)))
+            }
+        };
+        // Still under the lock: whoever looks next finds the job in the queue before its own.
+        let pushed = self.queue.push(work);
+        match stage {
+            Some(stage) => {
+                held.stage = stage;
+                held.changed.send_replace(());
+            }
+            None => drop(keys.remove(key)),
+        }
+        pushed.map(Some)
+    }
+}
+
+/// An outcome as the file keeps it. One that cannot be written is lost.
+fn written(outcome: &Recorded) -> (&'static str, Option<String>) {
+    match outcome {
+        Recorded::Output(output) => match std::str::from_utf8(output.json()) {
+            Ok(text) => ("output", Some(text.to_owned())),
+            Err(_) => ("lost", None),
+        },
+        Recorded::Problem(problem) => match serde_json::to_string(problem) {
+            Ok(text) => ("problem", Some(text)),
+            Err(_) => ("lost", None),
+        },
+    }
+}

@@ -1,0 +1,207 @@
+//! What waits for the writer: records as one text, and jobs. Pushing takes a short lock and no other wait.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use redress_core::StoreBroken;
+use tokio::sync::Notify;
+
+use crate::{
+    batch::Batch,
+    job::{Job, Waiting, Work},
+};
+
+/// From this size on a text is a row of its own.
+const ROW: usize = 256 << 10;
+
+/// Records that become one row.
+#[derive(Default)]
+pub(crate) struct Records {
+    /// A JSON array, closed once the row is.
+    pub(crate) text: String,
+    pub(crate) count: i64,
+    pub(crate) first_ms: i64,
+    pub(crate) last_ms: i64,
+    /// When the first of them came, in running time.
+    pub(crate) since: Duration,
+    pub(crate) batch: Arc<Batch>,
+}
+
+/// What the writer takes at once.
+#[derive(Default)]
+pub(crate) struct Load {
+    pub(crate) rows: Vec<Records>,
+    pub(crate) jobs: Vec<Job>,
+}
+
+impl Load {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.jobs.is_empty()
+    }
+}
+
+#[derive(Default)]
+struct Pending {
+    full: VecDeque<Records>,
+    last: Records,
+    jobs: Vec<Job>,
+    closed: bool,
+}
+
+impl Pending {
+    /// Ends the row that is being filled.
+    fn seal(&mut self) {
+        // The next text will be about as long, so it need not grow.
+        let room = String::with_capacity(self.last.text.len().min(ROW) + 64);
+        let mut row = mem::replace(&mut self.last, Records { text: room, ..Records::default() });
+        row.text.push(']');
+        self.full.push_back(row);
+    }
+}
+
+/// What waits for the writer.
+pub(crate) struct Queue {
+    pending: Mutex<Pending>,
+    pub(crate) wake: Notify,
+    /// How many bytes of records wait, those in the writer's hands included.
+    bytes: AtomicUsize,
+    max_bytes: usize,
+    /// Whether the last attempt to write failed.
+    failing: AtomicBool,
+    closed: AtomicBool,
+    /// How many answers were given before their records were kept.
+    late: AtomicU64,
+}
+
+impl Queue {
+    pub(crate) fn new(max_bytes: usize) -> Queue {
+        Queue {
+            pending: Mutex::default(),
+            wake: Notify::new(),
+            bytes: AtomicUsize::new(0),
+            max_bytes,
+            failing: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            late: AtomicU64::new(0),
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        // A panic elsewhere cannot leave the lists half changed, so poison says nothing here.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether what is pushed now will be kept soon.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.failing.load(Ordering::Relaxed)
+            && !self.closed.load(Ordering::Relaxed)
+            && self.bytes.load(Ordering::Relaxed) < self.max_bytes
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    /// Says whether writing works.
+    pub(crate) fn set_failing(&self, failing: bool) {
+        self.failing.store(failing, Ordering::Relaxed);
+    }
+
+    /// Adds one record, which `write` appends as JSON. Nothing comes back where the queue is closed.
+    pub(crate) fn record(&self, at_ms: i64, now: Duration, write: impl FnOnce(&mut String)) -> Option<Arc<Batch>> {
+        let mut pending = self.pending();
+        if pending.closed {
+            return None;
+        }
+        let last = &mut pending.last;
+        let before = last.text.len();
+        let first = last.count == 0;
+        last.text.push(if first { '[' } else { ',' });
+        write(&mut last.text);
+        if first {
+            (last.first_ms, last.last_ms, last.since) = (at_ms, at_ms, now);
+        }
+        last.first_ms = last.first_ms.min(at_ms);
+        last.last_ms = last.last_ms.max(at_ms);
+        last.count += 1;
+        let batch = Arc::clone(&last.batch);
+        self.bytes.fetch_add(last.text.len() - before, Ordering::Relaxed);
+        if last.text.len() >= ROW {
+            pending.seal();
+        }
+        drop(pending);
+        // The writer takes all there is when it wakes, so only the first needs to wake it.
+        if first {
+            self.wake.notify_one();
+        }
+        Some(batch)
+    }
+
+    /// Adds a job. What comes back resolves once it is kept, or has failed.
+    pub(crate) fn push(&self, work: Work) -> Result<Waiting, StoreBroken> {
+        let (job, waiting) = Job::new(work);
+        let mut pending = self.pending();
+        if pending.closed {
+            return Err(StoreBroken::new("the state is closed"));
+        }
+        pending.jobs.push(job);
+        drop(pending);
+        self.wake.notify_one();
+        Ok(waiting)
+    }
+
+    /// Takes all that waits.
+    pub(crate) fn take(&self) -> Load {
+        let mut pending = self.pending();
+        if pending.last.count > 0 {
+            pending.seal();
+        }
+        Load { rows: mem::take(&mut pending.full).into(), jobs: mem::take(&mut pending.jobs) }
+    }
+
+    /// Takes note that records are kept.
+    pub(crate) fn kept(&self, rows: &[Records]) {
+        let bytes = rows.iter().map(|row| row.text.len().saturating_sub(1)).sum();
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Answers the calls whose records have waited since before `then`, in hand or not.
+    pub(crate) fn release_before(&self, in_hand: &[Records], then: Duration) {
+        let waiting: Vec<Arc<Batch>> = {
+            let mut pending = self.pending();
+            if pending.last.count > 0 && pending.last.since <= then {
+                // What comes next waits on its own.
+                pending.seal();
+            }
+            let all = in_hand.iter().chain(&pending.full);
+            all.filter(|row| row.since <= then).map(|row| Arc::clone(&row.batch)).collect()
+        };
+        let late: usize = waiting.iter().map(|batch| batch.release()).sum();
+        if late > 0 {
+            self.late.fetch_add(u64::try_from(late).unwrap_or(u64::MAX), Ordering::Relaxed);
+            tracing::error!(calls = late, "calls are answered before their records are kept");
+        }
+    }
+
+    /// Takes nothing more.
+    pub(crate) fn close(&self) {
+        self.pending().closed = true;
+        self.closed.store(true, Ordering::Relaxed);
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,167 @@
+//! The state of a service: opened once, shared by its stores, closed at its end.
+
+use std::sync::Arc;
+
+use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, StoreBroken};
+use sqlx::{Row as _, SqliteConnection, migrate::MigrateError};
+use tokio::{sync::Mutex, task::JoinHandle};
+
+use crate::{
+    StateOptions,
+    audit::AuditLog,
+    clock::{from_ms, to_ms},
+    connect,
+    consents::{ConsentTable, Consents},
+    folder::{self, Untaken},
+    job::Work,
+    keys::Keys,
+    shared::Shared,
+    upkeep,
+    writer::{Unkept, Writer},
+};
+
+/// Why a state cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The folder cannot be made, or not be made private.
+    #[error("the state folder cannot be used")]
+    Folder(#[source] std::io::Error),
+    /// Another service runs on the same folder.
+    #[error("another service uses this state folder: stop it first, or give this one a folder of its own")]
+    Taken,
+    /// The file is of a newer version, or was changed by somebody else.
+    #[error("the state file cannot be brought into today's shape")]
+    Shape(#[source] MigrateError),
+    /// The file cannot be read or written.
+    #[error("the state file cannot be used")]
+    File(#[from] sqlx::Error),
+}
+
+/// Why a state did not close as it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseError {
+    /// The last records could not be kept.
+    #[error("{records} records could not be kept")]
+    Unkept {
+        /// How many.
+        records: i64,
+        /// Why.
+        #[source]
+        cause: sqlx::Error,
+    },
+    /// The task that writes has gone.
+    #[error("the state was not written to its end")]
+    Writer(#[from] tokio::task::JoinError),
+}
+
+/// How the state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether new calls can be kept.
+    pub is_open: bool,
+    /// How many bytes of records wait to be kept.
+    pub queued_bytes: usize,
+    /// How many calls were answered before their records were kept.
+    pub late: u64,
+}
+
+/// The state of a service: consents, idempotency keys and the audit, in one file.
+///
+/// Everything is written by one task, many calls at a time. What it says is kept outlives the process.
+pub struct State {
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<Result<(), Unkept>>>>,
+}
+
+impl State {
+    /// Opens the state, and makes it if need be. It needs a runtime, whose task goes on until [`close`](State::close).
+    pub async fn open(options: StateOptions) -> Result<State, OpenError> {
+        let folder = folder::take(&options.folder).map_err(|error| match error {
+            Untaken::Io(error) => OpenError::Folder(error),
+            Untaken::Taken => OpenError::Taken,
+        })?;
+        let mut connection = connect::writing(&options.folder, options.sync).await?;
+        connect::migrate(&mut connection).await.map_err(OpenError::Shape)?;
+        // Whoever held these has gone, and nobody knows how far it had come.
+        sqlx::query("UPDATE keys SET stage = 'lost' WHERE stage = 'running'").execute(&mut connection).await?;
+        let salt = connect::salt(&mut connection).await?;
+        let consents = Consents::of(held(&mut connection).await?);
+        let ran_before = upkeep::ran_before(&mut connection).await?;
+        let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
+        let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
+        let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
+        let writer = Writer { shared: Arc::clone(&shared), connection, upkeep, folder };
+        let writer = Mutex::new(Some(tokio::spawn(writer.run())));
+        Ok(State { shared, writer })
+    }
+
+    /// The consents.
+    pub fn consents(&self) -> Arc<dyn ConsentStore> {
+        Arc::new(ConsentTable(Arc::clone(&self.shared)))
+    }
+
+    /// The idempotency keys.
+    pub fn keys(&self) -> Arc<dyn IdempotencyStore> {
+        Arc::new(Keys(Arc::clone(&self.shared)))
+    }
+
+    /// The audit.
+    pub fn audit(&self) -> Arc<dyn Audit> {
+        Arc::new(AuditLog(Arc::clone(&self.shared)))
+    }
+
+    /// Whether new calls can be kept.
+    pub fn is_open(&self) -> bool {
+        self.shared.queue.is_open()
+    }
+
+    /// How the state is.
+    pub fn health(&self) -> Health {
+        let queue = &self.shared.queue;
+        Health { is_open: queue.is_open(), queued_bytes: queue.bytes(), late: queue.late() }
+    }
+
+    /// Removes what is past its time, at most a thousand rows of each sort. That happens every minute by itself.
+    pub async fn upkeep(&self) -> Result<(), StoreBroken> {
+        self.shared.queue.push(Work::Upkeep)?.answer().await.map(|_| ())
+    }
+
+    /// Takes nothing more, keeps what waits, and lets go of the folder. A disk that cannot be written is tried for ten
+    /// more seconds. Closing twice does nothing.
+    pub async fn close(&self) -> Result<(), CloseError> {
+        self.shared.queue.close();
+        let Some(writer) = self.writer.lock().await.take() else { return Ok(()) };
+        writer.await?.map_err(|Unkept { records, cause }| CloseError::Unkept { records, cause })
+    }
+}
+
+/// A state that nobody closes keeps what it has been given, if its runtime lets it.
+impl Drop for State {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("options", &self.shared.options).finish_non_exhaustive()
+    }
+}
+
+async fn held(connection: &mut SqliteConnection) -> Result<Vec<HeldConsent>, sqlx::Error> {
+    let rows = sqlx::query("SELECT caller, scope, until_ms, reason FROM consents").fetch_all(connection).await?;
+    let mut held = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (caller, scope, until_ms, reason): (String, String, i64, String) =
+            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+        match scope.parse() {
+            Ok(scope) => held.push(HeldConsent::new(caller, scope, from_ms(until_ms), reason)),
+            // One that cannot be read gives no consent.
+            Err(error) => tracing::error!(%error, "a consent in the state cannot be read"),
+        }
+    }
+    Ok(held)
+}

@@ -1,0 +1,209 @@
+//! The counts of one operation. To count takes a few atomic additions, and neither a lock nor memory.
+
+use std::{
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use redress_contract::{EngineCode, Kind, Operation};
+use redress_core::{EndedCall, Face, Fault};
+
+use super::{Family, MetricName, OTHER, Places, Reading, Sort};
+
+pub(crate) const CALLS: MetricName = MetricName::new("redress_calls_total", "Calls that have ended.");
+pub(crate) const FAILURES: MetricName =
+    MetricName::new("redress_failures_total", "Calls that ended badly, by the code that their callers saw.");
+pub(crate) const FAULTS: MetricName =
+    MetricName::new("redress_faults_total", "Calls that ended in a way that their operation does not declare.");
+pub(crate) const DURATION: MetricName =
+    MetricName::new("redress_call_duration_seconds", "How long calls took, streams to their end.");
+pub(crate) const IN_FLIGHT: MetricName = MetricName::new("redress_calls_in_flight", "Calls that run.");
+pub(crate) const LIMITED: MetricName =
+    MetricName::new("redress_limited_total", "Calls that were refused since their caller made too many.");
+pub(crate) const SHED: MetricName =
+    MetricName::new("redress_shed_total", "Calls that were refused since there was no capacity.");
+
+/// The upper bounds of the buckets of durations, in microseconds.
+pub(crate) const BOUNDS: [u64; 15] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000, 30_000_000,
+];
+
+/// How a call ended, in a word.
+#[derive(Clone, Copy)]
+enum Ending {
+    /// Well.
+    Ok,
+    /// As the operation declares that it may.
+    Failure,
+    /// By the engine: refused before the operation ran, or stopped while it did.
+    Refused,
+    /// In a way that is not declared.
+    Fault,
+    /// With questions to its caller.
+    Asked,
+}
+
+const ENDINGS: [(Ending, &str); 5] = [
+    (Ending::Ok, "ok"),
+    (Ending::Failure, "failure"),
+    (Ending::Refused, "refused"),
+    (Ending::Fault, "fault"),
+    (Ending::Asked, "asked"),
+];
+
+/// The counts of one operation.
+pub(super) struct Counted {
+    operation: Box<str>,
+    calls: [[AtomicU64; ENDINGS.len()]; Face::ALL.len()],
+    faults: [AtomicU64; Fault::ALL.len()],
+    /// The engine's codes first, in their own order, then those that the operation declares, then a
+    /// last one for all that is neither.
+    codes: Box<[Coded]>,
+    /// Every code, to its place in `codes`.
+    places: Places,
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    nanoseconds: AtomicU64,
+    in_flight: AtomicI64,
+}
+
+struct Coded {
+    code: Box<str>,
+    kind: Kind,
+    count: AtomicU64,
+}
+
+impl Counted {
+    pub(super) fn of(operation: &Operation) -> Counted {
+        let declared = operation.failures().iter().map(|failure| (failure.code().as_str(), failure.kind()));
+        Counted::new(operation.name().as_str(), declared)
+    }
+
+    /// The counts of calls that came to no operation.
+    pub(super) fn of_none() -> Counted {
+        Counted::new(OTHER, std::iter::empty())
+    }
+
+    fn new<'a>(operation: &str, declared: impl Iterator<Item = (&'a str, Kind)>) -> Counted {
+        let engine = EngineCode::ALL.into_iter().map(|code| (code.as_str(), code.kind()));
+        // A layer may contribute an engine code to the operations that it covers.
+        let declared = declared.filter(|(code, _)| EngineCode::parse(code).is_none());
+        let coded = |(code, kind): (&str, Kind)| Coded { code: code.into(), kind, count: AtomicU64::new(0) };
+        let codes: Box<[Coded]> = engine.chain(declared).chain([(OTHER, Kind::Unknown)]).map(coded).collect();
+        Counted {
+            operation: operation.into(),
+            calls: Default::default(),
+            faults: Default::default(),
+            places: codes.iter().enumerate().map(|(place, coded)| (coded.code.clone(), place)).collect(),
+            codes,
+            buckets: Default::default(),
+            nanoseconds: AtomicU64::new(0),
+            in_flight: AtomicI64::new(0),
+        }
+    }
+
+    pub(super) fn began(&self) {
+        self.in_flight.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn ended(&self, call: &EndedCall<'_>) {
+        if call.operation.is_some() {
+            self.in_flight.fetch_sub(1, Relaxed);
+        }
+        let ending = match (call.problem, call.fault) {
+            (None, _) if call.asks => Ending::Asked,
+            (None, _) => Ending::Ok,
+            (Some(problem), fault) => {
+                let last = self.codes.len() - 1;
+                let place = self.places.get(problem.code.as_str()).copied().unwrap_or(last);
+                add(self.codes.get(place).map(|coded| &coded.count), 1);
+                match fault {
+                    Some(fault) => {
+                        add(self.faults.get(Fault::ALL.iter().position(|one| *one == fault).unwrap_or_default()), 1);
+                        Ending::Fault
+                    }
+                    None if place < EngineCode::ALL.len() => Ending::Refused,
+                    None => Ending::Failure,
+                }
+            }
+        };
+        let face = Face::ALL.iter().position(|face| *face == call.face).unwrap_or_default();
+        add(self.calls.get(face).and_then(|calls| calls.get(ending as usize)), 1);
+        add(self.buckets.get(bucket(call.elapsed)), 1);
+        self.nanoseconds.fetch_add(u64::try_from(call.elapsed.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    fn count(&self, code: EngineCode) -> u64 {
+        let place = EngineCode::ALL.iter().position(|one| *one == code);
+        place.and_then(|place| self.codes.get(place)).map_or(0, |coded| coded.count.load(Relaxed))
+    }
+}
+
+/// Every place is inside its array; where it were not, nothing would be counted.
+fn add(counter: Option<&AtomicU64>, more: u64) {
+    if let Some(counter) = counter {
+        counter.fetch_add(more, Relaxed);
+    }
+}
+
+fn bucket(elapsed: Duration) -> usize {
+    let micros = elapsed.as_micros();
+    let exact = elapsed.subsec_nanos().is_multiple_of(1000);
+    BOUNDS.partition_point(|bound| u128::from(*bound) < micros || (u128::from(*bound) == micros && !exact))
+}
+
+/// The counts of all operations. What is known beforehand is there from the beginning, so that its first
+/// increase is seen as one: durations, faults, limits, and the codes that an operation declares. Other codes
+/// and faces come as they are met.
+pub(super) fn families(all: &[Counted]) -> Vec<Family> {
+    let mut calls = Family::new(CALLS, Sort::Counter);
+    let mut failures = Family::new(FAILURES, Sort::Counter);
+    let mut faults = Family::new(FAULTS, Sort::Counter);
+    let mut limited = Family::new(LIMITED, Sort::Counter);
+    let mut shed = Family::new(SHED, Sort::Counter);
+    let mut in_flight = Family::new(IN_FLIGHT, Sort::Gauge);
+    let mut duration = Family::new(DURATION, Sort::Histogram);
+    for counted in all {
+        let operation = ("operation", &*counted.operation);
+        for (face, by_ending) in Face::ALL.iter().zip(&counted.calls) {
+            for ((_, outcome), count) in ENDINGS.iter().zip(by_ending) {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    calls.push([operation, ("face", face.as_str()), ("outcome", outcome)], Reading::Count(count));
+                }
+            }
+        }
+        for (place, Coded { code, kind, count }) in counted.codes.iter().enumerate() {
+            let count = count.load(Relaxed);
+            let declared = (EngineCode::ALL.len()..counted.codes.len() - 1).contains(&place);
+            if declared || count > 0 {
+                failures.push([operation, ("code", code), ("kind", kind.as_str())], Reading::Count(count));
+            }
+        }
+        for (fault, count) in Fault::ALL.iter().zip(&counted.faults) {
+            faults.push([operation, ("fault", fault.as_str())], Reading::Count(count.load(Relaxed)));
+        }
+        limited.push([operation], Reading::Count(counted.count(EngineCode::RateLimited)));
+        shed.push([operation], Reading::Count(counted.count(EngineCode::Overloaded)));
+        let running = u32::try_from(counted.in_flight.load(Relaxed)).unwrap_or(0);
+        in_flight.push([operation], Reading::Level(f64::from(running)));
+        let buckets = counted.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
+        let sum = Duration::from_nanos(counted.nanoseconds.load(Relaxed)).as_secs_f64();
+        duration.push([operation], Reading::Spread { buckets, sum });
+    }
+    vec![calls, failures, faults, limited, shed, in_flight, duration]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_in_the_first_bucket_whose_bound_it_does_not_pass() {
+        assert_eq!(bucket(Duration::ZERO), 0);
+        assert_eq!(bucket(Duration::from_micros(500)), 0);
+        assert_eq!(bucket(Duration::from_nanos(500_001)), 1);
+        assert_eq!(bucket(Duration::from_secs(30)), BOUNDS.len() - 1);
+        assert_eq!(bucket(Duration::from_secs(31)), BOUNDS.len());
+    }
+}

@@ -1,0 +1,155 @@
+//! Counts of calls, kept in places that are made once and found by one look at a table.
+
+mod counted;
+mod family;
+mod name;
+mod process;
+mod text;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use redress_contract::{Contract, Operation};
+use redress_core::{EndedCall, Observer};
+
+pub(crate) use counted::BOUNDS;
+use counted::Counted;
+pub(crate) use counted::{CALLS, DURATION, FAILURES, FAULTS, IN_FLIGHT, LIMITED, SHED};
+pub(crate) use family::{Family, Reading, Sample, Sort};
+pub use name::{MetricName, names};
+
+/// What stands for every operation and code that the contract does not name.
+pub(crate) const OTHER: &str = "other";
+
+/// What the answer of `/metrics` is: the text format of Prometheus.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+type Places = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
+
+/// Counts of the calls of a contract, by operation, face, code and duration.
+///
+/// It is made once for a contract, and given to each registry that serves it: over a reload of the
+/// configuration the counts go on. Labels are the names in the contract, the engine's own codes and
+/// `other`; nothing that a caller sends becomes one, so their number is fixed when it is made.
+///
+/// ```
+/// use redress_core::{Fittings, Registry, Request};
+/// use redress_telemetry::Metrics;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let registry = Registry::builder().build().unwrap();
+/// let metrics = Metrics::new(registry.contract());
+/// let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+///
+/// let _ = registry.call("no.such", Request::default()).await;
+/// let line = r#"redress_calls_total{operation="other",face="process",outcome="refused"} 1"#;
+/// assert!(metrics.text().contains(line));
+/// # });
+/// ```
+pub struct Metrics {
+    /// Every operation, to its place in `counted`.
+    places: Places,
+    /// One for each operation, and a last one for calls of none.
+    counted: Box<[Counted]>,
+    others: Mutex<Vec<Given>>,
+    started: SystemTime,
+}
+
+/// A metric that another part gives.
+struct Given {
+    name: MetricName,
+    read: Arc<dyn Fn() -> Reading + Send + Sync>,
+}
+
+impl Metrics {
+    /// Metrics of this contract, with every count at nothing.
+    pub fn new(contract: &Contract) -> Arc<Metrics> {
+        let operations = contract.operations();
+        let places =
+            operations.iter().enumerate().map(|(place, operation)| (operation.name().as_str().into(), place)).collect();
+        let counted = operations.iter().map(Counted::of).chain([Counted::of_none()]).collect();
+        Arc::new(Metrics { places, counted, others: Mutex::default(), started: SystemTime::now() })
+    }
+
+    /// Adds a level that is read whenever the metrics are: connections, sockets, a queue. One that
+    /// has the same name is replaced, as a reload may have made its part anew.
+    ///
+    /// ```
+    /// use redress_telemetry::{Metrics, names};
+    ///
+    /// let metrics = Metrics::new(&redress_core::contract::Contract::default());
+    /// metrics.gauge(names::CONNECTIONS, || 3.0);
+    /// assert!(metrics.text().contains("\nredress_connections 3\n"));
+    /// ```
+    pub fn gauge(&self, name: MetricName, level: impl Fn() -> f64 + Send + Sync + 'static) {
+        self.give(name, move || Reading::Level(level()));
+    }
+
+    /// Adds a count that only grows, and is read whenever the metrics are. Its name ends in `_total`.
+    pub fn counter(&self, name: MetricName, count: impl Fn() -> u64 + Send + Sync + 'static) {
+        self.give(name, move || Reading::Count(count()));
+    }
+
+    fn give(&self, name: MetricName, read: impl Fn() -> Reading + Send + Sync + 'static) {
+        let given = Given { name, read: Arc::new(read) };
+        let mut others = self.others();
+        match others.iter_mut().find(|other| other.name.name() == given.name.name()) {
+            Some(other) => *other = given,
+            None => others.push(given),
+        }
+    }
+
+    /// All of it in the text format of Prometheus, as [`CONTENT_TYPE`] says.
+    pub fn text(&self) -> String {
+        text::text(&self.families())
+    }
+
+    /// All of it, as values.
+    pub(crate) fn families(&self) -> Vec<Family> {
+        let mut families = counted::families(&self.counted);
+        // What is given is read outside of the lock: it may take another.
+        let given: Vec<_> = self.others().iter().map(|given| (given.name, Arc::clone(&given.read))).collect();
+        families.extend(given.into_iter().map(|(name, read)| Family::single(name, read())));
+        families.extend(process::families(self.started));
+        families
+    }
+
+    /// Since when it counts.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn started(&self) -> SystemTime {
+        self.started
+    }
+
+    fn of(&self, operation: Option<&Operation>) -> Option<&Counted> {
+        let place = operation.and_then(|operation| self.places.get(operation.name().as_str()));
+        place.and_then(|place| self.counted.get(*place)).or(self.counted.last())
+    }
+
+    fn others(&self) -> MutexGuard<'_, Vec<Given>> {
+        // The list is whole between any two lines that hold it.
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Metrics {
+    fn began(&self, operation: &Operation) {
+        if let Some(counted) = self.of(Some(operation)) {
+            counted.began();
+        }
+    }
+
+    fn ended(&self, call: &EndedCall<'_>) {
+        if let Some(counted) = self.of(call.operation) {
+            counted.ended(call);
+        }
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metrics").field("operations", &self.places.len()).finish_non_exhaustive()
+    }
+}

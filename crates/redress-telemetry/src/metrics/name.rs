@@ -1,0 +1,95 @@
+//! The names of metrics that other parts give.
+
+/// The name of a metric, and what it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricName {
+    name: &'static str,
+    help: &'static str,
+}
+
+impl MetricName {
+    /// A name of lower-case letters, digits and `_`, and one sentence about it. In a `const` a wrong name does
+    /// not compile.
+    ///
+    /// ```
+    /// use redress_telemetry::MetricName;
+    ///
+    /// const CACHED: MetricName = MetricName::new("shop_cached_prices", "Prices that are kept.");
+    /// assert_eq!(CACHED.name(), "shop_cached_prices");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the name has any other character, or starts with a digit.
+    pub const fn new(name: &'static str, help: &'static str) -> MetricName {
+        let bytes = name.as_bytes();
+        assert!(!bytes.is_empty() && !bytes[0].is_ascii_digit(), "a metric's name starts with a letter");
+        let mut place = 0;
+        while place < bytes.len() {
+            let byte = bytes[place];
+            assert!(
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_',
+                "a metric's name has lower-case letters, digits and `_`"
+            );
+            place += 1;
+        }
+        MetricName { name, help }
+    }
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// What it tells.
+    pub const fn help(self) -> &'static str {
+        self.help
+    }
+}
+
+/// The metrics that parts of a server give beside the calls. The dashboard and the alerts know them.
+pub mod names {
+    use super::MetricName;
+
+    /// Open connections.
+    pub const CONNECTIONS: MetricName = MetricName::new("redress_connections", "Connections that are open.");
+    /// Open WebSockets.
+    pub const SOCKETS: MetricName = MetricName::new("redress_sockets", "WebSockets that are open.");
+    /// Open streams over HTTP.
+    pub const STREAMS: MetricName = MetricName::new("redress_streams", "Streams that are open over HTTP.");
+    /// Connections that were refused for want of room.
+    pub const CONNECTIONS_REFUSED: MetricName =
+        MetricName::new("redress_connections_refused_total", "Connections that were refused for want of room.");
+    /// Records that wait to be written to the state.
+    pub const STATE_QUEUE: MetricName =
+        MetricName::new("redress_state_queue", "Records that wait to be written to the state.");
+    /// Calls of which no audit record could be kept.
+    pub const AUDIT_LOST: MetricName =
+        MetricName::new("redress_audit_lost_total", "Calls of which the audit could keep no record.");
+    /// Lines that the access log could not write.
+    pub const ACCESS_LOG_DROPPED: MetricName =
+        MetricName::new("redress_access_log_dropped_total", "Lines that the access log could not write.");
+    /// Messages that the collector did not take.
+    pub const OTLP_FAILED: MetricName =
+        MetricName::new("redress_otlp_failed_total", "Messages that the OpenTelemetry collector did not take.");
+    /// Configurations that were taken while the server ran.
+    pub const RELOADS: MetricName =
+        MetricName::new("redress_reloads_total", "Configurations that were taken while the server ran.");
+    /// Configurations that were refused while the server ran.
+    pub const RELOADS_REFUSED: MetricName =
+        MetricName::new("redress_reloads_refused_total", "Configurations that were refused while the server ran.");
+
+    /// Every one of them.
+    pub const ALL: [MetricName; 10] = [
+        CONNECTIONS,
+        SOCKETS,
+        STREAMS,
+        CONNECTIONS_REFUSED,
+        STATE_QUEUE,
+        AUDIT_LOST,
+        ACCESS_LOG_DROPPED,
+        OTLP_FAILED,
+        RELOADS,
+        RELOADS_REFUSED,
+    ];
+}
