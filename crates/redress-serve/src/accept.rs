@@ -86,7 +86,7 @@ fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
     };
     drop(shared);
     let open = Open::new(Arc::clone(house), by_address);
-    connections.spawn(Arc::clone(serving).connection(socket, open));
+    connections.spawn(Arc::clone(serving).connection(socket, open, connections.clone()));
 }
 
 /// Whether the error is of a connection that went away before it was accepted.

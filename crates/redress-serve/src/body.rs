@@ -43,6 +43,50 @@ fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     causes.any(|cause| cause.is::<http_body_util::LengthLimitError>())
 }
 
+/// A body that breaks off when it takes too long, for whoever reads it elsewhere.
+#[cfg(feature = "mcp")]
+pub(crate) struct Timed {
+    body: Body,
+    time: Duration,
+    /// Set only once the body has to be waited for.
+    end: Option<Pin<Box<tokio::time::Sleep>>>,
+    late: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+#[cfg(feature = "mcp")]
+impl Timed {
+    /// The body, and what tells whether it took too long.
+    pub(crate) fn new(body: Body, time: Duration) -> (Timed, std::sync::Arc<std::sync::atomic::AtomicBool>) {
+        let late = std::sync::Arc::default();
+        (Timed { body, time, end: None, late: std::sync::Arc::clone(&late) }, late)
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl HttpBody for Timed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        let time = this.time;
+        ready!(this.end.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx));
+        this.late.store(true, std::sync::atomic::Ordering::Relaxed);
+        Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::TimedOut)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// A body that keeps its request running until it is written.
 pub(crate) struct Held {
     body: Body,

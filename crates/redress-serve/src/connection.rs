@@ -17,12 +17,16 @@ use axum::{
     http::{HeaderValue, Version, header},
     response::Response,
 };
-use hyper::body::{Body as _, Incoming};
+use hyper::{
+    body::{Body as _, Incoming},
+    rt::Executor,
+};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulConnection},
 };
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
@@ -74,14 +78,15 @@ impl OtherSide {
 }
 
 impl Serving {
-    /// Serves a connection until its end.
-    pub(crate) async fn connection(self: Arc<Serving>, socket: Socket, open: Open) {
+    /// Serves a connection until its end. What it starts is one of `tasks` too: the calls of a
+    /// client that has gone are waited for like all others.
+    pub(crate) async fn connection(self: Arc<Serving>, socket: Socket, open: Open, tasks: TaskTracker) {
         let limits = self.served.load().limits;
         match socket {
             #[cfg(unix)]
             Socket::Unix(stream) => {
                 let side = OtherSide { local: true, ..OtherSide::default() };
-                self.speak(stream, side, Protocol::Either, &limits, open).await;
+                self.speak(stream, side, Protocol::Either, &limits, open, tasks).await;
             }
             Socket::Tcp(stream, address) => {
                 // An answer is written at once, and must not wait for another to fill a packet.
@@ -90,11 +95,11 @@ impl Serving {
                 #[cfg(feature = "tls")]
                 if let Some(tls) = &self.tls {
                     if let Some((stream, side, protocol)) = self.shake_hands(tls, stream, side, &limits).await {
-                        self.speak(stream, side, protocol, &limits, open).await;
+                        self.speak(stream, side, protocol, &limits, open, tasks).await;
                     }
                     return;
                 }
-                self.speak(stream, side, Protocol::Either, &limits, open).await;
+                self.speak(stream, side, Protocol::Either, &limits, open, tasks).await;
             }
         }
     }
@@ -135,13 +140,20 @@ impl Serving {
         Some((stream, OtherSide { secure: true, certificate, ..side }, protocol))
     }
 
-    async fn speak<T>(&self, stream: T, side: OtherSide, protocol: Protocol, limits: &Limits, open: Open)
-    where
+    async fn speak<T>(
+        &self,
+        stream: T,
+        side: OtherSide,
+        protocol: Protocol,
+        limits: &Limits,
+        open: Open,
+        tasks: TaskTracker,
+    ) where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let entered = self.house.paces.enter();
         let pace = Arc::clone(&entered.pace);
-        let builder = builder(protocol, limits);
+        let builder = builder(protocol, limits, Tasks(tasks));
         #[cfg(feature = "tls")]
         if protocol == Protocol::Http2 {
             pace.speaks_http2();
@@ -169,8 +181,21 @@ enum Protocol {
     Http2,
 }
 
-fn builder(protocol: Protocol, limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+/// Runs the requests of HTTP/2.
+#[derive(Clone)]
+struct Tasks(TaskTracker);
+
+impl<F> Executor<F> for Tasks
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        self.0.spawn(task);
+    }
+}
+
+fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<Tasks> {
+    let mut builder = auto::Builder::new(tasks);
     builder.http1().max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS)).header_read_timeout(None);
     builder
         .http2()

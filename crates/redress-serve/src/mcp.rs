@@ -1,12 +1,14 @@
 //! `/mcp`: the MCP face, and the document that says where its tokens come from.
 
+use std::sync::atomic::Ordering;
+
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use redress_core::Registry;
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
 use redress_wire::http::Info;
 
-use crate::{answer, cors::Origins, service::Exchange, shutdown::Shutdown};
+use crate::{answer, body::Timed, cors::Origins, service::Exchange, shutdown::Shutdown};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -53,10 +55,13 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     }
     let Exchange { shared, line, mut asking, parts } = exchange;
     let token = asking.token.take();
-    match &shared.mcp {
-        Some(face) => face.answer(parts, body, token, asking.for_mcp(&shared)).await.map(Body::new),
-        None => Exchange { shared, line, asking, parts }.nowhere(),
+    let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
+    let (body, late) = Timed::new(body, shared.limits.body_time);
+    let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
+    if late.load(Ordering::Relaxed) {
+        return answer::problem(shared.registry.refuse(shared.too_slow(), asking.bare()), None);
     }
+    answer.map(Body::new)
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.

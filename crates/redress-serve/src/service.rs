@@ -101,6 +101,16 @@ impl Shared {
         response
     }
 
+    /// Refuses a message whose body took too long.
+    pub(crate) fn too_slow(&self) -> Refusal {
+        self.house.counters.slow_bodies.up();
+        let body_ms = u64::try_from(self.limits.body_time.as_millis()).unwrap_or(u64::MAX);
+        Refusal::new(EngineCode::Timeout)
+            .with_http(StatusCode::REQUEST_TIMEOUT.as_u16())
+            .with_details(&json!({"body_ms": body_ms}))
+            .with_hint("Send the whole body sooner; nothing of the call has run.")
+    }
+
     /// Whether the word of a proxy at this address counts.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.proxies.iter().any(|network| network.holds(address))
@@ -307,13 +317,7 @@ impl Exchange {
         let (limit, time) = (self.shared.max_body, self.shared.limits.body_time);
         body::read(body, limit, time).await.map_err(|unread| match unread {
             Unread::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit})),
-            Unread::TooSlow => {
-                self.shared.house.counters.slow_bodies.up();
-                Refusal::new(EngineCode::Timeout)
-                    .with_http(StatusCode::REQUEST_TIMEOUT.as_u16())
-                    .with_details(&json!({"body_ms": u64::try_from(time.as_millis()).unwrap_or(u64::MAX)}))
-                    .with_hint("Send the whole body sooner; nothing of the call has run.")
-            }
+            Unread::TooSlow => self.shared.too_slow(),
             Unread::Broken => Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"expected": "a whole body"}))
                 .with_hint("Send the body whole, as its headers announce it."),

@@ -22,7 +22,7 @@ use tokio_rustls::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How often the files are looked at.
+/// How often the files are looked at, where nothing else is said.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// The files that TLS is made of, all PEM.
@@ -107,10 +107,9 @@ pub enum TlsError {
 
 /// TLS from files. A clone is the same: what is loaded into one is served by all.
 #[derive(Clone)]
-pub struct Tls(Arc<Inner>);
-
-struct Inner {
-    loaded: ArcSwap<Loaded>,
+pub struct Tls {
+    loaded: Arc<ArcSwap<Loaded>>,
+    look_every: Duration,
 }
 
 struct Loaded {
@@ -125,30 +124,38 @@ type Seen = Vec<Option<(SystemTime, u64)>>;
 impl Tls {
     /// Loads the files.
     pub fn load(files: TlsFiles) -> Result<Tls, TlsError> {
-        Ok(Tls(Arc::new(Inner { loaded: ArcSwap::from_pointee(Loaded::of(files)?) })))
+        Ok(Tls { loaded: Arc::new(ArcSwap::from_pointee(Loaded::of(files)?)), look_every: LOOK_EVERY })
+    }
+
+    /// Sets how often a server looks whether the files have changed; by default, every five
+    /// seconds. It looks at the files themselves, so that whatever way they are replaced counts.
+    #[must_use]
+    pub fn look_every(mut self, pause: Duration) -> Tls {
+        self.look_every = pause;
+        self
     }
 
     /// Loads the files again: new connections are made with what they hold now. Where that
     /// cannot be used, everything stays as it was.
     pub fn reload(&self) -> Result<(), TlsError> {
-        self.replace(self.0.loaded.load().files.clone())
+        self.replace(self.loaded.load().files.clone())
     }
 
     /// Loads other files in their place. Where they cannot be used, everything stays as it was.
     pub fn replace(&self, files: TlsFiles) -> Result<(), TlsError> {
-        self.0.loaded.store(Arc::new(Loaded::of(files)?));
+        self.loaded.store(Arc::new(Loaded::of(files)?));
         Ok(())
     }
 
     /// What makes a connection.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.0.loaded.load().config))
+        TlsAcceptor::from(Arc::clone(&self.loaded.load().config))
     }
 
     /// Loads the files again whenever they have changed, until `end`.
     pub(crate) async fn watch(self, end: CancellationToken) {
         let mut tried: Option<Seen> = None;
-        while end.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        while end.run_until_cancelled(tokio::time::sleep(self.look_every)).await.is_some() {
             let this = self.clone();
             let last = tried.take();
             tried = tokio::task::spawn_blocking(move || this.look(last)).await.ok().flatten();
@@ -157,7 +164,7 @@ impl Tls {
 
     /// Loads the files if they are neither what is served nor what could not be used before.
     fn look(&self, tried: Option<Seen>) -> Option<Seen> {
-        let loaded = self.0.loaded.load();
+        let loaded = self.loaded.load();
         let now = seen(&loaded.files);
         if now == loaded.seen || tried.as_ref() == Some(&now) {
             return tried;
@@ -232,6 +239,6 @@ fn seen(files: &TlsFiles) -> Seen {
 
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").field("files", &self.0.loaded.load().files).finish_non_exhaustive()
+        f.debug_struct("Tls").field("files", &self.loaded.load().files).finish_non_exhaustive()
     }
 }

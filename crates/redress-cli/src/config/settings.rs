@@ -151,6 +151,10 @@ impl Settings {
         };
         vec![
             ("serve.listen", self.listen.to_string()),
+            ("serve.root", self.root.display().to_string()),
+            ("serve.write", self.write.to_string()),
+            ("serve.max_in_flight", self.max_in_flight.to_string()),
+            ("serve.deadline", format!("{:?}", self.deadline)),
             ("serve.shutdown_grace", format!("{:?}", self.grace)),
             ("state", folder.is_some().to_string()),
             ("state.folder", format!("{:?}", folder.map(|table| &table.folder))),

@@ -29,6 +29,12 @@ impl Refusal {
         Refusal { code, details: None, hint: None, http: None, retry_after_ms: None, similar: Vec::new() }
     }
 
+    /// Refuses a token that tells nobody. Why it tells nobody is for the operator's log: the answer to a guess must
+    /// not say how near it was.
+    pub fn bad_token() -> Refusal {
+        Refusal::new(EngineCode::AuthRequired).with_details(&serde_json::json!({"token": "refused"}))
+    }
+
     /// Says more, for a program. It must hold nothing of what the caller sent.
     #[must_use]
     pub fn with_details(mut self, details: &impl Serialize) -> Refusal {

@@ -83,7 +83,7 @@ impl Session {
         match self.lanes.open(&requested.id, sort, &self.gone) {
             Ok(lane) => {
                 let asked = Asked::of(carriage, message, &requested);
-                tokio::spawn(Arc::clone(self).carry(lane, sort, asked));
+                self.tasks.spawn(Arc::clone(self).carry(lane, sort, asked));
             }
             Err(NotOpened::SameId) => {
                 let refusal = Refusal::new(EngineCode::InvalidRequest)

@@ -18,7 +18,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
-use crate::{house::Holder, service::Shared, shutdown::Shutdown};
+use crate::{
+    house::{Holder, House},
+    service::Shared,
+};
 
 /// How connections of one registry are made.
 #[derive(Clone, Debug, Default)]
@@ -53,18 +56,14 @@ impl WebSockets {
                 .with_hint("Connect here with a WebSocket client.")
         })?;
         let caller = match (&who.token, shared.registry.identity()) {
-            (Some(token), Some(provider)) => match provider.known(token) {
-                Some(caller) => Some(caller),
-                None => match provider.identify(token).await {
-                    Ok(caller) => Some(Arc::new(caller)),
-                    Err(_) => return Err(Refusal::new(EngineCode::AuthRequired)),
-                },
-            },
+            (Some(token), Some(_)) => {
+                Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?)
+            }
             (Some(_) | None, _) => who.caller.clone(),
         };
         let holder = Holder::of(caller.as_deref(), who.address);
         let held = shared.house.take_socket(holder, shared.limits.sockets)?;
-        let session = self.session(&shared.house.shutdown, served, who);
+        let session = self.session(&shared.house, served, who);
         let (peers, tracked) = (self.peers.clone(), shared.house.sockets.token());
         // Beyond this the connection is closed while the message is still on its way, so that
         // no more of it is held.
@@ -76,7 +75,7 @@ impl WebSockets {
         }))
     }
 
-    fn session(&self, shutdown: &Shutdown, served: &Arc<ArcSwap<Shared>>, who: Who) -> Arc<Session> {
+    fn session(&self, house: &House, served: &Arc<ArcSwap<Shared>>, who: Who) -> Arc<Session> {
         let id: Arc<str> = format!("ws-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)).into();
         let lanes = Lanes::new(self.limits);
         Arc::new(Session {
@@ -87,10 +86,11 @@ impl WebSockets {
             token: who.token,
             id,
             lanes,
-            draining: shutdown.token().clone(),
-            over: shutdown.over().clone(),
+            draining: house.shutdown.token().clone(),
+            over: house.shutdown.over().clone(),
             gone: CancellationToken::new(),
             seen: Mutex::new(Instant::now()),
+            tasks: house.sockets.clone(),
         })
     }
 }

@@ -15,7 +15,7 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, Request, Secret};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::service::Shared;
 
@@ -48,6 +48,8 @@ pub(super) struct Session {
     /// The connection is gone, and with it whoever wanted its calls.
     pub(super) gone: CancellationToken,
     pub(super) seen: Mutex<Instant>,
+    /// What is waited for when the service goes down.
+    pub(super) tasks: TaskTracker,
 }
 
 /// How a connection comes to its end.
