@@ -114,7 +114,7 @@ pub(crate) async fn records(
     report.figure("p50/p99", format!("{}/{}", ms(latencies.p50()), ms(latencies.p99())));
     let endings: Vec<String> = ledger.endings().iter().map(|(name, count)| format!("{name} {count}")).collect();
     report.figure("endings", endings.join(", "));
-    agree::endings(report, &seen, also);
+    agree::endings(report, ledger, also);
     agree::effects(report, &seen, &home.effects()?);
     let records = Records::read(&home.state()).await?;
     report.figure("records", format!("{} calls, {} keys, compared one by one", records.audited(), records.keys.len()));

@@ -34,7 +34,8 @@ enum Stops {
 
 pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let mut report = Report::default();
-    let scene = stage.scene(&Settings { request_secs: REQUEST_SECS, ..Settings::default() }).await?;
+    let scene =
+        stage.scene(&Settings { request_secs: REQUEST_SECS, idle_secs: REQUEST_SECS, ..Settings::default() }).await?;
     let bystanders = scene.bystanders();
     sleep(Duration::from_millis(200)).await;
     let until = tokio::time::Instant::now() + stage.share(80);
