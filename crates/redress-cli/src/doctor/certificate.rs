@@ -16,10 +16,8 @@ pub(super) fn held(check: &'static str, der: &[u8], now: SystemTime) -> Check {
         return Check::fail(check, "the certificate cannot be read", renew);
     };
     let time = |seconds: i64| UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
-    let (from, until) = (
-        time(certificate.validity().not_before.timestamp()),
-        time(certificate.validity().not_after.timestamp()),
-    );
+    let (from, until) =
+        (time(certificate.validity().not_before.timestamp()), time(certificate.validity().not_after.timestamp()));
     let day = |time| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>();
     if now < from {
         return Check::fail(check, format!("the certificate holds only from {}", day(from)), renew);

@@ -85,7 +85,9 @@ fn tokens(program: &str, access: &AccessTable) -> Vec<Check> {
 
 /// Whether keys and authorities can be read, and keys be fetched.
 async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
-    let (Some(_), _) | (_, Some(_)) = (&access.jwt, &access.certificates) else { return Vec::new() };
+    if access.jwt.is_none() && access.certificates.is_none() {
+        return Vec::new();
+    }
     let options = parts::access_options(&AccessTable { tokens: None, ..access.clone() });
     let explain = || shell::line([program, "explain", "ACCESS_UNUSABLE"]);
     let opened = match Access::open(options) {
