@@ -42,5 +42,5 @@ mod tls;
 mod trouble;
 
 pub use code::TroubleCode;
-pub use config::{config_schema, settings_table};
+pub use config::{ConfigRefused, check_config, config_schema, settings_table};
 pub use program::{BuiltIn, Program, Unserved, main};
