@@ -16,6 +16,7 @@
 mod operations;
 mod oracle;
 mod service;
+mod socket;
 mod targets;
 
 pub use targets::TARGETS;

@@ -103,7 +103,8 @@ pub(crate) fn talk<T>(conversation: impl AsyncFnOnce(&Service) -> T) -> T {
             if run.is_multiple_of(RUNS) {
                 SERVICE.set(None);
             }
-            let service = SERVICE.with_borrow_mut(|slot| Rc::clone(slot.get_or_insert_with(|| Rc::new(Service::new()))));
+            let service =
+                SERVICE.with_borrow_mut(|slot| Rc::clone(slot.get_or_insert_with(|| Rc::new(Service::new()))));
             conversation(&service).await
         })
     })

@@ -130,6 +130,10 @@ struct Readme;
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
 
+#[cfg(all(doctest, feature = "limits"))]
+#[doc = include_str!("../../../docs/limits.md")]
+struct Limits;
+
 #[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 struct Telemetry;

@@ -3,12 +3,24 @@
 mod alike;
 mod batch;
 mod call;
+mod config;
+mod contract;
 mod fix;
+mod frames;
 mod headers;
+mod http;
 mod jsonrpc;
+mod lines;
+mod mcp;
+mod messages;
+mod names;
 mod operation;
+mod paths;
+mod patterns;
 mod query;
+mod schema;
 mod subscribe;
+mod templates;
 
 /// A function of bytes that panics where its oracle does not hold.
 pub(crate) type Target = fn(&[u8]);
@@ -18,12 +30,24 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("alike", alike::target),
     ("batch", batch::target),
     ("call", call::target),
+    ("config", config::target),
+    ("contract", contract::target),
     ("fix", fix::target),
+    ("frames", frames::target),
     ("headers", headers::target),
+    ("http", http::target),
     ("jsonrpc", jsonrpc::target),
+    ("lines", lines::target),
+    ("mcp", mcp::target),
+    ("messages", messages::target),
+    ("names", names::target),
     ("operation", operation::target),
+    ("paths", paths::target),
+    ("patterns", patterns::target),
     ("query", query::target),
+    ("schema", schema::target),
     ("subscribe", subscribe::target),
+    ("templates", templates::target),
 ];
 
 /// What stands before the first line end, and what follows it.

@@ -51,6 +51,9 @@ impl Asked {
             .with_face(Face::WebSocket)
             .with_cancellation(session.over.clone())
             .with_session(Arc::clone(&session.id));
+        if let Some(address) = session.address {
+            request = request.with_peer(address);
+        }
         if let Some(caller) = &session.caller {
             request = request.with_caller(Arc::clone(caller));
         }
