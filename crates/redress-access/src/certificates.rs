@@ -130,7 +130,13 @@ fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
             .filter_map(|name| match name {
                 GeneralName::DNSName(name) => Some(Named::Dns(name)),
                 GeneralName::URI(name) | GeneralName::RFC822Name(name) => Some(Named::Exact(name)),
-                _ => None,
+                GeneralName::OtherName(..)
+                | GeneralName::X400Address(_)
+                | GeneralName::DirectoryName(_)
+                | GeneralName::EDIPartyName(_)
+                | GeneralName::IPAddress(_)
+                | GeneralName::RegisteredID(_)
+                | GeneralName::Invalid(..) => None,
             })
             .collect(),
         None => {

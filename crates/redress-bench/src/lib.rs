@@ -10,6 +10,7 @@ pub mod order;
 pub mod ours;
 pub mod peers;
 pub mod process;
+pub mod production;
 pub mod scripted;
 pub mod stdio;
 pub mod table;

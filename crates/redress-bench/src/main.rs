@@ -2,13 +2,14 @@
 
 #![expect(clippy::print_stderr, reason = "a bench tells what it needs")]
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
-use redress_bench::{http, mcp, ours};
+use redress_bench::{http, mcp, ours, production};
 
 const USAGE: &str = "\
-usage: redress-bench http      the HTTP and JSON-RPC faces beside raw axum, dropshot, poem-openapi and jsonrpsee
-       redress-bench mcp       the MCP face beside rmcp, FastMCP and the TypeScript SDK
+usage: redress-bench http          the HTTP and JSON-RPC faces beside raw axum, dropshot, poem-openapi and jsonrpsee
+       redress-bench mcp           the MCP face beside rmcp, FastMCP and the TypeScript SDK
+       redress-bench production    the HTTP face with callers, limits, metrics and the audit on, beside all of them off
 
 Instructions are counted by callgrind: `valgrind` has to be installed.";
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let ended = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["http"] => http::run(),
         ["mcp"] => mcp::run(),
+        ["production"] => production::run(),
         // What these start as the process that is measured.
         ["stdio"] => {
             ours::stdio();
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
             }
             Err(_) => return usage(),
         },
+        ["production-server", folder, parts @ ..] => production::serve(Path::new(folder), parts),
         _ => return usage(),
     };
     match ended {

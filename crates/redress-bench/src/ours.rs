@@ -75,7 +75,7 @@ async fn total(_ctx: &Ctx, input: Orders) -> Outcome<Total> {
 }
 
 /// A registry with so many operations, those above among them.
-fn registry(operations: usize) -> Registry {
+pub(crate) fn registry(operations: usize) -> Registry {
     let mut builder = Registry::builder().add(greet).add(find).add(people).add(total);
     for number in 4..operations {
         let declaration = contract::Operation::query(&format!("filler.operation_{number}")).with_summary("Filler.");
@@ -103,26 +103,33 @@ fn mcp(registry: Registry) -> Mcp {
     Mcp::new(registry, options).expect("no profile is asked for")
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.expect("a runtime starts")
 }
 
 /// Serves on one worker thread, says its address on the first line, and ends when its input does.
-#[expect(clippy::print_stdout, reason = "the parent reads the address there")]
 pub fn serve(operations: usize) {
+    end_with_input();
+    runtime().block_on(serve_all(registry(operations)));
+}
+
+/// Ends the process when its input does.
+pub(crate) fn end_with_input() {
     // Blocked in the kernel, so it costs the measured requests nothing.
     std::thread::spawn(|| {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    runtime().block_on(async {
-        let registry = registry(operations);
-        let faces = Faces::new(registry.clone()).mcp(mcp(registry));
-        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port is free");
-        println!("{}", listener.local_addr().expect("a bound socket has an address"));
-        faces.serve(listener, std::future::pending()).await.expect("the server runs");
-    });
+}
+
+/// Serves all faces of `registry`, and says the address on the first line.
+#[expect(clippy::print_stdout, reason = "the parent reads the address there")]
+pub(crate) async fn serve_all(registry: Registry) {
+    let faces = Faces::new(registry.clone()).mcp(mcp(registry));
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port is free");
+    println!("{}", listener.local_addr().expect("a bound socket has an address"));
+    faces.serve(listener, std::future::pending()).await.expect("the server runs");
 }
 
 /// Speaks MCP over its input and output.

@@ -12,6 +12,20 @@ pub enum TroubleCode {
     ConfigUnknownKey,
     /// The configuration cannot be read.
     ConfigInvalid,
+    /// A new configuration changes what cannot change while the server runs.
+    ConfigNeedsRestart,
+    /// What says who may call cannot be used.
+    AccessUnusable,
+    /// The folder of the state cannot be used.
+    StateUnusable,
+    /// The certificate or its key cannot be used.
+    TlsUnusable,
+    /// Nothing can be told to where it should be.
+    TelemetryUnusable,
+    /// There is no token of this id.
+    TokenUnknown,
+    /// There is no audit to be read.
+    AuditUnreadable,
     /// Something else listens on this port.
     PortInUse,
     /// Nothing can listen on this address.
@@ -46,10 +60,17 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 18] = [
+    pub const ALL: [TroubleCode; 25] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
+        TroubleCode::ConfigNeedsRestart,
+        TroubleCode::AccessUnusable,
+        TroubleCode::StateUnusable,
+        TroubleCode::TlsUnusable,
+        TroubleCode::TelemetryUnusable,
+        TroubleCode::TokenUnknown,
+        TroubleCode::AuditUnreadable,
         TroubleCode::PortInUse,
         TroubleCode::AddressUnusable,
         TroubleCode::NotLoopbackWithoutAccess,
@@ -87,6 +108,13 @@ impl TroubleCode {
             TroubleCode::Usage => ("USAGE", include_str!("codes/USAGE.md")),
             TroubleCode::ConfigUnknownKey => ("CONFIG_UNKNOWN_KEY", include_str!("codes/CONFIG_UNKNOWN_KEY.md")),
             TroubleCode::ConfigInvalid => ("CONFIG_INVALID", include_str!("codes/CONFIG_INVALID.md")),
+            TroubleCode::ConfigNeedsRestart => ("CONFIG_NEEDS_RESTART", include_str!("codes/CONFIG_NEEDS_RESTART.md")),
+            TroubleCode::AccessUnusable => ("ACCESS_UNUSABLE", include_str!("codes/ACCESS_UNUSABLE.md")),
+            TroubleCode::StateUnusable => ("STATE_UNUSABLE", include_str!("codes/STATE_UNUSABLE.md")),
+            TroubleCode::TlsUnusable => ("TLS_UNUSABLE", include_str!("codes/TLS_UNUSABLE.md")),
+            TroubleCode::TelemetryUnusable => ("TELEMETRY_UNUSABLE", include_str!("codes/TELEMETRY_UNUSABLE.md")),
+            TroubleCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
+            TroubleCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
             TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
             TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
             TroubleCode::NotLoopbackWithoutAccess => {

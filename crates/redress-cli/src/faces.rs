@@ -22,8 +22,9 @@ pub(crate) const FACES: [Face; 9] = [
 ];
 
 impl Face {
-    /// Its address on the server at `address`.
-    pub(crate) fn url(&self, address: std::net::SocketAddr) -> String {
-        format!("{}://{address}{}", self.scheme, self.path)
+    /// Its address on the server at `authority`, by TLS or not.
+    pub(crate) fn url(&self, secure: bool, authority: &str) -> String {
+        let ending = if secure { "s" } else { "" };
+        format!("{}{ending}://{authority}{}", self.scheme, self.path)
     }
 }

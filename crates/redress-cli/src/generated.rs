@@ -1,7 +1,9 @@
-//! What shells and `man` read, made from the command line itself.
+//! What is made from the command line itself, for shells and `man`, and from the operations, for whoever watches them.
+
+use std::path::Path;
 
 use crate::{
-    arguments,
+    arguments::{self, Generated},
     program::{Ended, Setup},
     terminal::Terminal,
     trouble::Trouble,
@@ -39,6 +41,31 @@ pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Term
         terminal.document(&serde_json::json!({"folder": path}))?;
     } else {
         terminal.out().line(format_args!("manual pages in {path}"))?;
+    }
+    Ok(Ended::Well)
+}
+
+/// Writes what is made from the operations.
+pub(crate) fn contract(
+    setup: &Setup<'_>,
+    typed: &arguments::Gen,
+    terminal: &mut Terminal<'_>,
+) -> Result<Ended, Trouble> {
+    let registry = setup.local()?;
+    let text = match typed.what {
+        Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(registry.contract())),
+        Generated::Alerts => redress_telemetry::alerts(registry.contract()),
+    };
+    if typed.out == Path::new("-") {
+        terminal.out().bytes(text.as_bytes())?;
+        return Ok(Ended::Well);
+    }
+    let path = typed.out.display().to_string();
+    std::fs::write(&typed.out, text).map_err(|cause| Trouble::FileUnwritable { path: path.clone(), cause })?;
+    if terminal.is_json() {
+        terminal.document(&serde_json::json!({"file": path}))?;
+    } else {
+        terminal.out().line(format_args!("wrote {path}"))?;
     }
     Ok(Ended::Well)
 }

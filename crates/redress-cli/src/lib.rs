@@ -17,6 +17,7 @@
 //! ```
 
 mod arguments;
+mod audit;
 mod call;
 mod code;
 mod config;
@@ -25,13 +26,17 @@ mod explain;
 mod faces;
 mod generated;
 mod input;
+mod listening;
 mod logs;
 mod mcp;
 mod moment;
 mod near;
 mod ops;
 mod outcome;
+mod parts;
 mod program;
+mod reload;
+mod screen;
 mod serve;
 mod service;
 mod shell;
@@ -39,6 +44,7 @@ mod signals;
 mod stream;
 mod terminal;
 mod tls;
+mod token;
 mod trouble;
 
 pub use code::TroubleCode;

@@ -1,26 +1,38 @@
 //! `mcp`: the MCP face on the standard input and output, until the input ends.
 
+use std::time::Duration;
+
 use redress_contract::Caller;
 use redress_core::Registry;
 use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile};
+use redress_telemetry::Otlp;
 
 use crate::{
     config::{self, Settings},
+    parts::Parts,
     program::{Ended, Setup},
     signals,
     trouble::Trouble,
 };
 
-pub(crate) fn run(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble> {
+/// How long the collector has to take what is left.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
-    let ended = runtime.block_on(serve(setup, settings));
+    let ended = runtime.block_on(serve(setup, settings, otlp));
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble> {
-    let registry = setup.registry(settings)?;
+async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
+    let base = setup.registry(settings)?;
+    let parts = Parts::of_pipes(settings, &base).await?;
+    let registry = parts.around(&base, settings);
+    if let Some(otlp) = &otlp {
+        otlp.export(&parts.metrics);
+    }
     let face = face(setup, settings, &registry)?;
     let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
     // Whoever can start the process may do everything in it.
@@ -29,7 +41,11 @@ async fn serve(setup: &Setup<'_>, settings: &Settings) -> Result<Ended, Trouble>
         served = face.standard_io(asking) => served,
         () = stop => Ok(()),
     };
-    registry.shut_down().await;
+    base.shut_down().await;
+    parts.close().await;
+    if let Some(otlp) = otlp {
+        otlp.shutdown(LAST_WORDS).await;
+    }
     served.map(|()| Ended::Well).map_err(Trouble::OutputUnwritable)
 }
 

@@ -4,13 +4,15 @@ use std::{env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, proce
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_core::{BuildError, Registry};
+use redress_telemetry::Otlp;
 
 use crate::{
     arguments::{self, Bounds, Color, Command, Folder, Typed},
-    call,
+    audit, call,
     config::{File, Format, Level, Settings},
-    doctor, explain, generated, logs, mcp, ops, serve,
+    doctor, explain, generated, logs, mcp, ops, parts, serve,
     terminal::{Stream, Terminal},
+    token,
     trouble::Trouble,
 };
 
@@ -83,6 +85,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) program: &'a Program,
     pub(crate) folder: Folder,
     pub(crate) bounds: Bounds,
+    /// What to log, where it was typed.
+    pub(crate) level: Option<Level>,
 }
 
 impl Program {
@@ -150,16 +154,18 @@ impl Program {
         };
         let Typed { arguments, folder, bounds } = typed;
         terminal.set(arguments.json, arguments.color);
-        let setup = Setup { program: self, folder, bounds };
-        let (level, format) = (arguments.log_level, arguments.log_format);
+        let setup = Setup { program: self, folder, bounds, level: None };
+        let setup = Setup { level: arguments.log_level, ..setup };
         let colored = terminal.err().is_colored();
-        let log = |file: (Option<Level>, Option<Format>), default| {
-            logs::start(level.or(file.0).unwrap_or(default), format.or(file.1).unwrap_or(Format::Text), colored);
+        let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
+            let level = arguments.log_level.or(file.0).unwrap_or(default);
+            logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, otlp)
         };
         if let Command::Serve(typed) = &arguments.command {
             let settings = setup.settings(typed)?;
-            log((settings.level, settings.format), Level::Info);
-            return serve::run(&setup, &settings, terminal);
+            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+            let log = log((settings.level, settings.format), Level::Info, otlp.as_ref());
+            return serve::Start { setup: &setup, typed, settings, log, otlp }.run(terminal);
         }
         if let Command::Mcp(typed) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
@@ -171,16 +177,19 @@ impl Program {
                 ..Default::default()
             };
             let settings = setup.settings(&typed)?;
-            log((settings.level, settings.format), Level::Error);
-            return mcp::run(&setup, &settings);
+            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+            log((settings.level, settings.format), Level::Error, otlp.as_ref());
+            return mcp::run(&setup, &settings, otlp);
         }
-        log((None, None), Level::Error);
+        log((None, None), Level::Error, None);
         match arguments.command {
             Command::Serve(_) | Command::Mcp(_) => Ok(Ended::Well),
             Command::Call(typed) => call::run(&setup, &typed, terminal),
             Command::Ops(typed) => ops::run(&setup, &typed, terminal),
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),
-            Command::Token(_) | Command::Audit(_) | Command::Gen(_) => Ok(Ended::Well),
+            Command::Token(typed) => token::run(&typed, terminal),
+            Command::Audit(typed) => audit::run(&setup, &typed, terminal),
+            Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
             Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
             Command::Man(typed) => generated::man(&setup, &typed, terminal),
@@ -233,7 +242,7 @@ impl Program {
 
 impl Setup<'_> {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
-    fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
+    pub(crate) fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
         let (mut file, mut document) = (File::default(), None);
         if let Some(path) = &typed.config {
             let (read, written) = File::at(path)?;

@@ -1,72 +1,153 @@
-//! `serve`: every face on one port, until it is told to stop.
+//! `serve`: every face on one address, until it is told to stop.
 
 use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
+    sync::Arc,
+    time::Duration,
 };
 
-use redress_contract::Caller;
 use redress_core::Registry;
-use redress_serve::{Faces, ServeError};
-use serde_json::{Value, json};
+use redress_serve::{Faces, ServeError, Server};
+use redress_telemetry::Otlp;
 use tokio::net::TcpListener;
 
 use crate::{
-    config::{Settings, Span},
-    faces::FACES,
+    arguments,
+    config::{Listen, Settings, Span},
+    listening,
+    logs::Log,
+    parts::{self, Certified, Parts, Reloads},
     program::{Ended, Setup},
+    reload::Reloading,
+    screen::Screen,
     signals,
-    terminal::{GOOD, NAME, SOFT, TYPED, Terminal},
+    terminal::Terminal,
     trouble::Trouble,
 };
 
-pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
-    let ended = runtime.block_on(serve(setup, settings, terminal));
-    runtime.shutdown_background();
-    ended
+/// How long the collector has to take what is left.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What was settled before the server starts.
+pub(crate) struct Start<'a> {
+    pub(crate) setup: &'a Setup<'a>,
+    pub(crate) typed: &'a arguments::Serve,
+    pub(crate) settings: Settings,
+    pub(crate) log: Log,
+    pub(crate) otlp: Option<Otlp>,
 }
 
-async fn serve(setup: &Setup<'_>, settings: &Settings, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let registry = setup.registry(settings)?;
-    let mcp = crate::mcp::face(setup, settings, &registry)?;
-    let listener = listen(&settings.listen.to_string(), registry.identity().is_some()).await?;
-    let address = listener.local_addr().map_err(Trouble::ListenerFailed)?;
-    // The signals are taken before the screen says that they are.
-    let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
-    let screen = Screen { setup, settings, registry: &registry, address };
-    if terminal.is_json() {
-        terminal.document(&screen.document())?;
-    } else {
-        screen.show(terminal)?;
+impl Start<'_> {
+    pub(crate) fn run(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+        let ended = runtime.block_on(self.serve(terminal));
+        runtime.shutdown_background();
+        ended
     }
+
+    async fn serve(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+        let Start { setup, typed, settings, log, otlp } = self;
+        let base = setup.registry(&settings)?;
+        let guarded = settings.access.is_some() || base.identity().is_some();
+        // Where it may not listen, nothing is opened, and no folder is made.
+        let listener = match &settings.listen {
+            Listen::Tcp(address) => Some(listen(address, guarded).await?),
+            Listen::Unix(_) | Listen::Systemd => None,
+        };
+        let tls = listening::tls(&settings)?;
+        let parts = Parts::open(&settings, &base).await?;
+        let registry = parts.around(&base, &settings);
+        let mut server = Server::new(faces(setup, &settings, &parts, &registry)?);
+        server = match (&settings.listen, listener) {
+            (Listen::Tcp(_), Some(listener)) => server.listener(listener),
+            (Listen::Unix(path), _) => server.listen(redress_serve::Listen::unix(path)),
+            (Listen::Systemd, _) | (Listen::Tcp(_), None) => server.listen(redress_serve::Listen::Systemd),
+        };
+        let server = listening::secured(server, tls).bind().await.map_err(|error| unbound(&settings, error))?;
+        // The signals are taken before the screen says that they are.
+        let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
+        let reload = signals::reload().map_err(Trouble::RuntimeUnavailable)?;
+        let addresses: Vec<_> = server.addresses().cloned().collect();
+        let reloads = Arc::new(Reloads::default());
+        parts.seen(&server.handle(), &reloads, otlp.as_ref());
+        let screen = Screen { program: setup.program, settings: &settings, registry: &registry, addresses };
+        if terminal.is_json() {
+            terminal.document(&screen.document())?;
+        } else {
+            screen.show(terminal)?;
+        }
+        let reachable = screen.addresses.iter().any(|address| !address.is_local());
+        let grace = Span(settings.grace);
+        let state = parts.clone();
+        let server_handle = server.handle();
+        let reloading = Reloading {
+            setup,
+            typed,
+            settings: settings.clone(),
+            base: base.clone(),
+            parts,
+            server: server_handle,
+            reloads,
+            reachable,
+            log,
+        };
+        let stopped = async move {
+            stop.await;
+            tracing::info!("stopping: running calls have {grace} to end");
+        };
+        let served = tokio::select! {
+            served = server.run(stopped) => served,
+            never = reloading.run(reload) => match never {},
+        };
+        base.shut_down().await;
+        state.close().await;
+        let ended = match served {
+            Ok(()) => {
+                tracing::info!("stopped");
+                Ok(Ended::Well)
+            }
+            Err(error) => Err(unbound(&settings, error)),
+        };
+        if let Some(otlp) = otlp {
+            otlp.shutdown(LAST_WORDS).await;
+        }
+        ended
+    }
+}
+
+/// The faces of `registry`, as `settings` say.
+pub(crate) fn faces(
+    setup: &Setup<'_>,
+    settings: &Settings,
+    parts: &Parts,
+    registry: &Registry,
+) -> Result<Faces, Trouble> {
+    let ready = registry.clone();
     let mut faces = Faces::new(registry.clone())
         .title(setup.program.name())
         .version(setup.program.version())
         .grace(settings.grace)
-        .mcp(mcp);
+        .limits(parts::face_limits(settings))
+        .compression(settings.http.compression.unwrap_or(true))
+        .cors_origins(settings.http.cors_origins.iter().flatten())
+        .trusted_proxies(parts::networks(settings)?)
+        .ready(move || ready.is_ready())
+        .mcp(crate::mcp::face(setup, settings, registry)?);
+    if let Some((access, _)) = &parts.access
+        && !access.certificates().is_empty()
+    {
+        faces = faces.caller(Certified(Arc::clone(access.certificates())));
+    }
+    if settings.telemetry.metrics.unwrap_or(true) {
+        let metrics = Arc::clone(&parts.metrics);
+        faces = faces.metrics(move || metrics.text());
+    }
     if let Some(bytes) = settings.max_body {
         faces = faces.max_body(bytes);
     }
-    let grace = Span(settings.grace);
-    let stopped = async move {
-        stop.await;
-        tracing::info!("stopping: running calls have {grace} to end");
-    };
-    let served = faces.serve(listener, stopped).await;
-    registry.shut_down().await;
-    match served {
-        Ok(()) => {
-            tracing::info!("stopped");
-            Ok(Ended::Well)
-        }
-        Err(ServeError::NoAccess { address }) => {
-            Err(Trouble::NotLoopbackWithoutAccess { address: address.to_string() })
-        }
-        Err(ServeError::Listener(cause)) => Err(Trouble::ListenerFailed(cause)),
-        Err(other) => Err(Trouble::ListenerFailed(io::Error::other(other))),
-    }
+    Ok(faces)
 }
 
 /// Listens on the first address of this name that can be listened on. One that other
@@ -80,64 +161,23 @@ async fn listen(wanted: &str, guarded: bool) -> Result<TcpListener, Trouble> {
     if !guarded && addresses.iter().any(|address| !address.ip().to_canonical().is_loopback()) {
         return Err(Trouble::NotLoopbackWithoutAccess { address });
     }
-    TcpListener::bind(addresses.as_slice()).await.map_err(|cause| {
-        if cause.kind() == io::ErrorKind::AddrInUse {
-            Trouble::PortInUse { address }
-        } else {
-            Trouble::AddressUnusable { address, cause }
-        }
-    })
+    TcpListener::bind(addresses.as_slice()).await.map_err(|cause| unlistened(address, cause))
 }
 
-/// What is known when the server starts.
-struct Screen<'a> {
-    setup: &'a Setup<'a>,
-    settings: &'a Settings,
-    registry: &'a Registry,
-    address: SocketAddr,
+fn unlistened(address: String, cause: io::Error) -> Trouble {
+    if cause.kind() == io::ErrorKind::AddrInUse {
+        Trouble::PortInUse { address }
+    } else {
+        Trouble::AddressUnusable { address, cause }
+    }
 }
 
-impl Screen<'_> {
-    fn count(&self) -> usize {
-        self.registry.open_to(Some(&Caller::local())).count()
-    }
-
-    fn show(&self, terminal: &mut Terminal<'_>) -> io::Result<()> {
-        let (program, address) = (self.setup.program, self.address);
-        let out = terminal.out();
-        out.line(format_args!("{} {}\n", out.paint(NAME, program.name()), program.version()))?;
-        let mut row = |label: &str, text: String| out.line(format_args!("  {:14}{text}", out.paint(SOFT, label)));
-        if program.is_built_in() {
-            let mode =
-                if self.settings.write { "read and write" } else { "read only; --write lets operations change it" };
-            row("folder", format!("{} ({mode})", self.settings.root.display()))?;
-        }
-        row(
-            "caller",
-            match self.registry.identity() {
-                Some(_) => "told by the token of each call".to_owned(),
-                None => "local, with all scopes: no access is configured, and only this machine can call".to_owned(),
-            },
-        )?;
-        row("operations", format!("{}; `{} ops --server http://{address}` lists them", self.count(), program.name()))?;
-        out.line("")?;
-        for face in &FACES {
-            let url = face.url(address);
-            out.line(format_args!("  {:14}{}", out.paint(SOFT, face.name), out.paint(TYPED, url)))?;
-        }
-        out.line(format_args!("\n  {}", out.paint(GOOD, "Ctrl-C to stop")))
-    }
-
-    fn document(&self) -> Value {
-        let faces: serde_json::Map<String, Value> =
-            FACES.iter().map(|face| (face.key.to_owned(), face.url(self.address).into())).collect();
-        json!({
-            "ok": true,
-            "version": self.setup.program.version(),
-            "url": format!("http://{}", self.address),
-            "caller": if self.registry.identity().is_some() { "token" } else { "local" },
-            "operations": self.count(),
-            "faces": faces,
-        })
+fn unbound(settings: &Settings, error: ServeError) -> Trouble {
+    let address = settings.listen.to_string();
+    match error {
+        ServeError::NoAccess { address } => Trouble::NotLoopbackWithoutAccess { address: address.to_string() },
+        ServeError::Listener(cause) => Trouble::ListenerFailed(cause),
+        ServeError::Address { source, .. } | ServeError::Socket { source, .. } => unlistened(address, source),
+        other => Trouble::AddressUnusable { address, cause: io::Error::other(other) },
     }
 }

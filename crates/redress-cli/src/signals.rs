@@ -26,6 +26,22 @@ pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
+/// Resolves each time the process is told to read its configuration again.
+#[cfg(unix)]
+pub(crate) fn reload() -> io::Result<impl AsyncFnMut()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut hang_up = signal(SignalKind::hangup())?;
+    Ok(async move || {
+        hang_up.recv().await;
+    })
+}
+
+/// There is no such signal: the file alone is looked at.
+#[cfg(windows)]
+pub(crate) fn reload() -> io::Result<impl AsyncFnMut()> {
+    Ok(async || std::future::pending().await)
+}
+
 /// Resolves at Ctrl-C.
 #[cfg(windows)]
 pub(crate) fn interrupt() -> io::Result<impl Future<Output = ()>> {

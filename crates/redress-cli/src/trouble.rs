@@ -21,6 +21,20 @@ pub(crate) enum Trouble {
     ConfigUnknownKey { path: String, line: usize, key: String, similar: Vec<String> },
     #[error("{path}{}: {says}", at(line))]
     ConfigInvalid { path: String, line: Option<usize>, says: String },
+    #[error("{path} changes {}, which needs a restart", quoted(keys))]
+    ConfigNeedsRestart { path: String, keys: Vec<&'static str> },
+    #[error("{says}")]
+    AccessUnusable { says: String },
+    #[error("the state in {path} cannot be used: {says}")]
+    StateUnusable { path: String, says: String },
+    #[error("{says}")]
+    TlsUnusable { says: String },
+    #[error("{says}")]
+    TelemetryUnusable { says: String },
+    #[error("there is no token `{id}` in {path}")]
+    TokenUnknown { path: String, id: String, similar: Vec<String> },
+    #[error("{says}")]
+    AuditUnreadable { says: String },
     #[error("something already listens on {address}")]
     PortInUse { address: String },
     #[error("nothing can listen on {address}: {}", reason(cause))]
@@ -57,8 +71,26 @@ fn at(line: &Option<usize>) -> String {
     line.map(|line| format!(", line {line}")).unwrap_or_default()
 }
 
+fn quoted(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What an error says with all that caused it, without the numbers of the system.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut says = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !says.contains(&text) {
+            says = format!("{says}: {text}");
+        }
+        source = cause.source();
+    }
+    says.split(" (os error").next().unwrap_or(&says).to_owned()
+}
+
 /// The system's own words, without its number.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
@@ -69,6 +101,13 @@ impl Trouble {
             Trouble::Usage { .. } => TroubleCode::Usage,
             Trouble::ConfigUnknownKey { .. } => TroubleCode::ConfigUnknownKey,
             Trouble::ConfigInvalid { .. } => TroubleCode::ConfigInvalid,
+            Trouble::ConfigNeedsRestart { .. } => TroubleCode::ConfigNeedsRestart,
+            Trouble::AccessUnusable { .. } => TroubleCode::AccessUnusable,
+            Trouble::StateUnusable { .. } => TroubleCode::StateUnusable,
+            Trouble::TlsUnusable { .. } => TroubleCode::TlsUnusable,
+            Trouble::TelemetryUnusable { .. } => TroubleCode::TelemetryUnusable,
+            Trouble::TokenUnknown { .. } => TroubleCode::TokenUnknown,
+            Trouble::AuditUnreadable { .. } => TroubleCode::AuditUnreadable,
             Trouble::PortInUse { .. } => TroubleCode::PortInUse,
             Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
             Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
@@ -97,12 +136,19 @@ impl Trouble {
                 None => "Take the line out, or look up what the file may hold.".to_owned(),
             },
             Trouble::ConfigInvalid { .. } => "Correct the value; docs/redress.toml.md says what each takes.".to_owned(),
+            Trouble::ConfigNeedsRestart { .. } => "Put the value back, or restart the server.".to_owned(),
+            Trouble::AccessUnusable { .. } => "Correct what is named, and look again with the doctor.".to_owned(),
+            Trouble::StateUnusable { .. } => "Give a folder of its own that this process may write.".to_owned(),
+            Trouble::TlsUnusable { .. } => "Give a certificate and the key that belongs to it, both in PEM form.".to_owned(),
+            Trouble::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
+            Trouble::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
+            Trouble::AuditUnreadable { .. } => "Name the configuration of the server, or its folder.".to_owned(),
             Trouble::PortInUse { .. } => {
                 "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
             }
             Trouble::AddressUnusable { .. } => "Give an address of this machine and a port that is allowed.".to_owned(),
             Trouble::NotLoopbackWithoutAccess { .. } => {
-                "Listen on loopback, or give the registry an identity provider first.".to_owned()
+                "Listen on loopback, or say in `[access]` of the configuration who may call.".to_owned()
             }
             Trouble::ServerUnreachable { .. } => "Start the server, or correct the URL of its root.".to_owned(),
             Trouble::ServerUntrusted { .. } => {
@@ -147,8 +193,15 @@ impl Trouble {
                 rules.dedup();
                 rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
             }
+            Trouble::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
             Trouble::ConfigUnknownKey { .. }
             | Trouble::ConfigInvalid { .. }
+            | Trouble::ConfigNeedsRestart { .. }
+            | Trouble::AccessUnusable { .. }
+            | Trouble::StateUnusable { .. }
+            | Trouble::TlsUnusable { .. }
+            | Trouble::TelemetryUnusable { .. }
+            | Trouble::AuditUnreadable { .. }
             | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
@@ -162,9 +215,17 @@ impl Trouble {
 
     fn similar(&self) -> &[String] {
         match self {
-            Trouble::ConfigUnknownKey { similar, .. } | Trouble::PageUnknown { similar, .. } => similar,
+            Trouble::ConfigUnknownKey { similar, .. }
+            | Trouble::PageUnknown { similar, .. }
+            | Trouble::TokenUnknown { similar, .. } => similar,
             Trouble::Usage { .. }
             | Trouble::ConfigInvalid { .. }
+            | Trouble::ConfigNeedsRestart { .. }
+            | Trouble::AccessUnusable { .. }
+            | Trouble::StateUnusable { .. }
+            | Trouble::TlsUnusable { .. }
+            | Trouble::TelemetryUnusable { .. }
+            | Trouble::AuditUnreadable { .. }
             | Trouble::PortInUse { .. }
             | Trouble::AddressUnusable { .. }
             | Trouble::NotLoopbackWithoutAccess { .. }

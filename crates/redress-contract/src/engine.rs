@@ -134,6 +134,7 @@ impl EngineCode {
             Advice::FixInput => Recovery::fix_input("", row.hint),
             Advice::Wait => Recovery::wait(row.hint),
             Advice::AskUser => Recovery::ask_user(row.hint),
+            Advice::GetAccess => Recovery::get_access("", row.hint),
             Advice::Stop => Recovery::stop(row.hint),
         };
         Failure::new(row.code, row.kind)

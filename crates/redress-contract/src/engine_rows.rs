@@ -20,6 +20,7 @@ pub(crate) enum Advice {
     FixInput,
     Wait,
     AskUser,
+    GetAccess,
     Stop,
 }
 
@@ -53,7 +54,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             kind: Kind::Forbidden,
             http: 403,
             effect: Effect::None,
-            verb: Advice::AskUser,
+            verb: Advice::GetAccess,
             when: "The caller lacks a scope that the operation needs.",
             message: "the caller lacks a scope",
             hint: "Ask for the scope named in the details, or use another operation.",

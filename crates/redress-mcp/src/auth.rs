@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ::http::HeaderValue;
 use redress_contract::Operation;
 use redress_core::Registry;
+use redress_wire::http::{INVALID_TOKEN, insufficient_scope};
 use serde_json::{Value, json};
 
 /// Where the document about the protected resource is, below the address of the server.
@@ -26,7 +27,7 @@ pub(crate) enum Challenge<'a> {
     /// The token tells nobody.
     Invalid,
     /// The caller lacks these scopes.
-    Scopes(&'a [String]),
+    Scopes(&'a str),
 }
 
 impl Metadata {
@@ -55,17 +56,9 @@ impl Metadata {
     pub(crate) fn challenge(&self, base: &str, why: Challenge<'_>) -> Option<HeaderValue> {
         let error = match why {
             Challenge::Missing => String::new(),
-            Challenge::Invalid => r#"error="invalid_token", "#.to_owned(),
-            Challenge::Scopes(scopes) => {
-                // A scope is a word without quotation marks (RFC 6749), or it cannot be said here.
-                let said: Vec<&str> = scopes.iter().map(String::as_str).filter(|scope| is_token(scope)).collect();
-                format!(r#"error="insufficient_scope", scope="{}", "#, said.join(" "))
-            }
+            Challenge::Invalid => format!("{INVALID_TOKEN}, "),
+            Challenge::Scopes(scope) => format!("{}, ", insufficient_scope(scope)),
         };
         HeaderValue::from_str(&format!(r#"Bearer {error}resource_metadata="{base}{PATH}""#)).ok()
     }
-}
-
-fn is_token(scope: &str) -> bool {
-    !scope.is_empty() && scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
 }

@@ -1,6 +1,8 @@
 //! `tools/call`: from the message to the call path, and back.
 
-use redress_contract::{Access, Denied, EngineCode, Envelope, Problem};
+use std::sync::Arc;
+
+use redress_contract::{EngineCode, Envelope, Problem, RecoveryStep};
 use redress_core::{Refusal, Request};
 use redress_wire::{
     jsonrpc::Id,
@@ -43,7 +45,7 @@ impl Inner {
             Ok(request) => request,
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
-                return self.carry(id, &envelope, None, Some(entry), era, asking);
+                return self.carry(id, &envelope, None, Some(entry), era);
             }
         };
         self.run(id, entry, request, era, asking, params.rounds(), way).await
@@ -62,7 +64,7 @@ impl Inner {
         way: Way<'_>,
     ) -> Reply {
         if entry.tool.streams() {
-            return self.collect(id, entry, request, era, asking, way).await;
+            return self.collect(id, entry, request, era, way).await;
         }
         let operation = entry.tool.operation().as_str();
         match self.turn(id, operation, request, era, rounds, way).await {
@@ -72,25 +74,15 @@ impl Inner {
             {
                 self.unknown(id, entry.tool.name(), asking)
             }
-            Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era, asking),
+            Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era),
             Err(reply) => reply,
         }
     }
 
-    async fn collect(
-        &self,
-        id: Id<'_>,
-        entry: &Entry,
-        request: Request<'_>,
-        era: Era,
-        asking: &Asking,
-        way: Way<'_>,
-    ) -> Reply {
+    async fn collect(&self, id: Id<'_>, entry: &Entry, request: Request<'_>, era: Era, way: Way<'_>) -> Reply {
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
-            Collected::Failed(envelope, before) => {
-                self.carry(id, &envelope, before.as_deref(), Some(entry), era, asking)
-            }
+            Collected::Failed(envelope, before) => self.carry(id, &envelope, before.as_deref(), Some(entry), era),
             Collected::Output(output) => {
                 let output = match self.options.form.envelope {
                     EnvelopeUse::Failures => output,
@@ -118,7 +110,6 @@ impl Inner {
         more: Option<&[u8]>,
         entry: Option<&Entry>,
         era: Era,
-        asking: &Asking,
     ) -> Reply {
         let carriage = Carriage {
             era,
@@ -129,7 +120,7 @@ impl Inner {
         let mut body = Vec::new();
         write_call(id, envelope, carriage, more, &mut body);
         let ending = match entry {
-            Some(entry) if !envelope.is_ok() => ending(envelope, entry.access(), asking),
+            Some(_) if !envelope.is_ok() => ending(envelope),
             Some(_) | None => Ending::Result,
         };
         Reply { body, ending, request_id: Some(envelope.meta().request_id.clone()) }
@@ -174,13 +165,12 @@ fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, 
 }
 
 /// What a bad ending means to a connection that can ask who calls.
-pub(crate) fn ending(envelope: &Envelope, access: &Access, asking: &Asking) -> Ending {
+pub(crate) fn ending(envelope: &Envelope) -> Ending {
     match EngineCode::parse(envelope.code().unwrap_or_default()) {
         Some(EngineCode::AuthRequired) => Ending::Unauthorized,
-        Some(EngineCode::Forbidden) => match access.admit(asking.caller()) {
-            Err(Denied::Scopes { missing, .. }) => Ending::Forbidden(missing),
-            Err(Denied::NoCaller) => Ending::Unauthorized,
-            Ok(()) => Ending::Result,
+        Some(EngineCode::Forbidden) => match envelope.problem().and_then(|problem| problem.recovery.as_ref()) {
+            Some(RecoveryStep::GetAccess { scope }) => Ending::Forbidden(Arc::clone(scope)),
+            Some(_) | None => Ending::Result,
         },
         Some(_) | None => Ending::Result,
     }

@@ -33,7 +33,7 @@ impl Inner {
                     let total = completion.values.len() + completion.left_out;
                     (completion.values, total)
                 }
-                Err(envelope) => return failed(id, &envelope, None, era, item.operation.access(), asking),
+                Err(envelope) => return failed(id, &envelope, None, era),
             }
         };
         let more = total > values.len();

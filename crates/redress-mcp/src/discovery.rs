@@ -141,7 +141,7 @@ impl Inner {
                         None => {
                             let refusal = self.no_tool(&inner.name, asking);
                             let envelope = self.registry.refuse(refusal, asking.request(b""));
-                            self.carry(id, &envelope, None, None, era, asking)
+                            self.carry(id, &envelope, None, None, era)
                         }
                     };
                 }
@@ -153,7 +153,7 @@ impl Inner {
             Ok(output) => self.output(id, &output, era),
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
-                self.carry(id, &envelope, None, None, era, asking)
+                self.carry(id, &envelope, None, None, era)
             }
         }
     }

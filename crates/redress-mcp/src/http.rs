@@ -8,7 +8,8 @@ use ::http::{HeaderValue, Method, Response, StatusCode, header, header::HeaderNa
 use bytes::Bytes;
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::BoxBody};
-use redress_core::Secret;
+use redress_contract::{EngineCode, RequestId};
+use redress_core::{Refusal, Secret};
 use redress_wire::{
     http::header::REQUEST_ID,
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
@@ -115,15 +116,7 @@ impl HttpFace {
             return refuse(StatusCode::FORBIDDEN, ProtocolError::InvalidRequest, says);
         }
         if let Err(why) = self.identify(token, &mut asking).await {
-            return self.challenged(
-                &parts,
-                why,
-                refuse(
-                    StatusCode::UNAUTHORIZED,
-                    ProtocolError::InvalidRequest,
-                    "the request needs a token that is valid",
-                ),
-            );
+            return self.unidentified(&parts, why, &asking);
         }
         let in_session = parts.headers.contains_key(&SESSION);
         if parts.method != Method::POST {
@@ -215,11 +208,12 @@ impl HttpFace {
 
     /// Tells who calls from the token, or refuses the whole request.
     async fn identify(&self, token: Option<Secret>, asking: &mut Asking) -> Result<(), Challenge<'static>> {
-        let Some(provider) = self.inner.registry.identity() else { return Ok(()) };
+        if self.inner.registry.identity().is_none() {
+            return Ok(());
+        }
         match token {
             Some(token) => {
-                let caller = provider.identify(&token).await.map_err(|_| Challenge::Invalid)?;
-                asking.caller = Some(caller.into());
+                asking.caller = Some(self.inner.registry.identify(&token).await.map_err(|_| Challenge::Invalid)?);
                 Ok(())
             }
             None if asking.caller.is_none() && !self.options.anonymous => Err(Challenge::Missing),
@@ -227,14 +221,29 @@ impl HttpFace {
         }
     }
 
+    /// Refuses a whole request because of its token. The data of the error is what a call would have ended with.
+    fn unidentified(&self, parts: &Parts, why: Challenge<'_>, asking: &Asking) -> Response<Body> {
+        let refusal = match why {
+            Challenge::Invalid => Refusal::bad_token(),
+            Challenge::Missing | Challenge::Scopes(_) => Refusal::new(EngineCode::AuthRequired),
+        };
+        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let says = "the request needs a token that is valid";
+        let reply = Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, Some(&envelope.to_bytes()));
+        let mut response = bad(reply);
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        if let Some(id) = request_id(&envelope.meta().request_id) {
+            response.headers_mut().insert(CALL_ID.clone(), id);
+        }
+        self.challenged(parts, why, response)
+    }
+
     fn respond(&self, parts: &Parts, reply: Reply, era: Era) -> Response<Body> {
         let Reply { body, ending, request_id } = reply;
         let mut response = Response::new(Either::Left(Full::new(Bytes::from(body))));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, JSON);
-        if let Some(id) = request_id
-            && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(String::from(&id)))
-        {
+        if let Some(id) = request_id.as_ref().and_then(self::request_id) {
             headers.insert(CALL_ID.clone(), id);
         }
         match ending {
@@ -315,6 +324,10 @@ fn not_allowed() -> Response<Body> {
         refuse(StatusCode::METHOD_NOT_ALLOWED, ProtocolError::InvalidRequest, "messages are sent with POST");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
+}
+
+fn request_id(id: &RequestId) -> Option<HeaderValue> {
+    HeaderValue::from_maybe_shared(Bytes::from(String::from(id))).ok()
 }
 
 fn empty(status: StatusCode) -> Response<Body> {

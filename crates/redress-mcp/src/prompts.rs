@@ -1,6 +1,6 @@
 //! `prompts/get`, and how a bad ending looks where there is no tool to carry it.
 
-use redress_contract::{Access, EngineCode, Envelope, Kind};
+use redress_contract::{EngineCode, Envelope, Kind};
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
@@ -39,7 +39,7 @@ impl Inner {
             Err(reply) => return reply,
         };
         let Some(messages) = envelope.output() else {
-            return failed(id, &envelope, None, era, operation.access(), asking);
+            return failed(id, &envelope, None, era);
         };
         let mut body = Vec::with_capacity(messages.len() + 256);
         write_messages(id, operation.summary(), messages, era, &mut body);
@@ -61,14 +61,7 @@ impl Inner {
 
 /// A bad ending as a protocol error: a prompt and a document have no other. The envelope is its
 /// data, with the document that was asked for.
-pub(crate) fn failed(
-    id: Id<'_>,
-    envelope: &Envelope,
-    uri: Option<&str>,
-    era: Era,
-    access: &Access,
-    asking: &Asking,
-) -> Reply {
+pub(crate) fn failed(id: Id<'_>, envelope: &Envelope, uri: Option<&str>, era: Era) -> Reply {
     let Some(problem) = envelope.problem() else {
         return Reply::error(id, ProtocolError::Internal, "the call has no ending", None);
     };
@@ -100,7 +93,7 @@ pub(crate) fn failed(
     };
     let mut reply = Reply::error(id, error, &problem.error, Some(&data));
     reply.request_id = Some(envelope.meta().request_id.clone());
-    let refused = ending(envelope, access, asking);
+    let refused = ending(envelope);
     if refused != Ending::Result {
         reply.ending = refused;
     }

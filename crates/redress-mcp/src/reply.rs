@@ -1,5 +1,7 @@
 //! What a request is answered with, and what that means to the connection that carries it.
 
+use std::sync::Arc;
+
 use redress_contract::{Envelope, RequestId};
 use redress_wire::{
     jsonrpc::Id,
@@ -25,7 +27,7 @@ pub(crate) enum Ending {
     /// It is a result, and says that nobody is known to call.
     Unauthorized,
     /// It is a result, and says that the caller lacks these scopes.
-    Forbidden(Vec<String>),
+    Forbidden(Arc<str>),
     /// It is a protocol error.
     Error(ProtocolError),
     /// It is an error about what the modern era wants of every request.

@@ -44,7 +44,7 @@ impl Inner {
                 Err(reply) => return reply,
             };
             let Some(output) = envelope.output() else {
-                return failed(id, &envelope, Some(uri), era, operation.access(), asking);
+                return failed(id, &envelope, Some(uri), era);
             };
             let mut reply = contents(id, &operation.parts(uri, output), era);
             reply.request_id = Some(envelope.meta().request_id.clone());

@@ -1,8 +1,10 @@
 //! Outcomes as HTTP answers.
 
+use std::borrow::Cow;
+
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -39,7 +41,7 @@ pub(crate) fn problem(envelope: Envelope, allow: Option<&'static str>) -> Respon
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if let Some(challenge) = www_authenticate {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        insert_challenge(headers, challenge);
     }
     if status == 405 {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow.unwrap_or("POST")));
@@ -55,13 +57,14 @@ pub(crate) fn envelope(envelope: Envelope) -> Response {
     };
     let status = http::status(problem);
     let retry_after = http::retry_after_seconds(problem);
+    let challenge = http::challenge(problem);
     let mut response = body(status_of(status), JSON, Bytes::from(envelope.into_bytes()));
     let headers = response.headers_mut();
     if let Some(seconds) = retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if status == 401 {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(http::CHALLENGE));
+    if let Some(challenge) = challenge {
+        insert_challenge(headers, challenge);
     }
     if status == 405 {
         headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
@@ -86,6 +89,16 @@ pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Respon
         response.headers_mut().insert(REQUEST_ID.clone(), id);
     }
     response
+}
+
+fn insert_challenge(headers: &mut HeaderMap, challenge: Cow<'static, str>) {
+    let value = match challenge {
+        Cow::Borrowed(fixed) => Ok(HeaderValue::from_static(fixed)),
+        Cow::Owned(made) => HeaderValue::from_maybe_shared(Bytes::from(made)),
+    };
+    if let Ok(value) = value {
+        headers.insert(header::WWW_AUTHENTICATE, value);
+    }
 }
 
 fn status_of(status: u16) -> StatusCode {

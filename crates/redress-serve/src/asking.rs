@@ -1,6 +1,6 @@
 //! What the headers of a message ask of its call.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
@@ -11,7 +11,12 @@ use redress_wire::http::{
 };
 use serde_json::json;
 
-use crate::{caller::Connection, service::Shared};
+use crate::{
+    caller::Connection,
+    connection::OtherSide,
+    proxies::{self, Sent},
+    service::Shared,
+};
 
 /// The longest idempotency key that is taken.
 const LONGEST_KEY: usize = 255;
@@ -23,6 +28,10 @@ const LONGEST_STATE: usize = 512;
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
+    /// The address of the caller, where it is known.
+    pub(crate) peer: Option<SocketAddr>,
+    /// Whether the message came through a proxy, or says so.
+    forwarded: bool,
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
     pub(crate) request_id: Option<Box<str>>,
@@ -38,11 +47,18 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
-    pub(crate) fn of(shared: &Shared, connection: Connection<'_>) -> Asking {
+    pub(crate) fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Asking {
         let mut asking = Asking { json: true, ..Asking::default() };
-        asking.read(connection.headers, shared.registry.identity().is_some());
+        asking.read(headers, shared.registry.identity().is_some());
+        let trusted = side.address.is_some_and(|address| shared.trusts(address.ip()));
+        let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
+        let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
+        asking.peer = by;
         if asking.token.is_none() {
-            asking.caller = shared.caller.caller_of(connection);
+            // Whose certificate it is says nothing about who wrote the page that uses it.
+            let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
+            let local = side.local && !trusted && !asking.forwarded;
+            asking.caller = shared.caller.caller_of(Connection { peer: by, local, secure, certificate, headers });
         }
         asking
     }
@@ -57,6 +73,7 @@ impl Asking {
                     self.html |= accept.contains("text/html");
                     self.declaration |= accept.contains(OPERATION_JSON);
                 }
+                header::FORWARDED | header::VIA => self.forwarded = true,
                 header::AUTHORIZATION if tokens => self.token = value.to_str().ok().and_then(bearer),
                 _ => match name.as_str() {
                     REQUEST_ID => {
@@ -74,7 +91,7 @@ impl Asking {
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
                     TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
                     TRACESTATE => state = value.to_str().ok().filter(|state| state.len() <= LONGEST_STATE),
-                    _ => {}
+                    other => self.forwarded |= proxies::is_added(other),
                 },
             }
         }
@@ -105,7 +122,8 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
-        let mut request = Request::new(input).with_face(Face::Http).with_cancellation(shared.shutdown.over().clone());
+        let mut request =
+            Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);
         }
@@ -145,7 +163,7 @@ impl Asking {
             request_id: self.request_id.as_deref().map(Arc::from),
             deadline: self.deadline,
             idempotency_key: self.key.clone(),
-            cancellation: Some(shared.shutdown.over().clone()),
+            cancellation: Some(shared.house.shutdown.over().clone()),
         }
     }
 

@@ -9,12 +9,37 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use redress_contract::Caller;
 
 /// What is known about a connection and the message on it.
+///
+/// ```
+/// use redress_serve::Connection;
+///
+/// let headers = axum::http::HeaderMap::new();
+/// let mut connection = Connection::new(&headers);
+/// connection.local = true;
+/// assert!(connection.certificate.is_none());
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Connection<'a> {
-    /// The address of the other side, where it is known.
+    /// The address of the caller, where it is known: the other side of the connection, or whom
+    /// a trusted proxy there names. The port of one that a proxy names is 0.
     pub peer: Option<SocketAddr>,
+    /// Whether the message comes from this very machine, and through no proxy.
+    pub local: bool,
+    /// Whether the message came by TLS, to here or to a trusted proxy.
+    pub secure: bool,
+    /// The certificate of the client in DER, which TLS has verified. A web page of another
+    /// origin has none: it is its visitor whom the certificate names.
+    pub certificate: Option<&'a [u8]>,
     /// The headers of the message.
     pub headers: &'a HeaderMap,
+}
+
+impl<'a> Connection<'a> {
+    /// A message of which nothing but its headers is known.
+    pub fn new(headers: &'a HeaderMap) -> Connection<'a> {
+        Connection { peer: None, local: false, secure: false, certificate: None, headers }
+    }
 }
 
 /// Tells who calls on a connection, where no token says so.
@@ -33,7 +58,7 @@ impl CallerOf for Anonymous {
     }
 }
 
-/// Whoever calls from this very machine is `local`, with all scopes; everyone else is nobody.
+/// Whoever calls from this very machine, and through no proxy, is `local`, with all scopes; everyone else is nobody.
 ///
 /// A web page that the user of this machine looks at also comes from this machine. It gives
 /// itself away by where it was loaded from (`Origin`, `Sec-Fetch-Site`) or by the name that
@@ -58,10 +83,7 @@ impl Default for Loopback {
 
 impl CallerOf for Loopback {
     fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
-        let Connection { peer, headers } = connection;
-        if !is_local(peer?.ip()) {
-            return None;
-        }
+        let Connection { local: true, headers, .. } = connection else { return None };
         for (name, value) in headers {
             let trusted = match *name {
                 header::HOST => is_local_authority(value.to_str().ok()?),
@@ -77,7 +99,7 @@ impl CallerOf for Loopback {
     }
 }
 
-fn is_local(address: IpAddr) -> bool {
+pub(crate) fn is_local(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
@@ -107,7 +129,8 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.parse::<header::HeaderName>().unwrap(), HeaderValue::from_static(value)))
             .collect();
-        Loopback::new().caller_of(Connection { peer: peer.parse().ok(), headers: &headers }).is_some()
+        let local = peer.parse::<SocketAddr>().is_ok_and(|peer| is_local(peer.ip()));
+        Loopback::new().caller_of(Connection { local, ..Connection::new(&headers) }).is_some()
     }
 
     #[test]

@@ -1,20 +1,23 @@
 //! All faces of a registry, on one listener or inside another router.
 
-use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use axum::{Router, serve::ListenerExt as _};
+use arc_swap::ArcSwap;
+use axum::Router;
 use redress_core::Registry;
 use redress_wire::http::Info;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    Limits, Network, Server,
     caller::{Anonymous, CallerOf, Loopback},
+    cors::Origins,
     documents::Documents,
+    house::House,
     metrics::Metrics,
-    mounted::{Handle, LAST_WORDS, Mounted},
-    service::{FacesService, PATHS, PerConnection, Shared},
-    shutdown::Shutdown,
+    mounted::{Handle, Mounted},
+    service::{FacesService, PATHS, Shared},
     ws::{self, WebSockets},
 };
 
@@ -38,11 +41,20 @@ pub struct Faces {
     max_batch: usize,
     keep_alive: Duration,
     grace: Duration,
+    limits: Limits,
+    origins: Origins,
+    proxies: Arc<[Network]>,
+    #[cfg(feature = "compression")]
+    compression: bool,
+    ready: Option<Ready>,
     web_sockets: WebSockets,
     metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     mcp: crate::mcp::McpSettings,
 }
+
+/// Whether calls can be taken.
+pub(crate) type Ready = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Why a service did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +69,28 @@ pub enum ServeError {
     /// The listener failed.
     #[error("the listener failed")]
     Listener(#[from] io::Error),
+    /// The address cannot be listened on.
+    #[error("{address} cannot be listened on")]
+    Address {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The Unix socket cannot be listened on.
+    #[error("{} cannot be listened on", path.display())]
+    Socket {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// No socket was passed to this process.
+    #[error("no socket was passed to this process (LISTEN_FDS)")]
+    NothingPassed,
+    /// There is nothing to listen on.
+    #[error("the server has nowhere to listen")]
+    Nowhere,
 }
 
 impl Faces {
@@ -70,6 +104,12 @@ impl Faces {
             max_batch: 50,
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
+            limits: Limits::default(),
+            origins: Origins::default(),
+            proxies: Arc::default(),
+            #[cfg(feature = "compression")]
+            compression: false,
+            ready: None,
             web_sockets: WebSockets::default(),
             metrics: None,
             #[cfg(feature = "mcp")]
@@ -140,6 +180,45 @@ impl Faces {
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Faces {
         self.grace = grace;
+        self
+    }
+
+    /// Sets the numbers that bound connections, and what one caller may hold open.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Faces {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets from which origins web pages may call, such as `https://app.example.com`; `*` is
+    /// all of them. They call with a token of their own: cookies are never asked for.
+    #[must_use]
+    pub fn cors_origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Faces {
+        self.origins = Origins::new(origins.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets whose word counts on where a message comes from (`Forwarded`, `X-Forwarded-For`,
+    /// `X-Forwarded-Proto`). Of anybody else these headers are not believed.
+    #[must_use]
+    pub fn trusted_proxies(mut self, proxies: impl IntoIterator<Item = Network>) -> Faces {
+        self.proxies = proxies.into_iter().collect();
+        self
+    }
+
+    /// Sets whether answers are compressed for readers that accept it; by default they are
+    /// not. See the guide on connections for when not to.
+    #[cfg(feature = "compression")]
+    #[must_use]
+    pub fn compression(mut self, compression: bool) -> Faces {
+        self.compression = compression;
+        self
+    }
+
+    /// Sets what else has to hold for `/readyz` to say that calls are taken.
+    #[must_use]
+    pub fn ready(mut self, ready: impl Fn() -> bool + Send + Sync + 'static) -> Faces {
+        self.ready = Some(Arc::new(ready));
         self
     }
 
@@ -230,23 +309,17 @@ impl Faces {
     /// # }
     /// ```
     pub fn mount(self) -> (Router, Handle) {
-        let handle = Handle {
-            shutdown: Shutdown::default(),
-            calls: TaskTracker::new(),
-            web_sockets: self.web_sockets.clone(),
-            grace: self.grace,
-        };
-        let service = Mounted {
-            faces: FacesService { shared: self.shared(handle.shutdown.clone()), peer: None },
-            calls: handle.calls.clone(),
-        };
+        let house = Arc::new(House::default());
+        let served = Arc::new(ArcSwap::new(self.shared(&house)));
+        let handle = Handle { house, served: Arc::clone(&served), calls: TaskTracker::new() };
+        let service = Mounted { faces: FacesService { served }, calls: handle.calls.clone() };
         let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
         (router.fallback_service(service), handle)
     }
 
     /// Serves the faces until `shutdown` resolves, and then until every call has ended: no
     /// new ones are taken, running ones have [`grace`](Faces::grace) to end, and each open
-    /// stream gets its last event.
+    /// stream gets its last event. [`Server`] is for more than one listener, and for TLS.
     ///
     /// An address that other machines can reach is refused unless something says who may
     /// call: an identity provider in the registry, or a rule given to
@@ -256,43 +329,21 @@ impl Faces {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServeError> {
-        let address = listener.local_addr()?;
-        let guarded = self.caller.is_some() || self.registry.identity().is_some();
-        if !guarded && !address.ip().to_canonical().is_loopback() {
-            return Err(ServeError::NoAccess { address });
-        }
-        let grace = self.grace;
-        let state = Shutdown::default();
-        let web_sockets = self.web_sockets.clone();
-        let shared = self.shared(state.clone());
-        // An answer is written at once, and must not wait for another to fill a packet.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let draining = state.clone();
-        let server = axum::serve(listener, PerConnection(shared)).with_graceful_shutdown(async move {
-            shutdown.await;
-            draining.drain();
-        });
-        let ended = tokio::select! {
-            ended = async {
-                let ended = server.await;
-                // A connection that was upgraded is no longer the server's to wait for.
-                web_sockets.closed().await;
-                ended
-            } => ended,
-            () = state.stop(grace, LAST_WORDS) => Ok(()),
-        };
-        state.finish();
-        Ok(ended?)
+        let server = Server::new(self).listener(listener).bind().await?;
+        server.serve(shutdown).await;
+        Ok(())
     }
 
-    fn shared(self, shutdown: Shutdown) -> Arc<Shared> {
+    /// Whether something says who may call.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.caller.is_some() || self.registry.identity().is_some()
+    }
+
+    /// What is served, in a house that may have served other faces before.
+    pub(crate) fn shared(self, house: &Arc<House>) -> Arc<Shared> {
         #[cfg(feature = "mcp")]
-        let mcp = self.mcp;
+        let (guarded, mcp) = (self.is_guarded(), self.mcp);
         let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, metrics, .. } = self;
-        #[cfg(feature = "mcp")]
-        let guarded = caller.is_some() || registry.identity().is_some();
         info.bearer = registry.identity().is_some();
         info.max_batch = max_batch;
         let caller = caller.unwrap_or_else(|| match registry.identity() {
@@ -305,15 +356,22 @@ impl Faces {
         });
         Arc::new(Shared {
             #[cfg(feature = "mcp")]
-            mcp: mcp.face(&registry, &info, max_body, guarded, &shutdown),
+            mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, &house.shutdown),
             registry,
             caller,
             info,
             max_body,
             max_batch,
             keep_alive,
+            grace: self.grace,
+            limits: self.limits,
+            origins: self.origins,
+            proxies: self.proxies,
+            #[cfg(feature = "compression")]
+            compression: self.compression,
+            ready: self.ready,
             documents: Documents::default(),
-            shutdown,
+            house: Arc::clone(house),
             web_sockets,
             metrics,
         })

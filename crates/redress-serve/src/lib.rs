@@ -16,22 +16,51 @@
 //! # }
 //! ```
 
+mod accept;
 mod answer;
 mod asking;
+mod body;
 mod caller;
+#[cfg(feature = "compression")]
+mod compression;
+mod connection;
+mod cors;
 mod discovery;
 mod documents;
 mod faces;
+#[cfg(feature = "tls")]
+mod handshake;
+mod house;
+mod limits;
+mod listen;
+mod listener;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod metrics;
 mod mounted;
+mod network;
+mod pace;
+mod proxies;
 mod routes;
+mod server;
 mod service;
 mod shutdown;
+mod stats;
+pub mod systemd;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(unix)]
+mod unix_socket;
 pub mod ws;
 
 pub use caller::{Anonymous, CallerOf, Connection, Loopback};
 pub use discovery::discovery;
 pub use faces::{Faces, ServeError};
+pub use limits::Limits;
+pub use listen::{Address, Listen, NotAListener};
 pub use mounted::Handle;
+pub use network::{Network, NotANetwork};
+pub use server::{BoundServer, Server, ServerHandle};
+pub use stats::ServerStats;
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsError, TlsFiles};

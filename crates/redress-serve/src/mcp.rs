@@ -1,12 +1,14 @@
 //! `/mcp`: the MCP face, and the document that says where its tokens come from.
 
+use std::sync::atomic::Ordering;
+
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use redress_core::Registry;
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
 use redress_wire::http::Info;
 
-use crate::{answer, service::Exchange, shutdown::Shutdown};
+use crate::{answer, body::Timed, cors::Origins, service::Exchange, shutdown::Shutdown};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -23,6 +25,7 @@ impl McpSettings {
         info: &Info,
         max_body: usize,
         guarded: bool,
+        origins: &Origins,
         shutdown: &Shutdown,
     ) -> Option<HttpFace> {
         let McpSettings { mcp, mut http } = self;
@@ -36,6 +39,7 @@ impl McpSettings {
         })?;
         http.max_body = max_body;
         http.guarded |= guarded;
+        http.allowed_origins.extend_from_slice(origins.named());
         http.shutdown = shutdown.silent().clone();
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
@@ -49,12 +53,15 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }
-    let Exchange { shared, mut asking, parts } = exchange;
+    let Exchange { shared, line, mut asking, parts } = exchange;
     let token = asking.token.take();
-    match &shared.mcp {
-        Some(face) => face.answer(parts, body, token, asking.for_mcp(&shared)).await.map(Body::new),
-        None => Exchange { shared, asking, parts }.nowhere(),
+    let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
+    let (body, late) = Timed::new(body, shared.limits.body_time);
+    let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
+    if late.load(Ordering::Relaxed) {
+        return answer::problem(shared.registry.refuse(shared.too_slow(), asking.bare()), None);
     }
+    answer.map(Body::new)
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.

@@ -4,10 +4,12 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use axum::{
     body::{Body, HttpBody as _},
     extract::Request,
@@ -17,7 +19,11 @@ use futures_util::StreamExt as _;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
-use crate::{service::FacesService, shutdown::Shutdown, ws::WebSockets};
+use crate::{
+    Faces, ServerStats,
+    house::House,
+    service::{FacesService, Shared},
+};
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -25,24 +31,23 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Stops faces that were [mounted](crate::Faces::mount). A clone stops the same faces.
 ///
 /// Dropping it stops nothing: faces that nobody stops serve for as long as their router does.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Handle {
-    pub(crate) shutdown: Shutdown,
+    pub(crate) house: Arc<House>,
+    pub(crate) served: Arc<ArcSwap<Shared>>,
     pub(crate) calls: TaskTracker,
-    pub(crate) web_sockets: WebSockets,
-    pub(crate) grace: Duration,
 }
 
 impl Handle {
     /// Takes no new calls from here on: they are answered with OVERLOADED, `/readyz` with 503,
     /// and each open stream gets its last event. Running calls go on.
     pub fn drain(&self) {
-        self.shutdown.drain();
+        self.house.shutdown.drain();
     }
 
     /// Whether new calls are refused.
     pub fn is_draining(&self) -> bool {
-        self.shutdown.is_draining()
+        self.house.shutdown.is_draining()
     }
 
     /// [Drains](Handle::drain), and resolves when every call and every WebSocket has ended. What
@@ -55,13 +60,30 @@ impl Handle {
         self.calls.close();
         let ended = async {
             self.calls.wait().await;
-            self.web_sockets.closed().await;
+            self.house.sockets.close();
+            self.house.sockets.wait().await;
         };
         tokio::select! {
             () = ended => {}
-            () = self.shutdown.stop(self.grace, LAST_WORDS) => {}
+            () = self.house.shutdown.stop(self.served.load().grace, LAST_WORDS) => {}
         }
-        self.shutdown.finish();
+        self.house.shutdown.finish();
+    }
+
+    /// Serves other faces from here on. What has begun goes on as it began.
+    pub fn replace(&self, faces: Faces) {
+        self.served.store(faces.shared(&self.house));
+    }
+
+    /// What the faces count; connections are the server's around them to count.
+    pub fn stats(&self) -> ServerStats {
+        self.house.counters.read()
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle").field("house", &self.house).finish_non_exhaustive()
     }
 }
 

@@ -2,20 +2,20 @@
 
 use std::{
     convert::Infallible,
-    future::{Future, Ready, ready},
-    net::SocketAddr,
+    future::Future,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use axum::{
     body::Body,
     extract::ConnectInfo,
     http::{HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response,
-    serve::{IncomingStream, Listener},
 };
 use bytes::Bytes;
 use redress_contract::{EngineCode, Envelope};
@@ -26,13 +26,17 @@ use tower::Service;
 use tracing::Instrument as _;
 
 use crate::{
-    answer,
+    Limits, Network, answer,
     asking::Asking,
-    caller::{CallerOf, Connection},
+    body::{self, Unread},
+    caller::CallerOf,
+    connection::{Line, OtherSide},
+    cors::{self, Origins},
     documents::Documents,
+    faces::Ready,
+    house::House,
     metrics::{self, Metrics},
     routes,
-    shutdown::Shutdown,
     ws::WebSockets,
 };
 
@@ -44,26 +48,73 @@ pub(crate) struct Shared {
     pub(crate) max_body: usize,
     pub(crate) max_batch: usize,
     pub(crate) keep_alive: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) limits: Limits,
+    pub(crate) origins: Origins,
+    pub(crate) proxies: Arc<[Network]>,
+    #[cfg(feature = "compression")]
+    pub(crate) compression: bool,
+    pub(crate) ready: Option<Ready>,
     pub(crate) documents: Documents,
-    pub(crate) shutdown: Shutdown,
+    pub(crate) house: Arc<House>,
     pub(crate) web_sockets: WebSockets,
     pub(crate) metrics: Option<Metrics>,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: Option<redress_mcp::HttpFace>,
 }
 
-/// The faces as a service: on a connection that it knows, or inside another router.
+/// The faces as a service inside another router.
 #[derive(Clone)]
 pub(crate) struct FacesService {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) served: Arc<ArcSwap<Shared>>,
 }
 
 /// One message, with all that its answer may depend on.
 pub(crate) struct Exchange {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) line: Arc<Line>,
     pub(crate) asking: Asking,
     pub(crate) parts: Parts,
+}
+
+impl Shared {
+    /// Answers one message.
+    pub(crate) async fn answer(self: Arc<Shared>, line: Arc<Line>, request: axum::extract::Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
+        #[cfg(feature = "compression")]
+        let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
+        let mut asking = Asking::of(&self, &line.side, &parts.headers);
+        let trace = asking.trace.take();
+        let exchange = Exchange { shared: self, line, asking, parts };
+        let mut response = match trace {
+            None => exchange.answer(body).await,
+            Some(span) => exchange.answer(body).instrument(span).await,
+        };
+        if let Some((origin, preflight)) = page {
+            cors::tell(origin, preflight, &mut response);
+        }
+        #[cfg(feature = "compression")]
+        if let Some(accepted) = accepted {
+            response = crate::compression::compress(accepted, response).await;
+        }
+        response
+    }
+
+    /// Refuses a message whose body took too long.
+    pub(crate) fn too_slow(&self) -> Refusal {
+        self.house.counters.slow_bodies.up();
+        let body_ms = u64::try_from(self.limits.body_time.as_millis()).unwrap_or(u64::MAX);
+        Refusal::new(EngineCode::Timeout)
+            .with_http(StatusCode::REQUEST_TIMEOUT.as_u16())
+            .with_details(&json!({"body_ms": body_ms}))
+            .with_hint("Send the whole body sooner; nothing of the call has run.")
+    }
+
+    /// Whether the word of a proxy at this address counts.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.proxies.iter().any(|network| network.holds(address))
+    }
 }
 
 impl Service<axum::extract::Request> for FacesService {
@@ -76,35 +127,11 @@ impl Service<axum::extract::Request> for FacesService {
     }
 
     fn call(&mut self, request: axum::extract::Request) -> Self::Future {
-        let shared = Arc::clone(&self.shared);
-        let (parts, body) = request.into_parts();
-        let within = || parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
-        let peer = self.peer.or_else(within);
-        let mut asking = Asking::of(&shared, Connection { peer, headers: &parts.headers });
-        let trace = asking.trace.take();
-        let exchange = Exchange { shared, asking, parts };
-        match trace {
-            None => Box::pin(async move { Ok(exchange.answer(body).await) }),
-            Some(span) => Box::pin(async move { Ok(exchange.answer(body).await) }.instrument(span)),
-        }
-    }
-}
-
-/// Makes the service of each new connection.
-#[derive(Clone)]
-pub(crate) struct PerConnection(pub(crate) Arc<Shared>);
-
-impl<L: Listener<Addr = SocketAddr>> Service<IncomingStream<'_, L>> for PerConnection {
-    type Response = FacesService;
-    type Error = Infallible;
-    type Future = Ready<Result<FacesService, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, stream: IncomingStream<'_, L>) -> Self::Future {
-        ready(Ok(FacesService { shared: Arc::clone(&self.0), peer: Some(*stream.remote_addr()) }))
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+        let side = peer.map(OtherSide::at).unwrap_or_default();
+        let line = Arc::new(Line { served: Arc::clone(&self.served), side });
+        let shared = self.served.load_full();
+        Box::pin(async move { Ok(shared.answer(line, request).await) })
     }
 }
 
@@ -241,8 +268,11 @@ impl Exchange {
     }
 
     fn ready(self) -> Response {
-        if self.shared.shutdown.is_draining() {
+        if self.shared.house.shutdown.is_draining() {
             return self.refuse(going_down());
+        }
+        if self.shared.ready.as_ref().is_some_and(|ready| !ready()) {
+            return self.refuse(Refusal::new(EngineCode::Overloaded).with_retry_after_ms(1000));
         }
         answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ready"}"#))
     }
@@ -274,7 +304,7 @@ impl Exchange {
     /// What every message that wants a call has to pass: it is not too late, and its headers
     /// can be honoured.
     pub(crate) fn admit(&self) -> Result<(), Refusal> {
-        if self.shared.shutdown.is_draining() {
+        if self.shared.house.shutdown.is_draining() {
             return Err(going_down());
         }
         self.asking.check()
@@ -284,10 +314,14 @@ impl Exchange {
     pub(crate) async fn read(&self, body: Body) -> Result<Bytes, Refusal> {
         self.admit()?;
         self.asking.check_json()?;
-        let limit = self.shared.max_body;
-        axum::body::to_bytes(body, limit)
-            .await
-            .map_err(|_| Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit})))
+        let (limit, time) = (self.shared.max_body, self.shared.limits.body_time);
+        body::read(body, limit, time).await.map_err(|unread| match unread {
+            Unread::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit})),
+            Unread::TooSlow => self.shared.too_slow(),
+            Unread::Broken => Refusal::new(EngineCode::InvalidRequest)
+                .with_details(&json!({"expected": "a whole body"}))
+                .with_hint("Send the body whole, as its headers announce it."),
+        })
     }
 }
 

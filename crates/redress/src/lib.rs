@@ -78,6 +78,8 @@
 //!
 //! **Invariant:** this crate holds no logic; it is the door to the other rooms.
 
+#[cfg(feature = "access")]
+pub use redress_access as access;
 #[cfg(feature = "cli")]
 pub use redress_cli::main;
 pub use redress_contract as contract;
@@ -127,3 +129,11 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
+
+#[cfg(all(doctest, feature = "limits"))]
+#[doc = include_str!("../../../docs/limits.md")]
+struct Limits;
+
+#[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+struct Telemetry;

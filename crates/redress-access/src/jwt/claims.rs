@@ -77,7 +77,7 @@ fn caller(claims: &Claims, path: &str) -> Option<String> {
     let name = match at(claims, path)? {
         Value::String(name) => name.clone(),
         Value::Number(number) if number.is_u64() => number.to_string(),
-        _ => return None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
     };
     (!name.trim().is_empty() && name.len() <= 256 && !name.chars().any(char::is_control)).then_some(name)
 }

@@ -80,7 +80,7 @@ impl Keys {
         let mut rest = text;
         while let Some(end) = rest.find(END) {
             let line = rest[end..].find('\n').map_or(rest.len(), |line| end + line + 1);
-            keys.push(Key::of_pem(rest[..line].as_bytes()).ok_or_else(malformed)?);
+            keys.push(Key::of_pem(&rest.as_bytes()[..line]).ok_or_else(malformed)?);
             rest = &rest[line..];
         }
         Keys(keys).some(&origin)
@@ -167,7 +167,10 @@ impl Key {
             }
             // A shared secret that everybody can read is none.
             AlgorithmParameters::OctetKey(_) if place == Place::Private => hmac(key.try_get_as_bytes().ok()?.len()),
-            _ => return None,
+            AlgorithmParameters::OctetKey(_)
+            | AlgorithmParameters::OctetKeyPair(_)
+            | AlgorithmParameters::Other(_)
+            | _ => return None,
         };
         if let Some(only) = common.key_algorithm {
             let only = only.to_string();
@@ -200,7 +203,7 @@ fn on_curve(curve: &EllipticCurve) -> Option<&'static [Algorithm]> {
     match curve {
         EllipticCurve::P256 => Some(P256),
         EllipticCurve::P384 => Some(P384),
-        _ => None,
+        EllipticCurve::P521 | EllipticCurve::Ed25519 | _ => None,
     }
 }
 

@@ -67,7 +67,7 @@ impl Remote {
     /// Whether it is time to fetch again, though the keys still serve.
     pub(crate) fn is_old(&self) -> bool {
         let times = self.times();
-        let old = times.fetched.is_none_or(|fetched| fetched.elapsed() >= self.refresh);
+        let old = times.fetched.is_some_and(|fetched| fetched.elapsed() >= self.refresh);
         old && times.may_try(self.pause) && self.flight.try_lock().is_ok()
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -16,31 +16,43 @@ use crate::{AccessError, Algorithm, JwtOptions, KeySource, remembered::Remembere
 pub(crate) struct Source {
     keys: ArcSwap<Keys>,
     algorithms: Vec<Algorithm>,
-    from: From,
+    origin: Origin,
     remembered: Arc<Remembered>,
 }
 
+/// Where keys are.
 #[derive(Debug)]
-enum From {
+enum Origin {
     File {
-        source: KeySource,
+        path: PathBuf,
+        read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>,
         stamp: Mutex<Option<Stamp>>,
     },
     #[cfg(feature = "jwks-url")]
-    Remote(super::remote::Remote),
+    Url(super::remote::Remote),
+}
+
+impl Origin {
+    fn of(options: &JwtOptions) -> Result<Origin, AccessError> {
+        let file = |path: &PathBuf, read| Origin::File { path: path.clone(), read, stamp: Mutex::new(None) };
+        Ok(match &options.keys {
+            KeySource::JwksFile(path) => {
+                file(path, |bytes, path| Keys::of_set(&bytes, &path.display().to_string(), Place::Private))
+            }
+            KeySource::SecretFile(path) => file(path, Keys::of_secret),
+            KeySource::KeyFile(path) => file(path, |bytes, path| Keys::of_pem(&bytes, path)),
+            #[cfg(feature = "jwks-url")]
+            KeySource::JwksUrl(url) => Origin::Url(super::remote::Remote::new(url, options)?),
+        })
+    }
 }
 
 impl Source {
     pub(crate) fn open(options: &JwtOptions, remembered: &Arc<Remembered>) -> Result<Source, AccessError> {
-        let from = match &options.keys {
-            #[cfg(feature = "jwks-url")]
-            KeySource::JwksUrl(url) => From::Remote(super::remote::Remote::new(url, options)?),
-            file => From::File { source: file.clone(), stamp: Mutex::new(None) },
-        };
         let source = Source {
             keys: ArcSwap::default(),
             algorithms: options.algorithms.clone(),
-            from,
+            origin: Origin::of(options)?,
             remembered: Arc::clone(remembered),
         };
         source.read(true)?;
@@ -54,9 +66,12 @@ impl Source {
 
     /// Reads the file again, in any case or if it has changed. What is wrong with it leaves the keys as they are.
     pub(crate) fn read(&self, in_any_case: bool) -> Result<(), AccessError> {
-        let From::File { source, stamp } = &self.from else { return Ok(()) };
-        let Some(path) = path(source) else { return Ok(()) };
-        let unread = |error| AccessError::Read { path: path.to_owned(), source: error };
+        let (path, read, stamp) = match &self.origin {
+            Origin::File { path, read, stamp } => (path, read, stamp),
+            #[cfg(feature = "jwks-url")]
+            Origin::Url(_) => return Ok(()),
+        };
+        let unread = |error| AccessError::Read { path: path.clone(), source: error };
         let mut seen = stamp.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken before the file is read: a change in between is seen the next time.
         let now = Stamp::of(path).map_err(unread)?;
@@ -64,42 +79,36 @@ impl Source {
             return Ok(());
         }
         (*seen).clone_from(&now);
-        let bytes = fs::read(path).map_err(unread)?;
-        let origin = path.display().to_string();
-        let keys = match source {
-            KeySource::SecretFile(_) => Keys::of_secret(bytes, path),
-            KeySource::KeyFile(_) => Keys::of_pem(&bytes, path),
-            _ => Keys::of_set(&bytes, &origin, Place::Private),
-        }?;
-        self.replace(keys.only(&self.algorithms, &origin)?);
+        let keys = read(fs::read(path).map_err(unread)?, path)?;
+        self.replace(keys.only(&self.algorithms, &path.display().to_string())?);
         Ok(())
     }
 
     /// Newer keys, if there is a place that may have some and it may be asked now. Nothing is there to wait for
     /// where keys come from a file.
     pub(crate) async fn newer(&self) -> bool {
-        match &self.from {
-            From::File { .. } => false,
+        match &self.origin {
+            Origin::File { .. } => false,
             #[cfg(feature = "jwks-url")]
-            From::Remote(remote) => remote.fetch_if_due(self).await,
+            Origin::Url(remote) => remote.fetch_if_due(self).await,
         }
     }
 
     /// Fetches the keys now, if they come from a URL.
     pub(crate) async fn fetch(&self) -> Result<(), AccessError> {
-        match &self.from {
-            From::File { .. } => Ok(()),
+        match &self.origin {
+            Origin::File { .. } => Ok(()),
             #[cfg(feature = "jwks-url")]
-            From::Remote(remote) => remote.fetch_now(self).await,
+            Origin::Url(remote) => remote.fetch_now(self).await,
         }
     }
 
     /// Whether the keys are old enough to be fetched again, though they still serve.
     pub(crate) fn is_old(&self) -> bool {
-        match &self.from {
-            From::File { .. } => false,
+        match &self.origin {
+            Origin::File { .. } => false,
             #[cfg(feature = "jwks-url")]
-            From::Remote(remote) => remote.is_old(),
+            Origin::Url(remote) => remote.is_old(),
         }
     }
 
@@ -116,13 +125,5 @@ impl Source {
     fn replace(&self, keys: Keys) {
         self.keys.store(Arc::new(keys));
         self.remembered.forget();
-    }
-}
-
-fn path(source: &KeySource) -> Option<&Path> {
-    match source {
-        KeySource::JwksFile(path) | KeySource::SecretFile(path) | KeySource::KeyFile(path) => Some(path),
-        #[cfg(feature = "jwks-url")]
-        KeySource::JwksUrl(_) => None,
     }
 }

@@ -87,6 +87,43 @@ pub(crate) enum Algorithm {
     EdDSA,
 }
 
+impl Algorithm {
+    /// Every one.
+    #[cfg(test)]
+    pub(crate) const ALL: [Algorithm; 12] = [
+        Algorithm::HS256,
+        Algorithm::HS384,
+        Algorithm::HS512,
+        Algorithm::RS256,
+        Algorithm::RS384,
+        Algorithm::RS512,
+        Algorithm::PS256,
+        Algorithm::PS384,
+        Algorithm::PS512,
+        Algorithm::ES256,
+        Algorithm::ES384,
+        Algorithm::EdDSA,
+    ];
+
+    /// Its name.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Algorithm::HS256 => "HS256",
+            Algorithm::HS384 => "HS384",
+            Algorithm::HS512 => "HS512",
+            Algorithm::RS256 => "RS256",
+            Algorithm::RS384 => "RS384",
+            Algorithm::RS512 => "RS512",
+            Algorithm::PS256 => "PS256",
+            Algorithm::PS384 => "PS384",
+            Algorithm::PS512 => "PS512",
+            Algorithm::ES256 => "ES256",
+            Algorithm::ES384 => "ES384",
+            Algorithm::EdDSA => "EdDSA",
+        }
+    }
+}
+
 /// Where the keys of an issuer come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum KeySource<'a> {

@@ -16,9 +16,9 @@ pub(crate) struct LimitsTable {
     /// How many calls a caller may make at once before the rate holds.
     pub(crate) burst: Option<NonZeroU32>,
     /// How many calls of a caller may run at once.
-    pub(crate) in_flight: Option<NonZeroUsize>,
+    pub(crate) in_flight: Option<NonZeroU32>,
     /// How many streams a caller may follow at once.
-    pub(crate) streams: Option<NonZeroUsize>,
+    pub(crate) streams: Option<NonZeroU32>,
     /// How many WebSockets a caller may have open.
     pub(crate) sockets: Option<NonZeroUsize>,
     /// How many connections may be open, of all callers together.
@@ -46,5 +46,7 @@ pub(crate) struct Rule {
     /// How many of these calls a caller may make at once before the rate holds.
     pub(crate) burst: Option<NonZeroU32>,
     /// How many of these calls of a caller may run at once.
-    pub(crate) in_flight: Option<NonZeroUsize>,
+    pub(crate) in_flight: Option<NonZeroU32>,
+    /// How many of these streams a caller may follow at once.
+    pub(crate) streams: Option<NonZeroU32>,
 }

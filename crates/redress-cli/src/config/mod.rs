@@ -21,7 +21,9 @@ mod units;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use access::{AccessTable, Algorithm, CertificatesTable, JwtTable, KeySource};
+#[cfg(test)]
+pub(crate) use access::Algorithm;
+pub(crate) use access::{AccessTable, JwtTable, KeySource};
 pub use catalogue::settings_table;
 pub(crate) use document::Document;
 pub use judged::{ConfigRefused, check_config};
@@ -31,7 +33,7 @@ pub(crate) use log::{Format, Level, LogTable};
 pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
-pub(crate) use settings::{DEFAULT_LISTEN, Settings, Tls};
+pub(crate) use settings::{DEFAULT_LISTEN, Settings};
 pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
 pub(crate) use telemetry::{AccessLog, TelemetryTable};
 pub(crate) use tools::{Envelope, McpTable, OutputSchema};

@@ -151,6 +151,10 @@ impl Settings {
         };
         vec![
             ("serve.listen", self.listen.to_string()),
+            ("serve.root", self.root.display().to_string()),
+            ("serve.write", self.write.to_string()),
+            ("serve.max_in_flight", self.max_in_flight.to_string()),
+            ("serve.deadline", format!("{:?}", self.deadline)),
             ("serve.shutdown_grace", format!("{:?}", self.grace)),
             ("state", folder.is_some().to_string()),
             ("state.folder", format!("{:?}", folder.map(|table| &table.folder))),
@@ -163,15 +167,6 @@ impl Settings {
             ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),
             ("log.format", format!("{:?}", self.format)),
         ]
-    }
-
-    /// Every file that is read while the server runs, the configuration first.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.document.iter().map(|document| document.path.clone()).collect();
-        let mut access = self.access.clone().unwrap_or_default();
-        files.extend(access.paths().map(|path| path.clone()));
-        files.extend(self.tls.iter().flat_map(|tls| [tls.certificate.clone(), tls.key.clone()]));
-        files
     }
 }
 

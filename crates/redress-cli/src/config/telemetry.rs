@@ -1,6 +1,6 @@
 //! `[telemetry]`: what is seen of calls.
 
-use std::{convert::Infallible, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,10 +40,11 @@ impl From<String> for AccessLog {
     }
 }
 
-impl FromStr for AccessLog {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<AccessLog, Infallible> {
-        Ok(AccessLog::from(text.to_owned()))
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::File(path) => path.display().fmt(f),
+        }
     }
 }

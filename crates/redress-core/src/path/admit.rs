@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Asked, Bad, Call};
 use crate::{
-    Limited, LimitedCall, Permit, QuestionKind, consent,
+    Limited, LimitedCall, Permit, QuestionKind, Refusal, consent,
     input::{Beyond, Extent},
     registry::Entry,
 };
@@ -22,17 +22,11 @@ impl Call {
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
     pub(super) async fn identify(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>, Box<Bad>> {
         let Some(token) = &asked.token else { return Ok(self.ctx.caller.clone()) };
-        let Some(provider) = &self.ctx.registry.0.identity else {
-            return Err(self.refuse(EngineCode::AuthRequired));
-        };
-        if let Some(caller) = provider.known(token) {
-            return Ok(Some(caller));
-        }
-        match provider.identify(token).await {
-            Ok(caller) => Ok(Some(Arc::new(caller))),
+        match self.ctx.registry.identify(token).await {
+            Ok(caller) => Ok(Some(caller)),
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "a token tells nobody");
-                Err(self.refuse(EngineCode::AuthRequired))
+                Err(Bad::new(Refusal::bad_token().into_problem()))
             }
         }
     }
@@ -47,8 +41,7 @@ impl Call {
                 Err(self.refuse_with(EngineCode::AuthRequired, &details))
             }
             Err(Denied::Scopes { missing, one_is_enough }) => {
-                let details = json!({"missing": missing, "one_is_enough": one_is_enough});
-                Err(self.refuse_with(EngineCode::Forbidden, &details))
+                Err(Bad::new(Refusal::missing_scopes(&missing, one_is_enough).into_problem()))
             }
         }
     }

@@ -18,8 +18,8 @@ pub use builder::{BuildError, Builder};
 pub(crate) use entry::Entry;
 
 use crate::{
-    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityProvider, Limit, Observer, Settings,
-    changes::Announcer, ctx::AnyState, extension::Loaded,
+    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
+    Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -111,6 +111,16 @@ impl Registry {
     /// Where the caller's consents are kept.
     pub fn consent(&self) -> &Arc<dyn ConsentStore> {
         &self.0.consent
+    }
+
+    /// The caller that a token stands for: the quick word of the identity provider where it has one, else its
+    /// considered one. Where there is no provider, no token stands for anybody.
+    pub async fn identify(&self, token: &Secret) -> Result<Arc<Caller>, IdentityError> {
+        let Some(provider) = &self.0.identity else { return Err(IdentityError::Invalid) };
+        match provider.known(token) {
+            Some(caller) => Ok(caller),
+            None => provider.identify(token).await.map(Arc::new),
+        }
     }
 
     /// What tells from a token who calls, where the registry was given one.

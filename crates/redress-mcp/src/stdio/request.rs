@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use redress_contract::{Access, EngineCode};
+use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message},
@@ -61,9 +61,9 @@ impl Request {
         if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
             let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
             return if matches!(asked, Asked::Call(_)) {
-                self.inner.carry(id, &envelope, None, None, era, &self.asking)
+                self.inner.carry(id, &envelope, None, None, era)
             } else {
-                failed(id, &envelope, None, era, &Access::anyone(), &self.asking)
+                failed(id, &envelope, None, era)
             };
         }
         if let (Asked::Listen(params), Era::Modern) = (&asked, era) {

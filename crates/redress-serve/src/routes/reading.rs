@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{http::StatusCode, response::Response};
 use bytes::Bytes;
-use redress_contract::{Caller, EngineCode};
+use redress_contract::Caller;
 use redress_core::Refusal;
 use serde_json::json;
 
@@ -13,13 +13,10 @@ use crate::{answer, discovery, service::Exchange};
 impl Exchange {
     /// Who asks, outside a call. A token that tells nobody is refused, as in a call.
     pub(crate) async fn caller(&self) -> Result<Option<Arc<Caller>>, Refusal> {
-        let (Some(token), Some(provider)) = (&self.asking.token, self.shared.registry.identity()) else {
+        let (Some(token), Some(_)) = (&self.asking.token, self.shared.registry.identity()) else {
             return Ok(self.asking.caller.clone());
         };
-        match provider.identify(token).await {
-            Ok(caller) => Ok(Some(Arc::new(caller))),
-            Err(_) => Err(Refusal::new(EngineCode::AuthRequired)),
-        }
+        self.shared.registry.identify(token).await.map(Some).map_err(|_| Refusal::bad_token())
     }
 }
 

@@ -8,11 +8,12 @@ use axum::response::{
 };
 use futures_util::{Stream, StreamExt as _, stream};
 use redress_contract::{Envelope, Meta};
-use redress_core::{Event, Subscription};
+use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
 use crate::{
     answer,
+    house::{Held, Holder},
     service::{Exchange, Shared, going_down},
 };
 
@@ -28,9 +29,14 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         seen = id.parse().unwrap_or(0);
         request = request.with_last_event_id(Arc::clone(id));
     }
+    let held = match exchange.hold_stream().await {
+        Ok(held) => held,
+        Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
+    };
     let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
     let id = answer::request_id(subscription.request_id());
-    let carried = Carried { subscription, shared: Arc::clone(shared), seen, since: Instant::now(), ended: false };
+    let carried =
+        Carried { subscription, shared: Arc::clone(shared), seen, since: Instant::now(), ended: false, _held: held };
     let keep_alive = KeepAlive::new().interval(shared.keep_alive);
     Ok(answer::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
 }
@@ -42,6 +48,16 @@ struct Carried {
     seen: u64,
     since: Instant,
     ended: bool,
+    _held: Held,
+}
+
+impl Exchange {
+    /// One more stream for the caller. A token that tells nobody is refused by the call.
+    async fn hold_stream(&self) -> Result<Held, Refusal> {
+        let caller = self.caller().await?;
+        let holder = Holder::of(caller.as_deref(), self.asking.peer.map(|peer| peer.ip()));
+        self.shared.house.take_stream(holder, self.shared.limits.streams)
+    }
 }
 
 impl Carried {
@@ -59,7 +75,7 @@ impl Carried {
         let event = tokio::select! {
             // A stream that never pauses has to hear of the shutdown too.
             biased;
-            () = self.shared.shutdown.draining() => Event::Failed(self.cut_off()),
+            () = self.shared.house.shutdown.draining() => Event::Failed(self.cut_off()),
             event = self.subscription.next() => event?,
         };
         Some(match event {

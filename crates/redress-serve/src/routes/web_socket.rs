@@ -1,5 +1,7 @@
 //! A connection for many calls.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 
 use crate::{service::Exchange, ws::Who};
@@ -8,9 +10,11 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }
-    let who = Who { caller: exchange.asking.caller.clone(), token: exchange.asking.token.clone() };
-    let shared = std::sync::Arc::clone(&exchange.shared);
-    match shared.web_sockets.upgrade(&shared.registry, &shared.shutdown, who, &mut exchange.parts).await {
+    let asking = &exchange.asking;
+    let address = asking.peer.map(|peer| peer.ip());
+    let who = Who { caller: asking.caller.clone(), token: asking.token.clone(), address };
+    let (shared, line) = (Arc::clone(&exchange.shared), Arc::clone(&exchange.line));
+    match shared.web_sockets.upgrade(&shared, &line.served, who, &mut exchange.parts).await {
         Ok(response) => response,
         Err(refusal) => exchange.refuse(refusal),
     }

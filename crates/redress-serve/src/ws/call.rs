@@ -76,14 +76,14 @@ impl Session {
         if self.draining.is_cancelled() {
             return self.refuse(carriage, Some(&requested.id), going_down()).await;
         }
-        let sort = match self.registry.operation(&requested.operation).map(Operation::shape) {
+        let sort = match self.registry().operation(&requested.operation).map(Operation::shape) {
             Some(Shape::Subscription) => Sort::Stream,
             Some(Shape::Query | Shape::Mutation) | None => Sort::Call,
         };
         match self.lanes.open(&requested.id, sort, &self.gone) {
             Ok(lane) => {
                 let asked = Asked::of(carriage, message, &requested);
-                tokio::spawn(Arc::clone(self).carry(lane, sort, asked));
+                self.tasks.spawn(Arc::clone(self).carry(lane, sort, asked));
             }
             Err(NotOpened::SameId) => {
                 let refusal = Refusal::new(EngineCode::InvalidRequest)
@@ -116,7 +116,7 @@ impl Session {
 
     async fn call(&self, lane: Lane, asked: Asked) {
         let carriage = asked.carriage;
-        let envelope = self.registry.call(&asked.operation, asked.request(self)).await;
+        let envelope = self.registry().call(&asked.operation, asked.request(self)).await;
         let frame = match envelope.output() {
             Some(output) => Frame::responded(carriage, &lane.id, None, output),
             None => Frame::failed(carriage, Some(&lane.id), envelope),
@@ -129,13 +129,14 @@ impl Session {
         let since = Instant::now();
         let mut request = asked.request(self);
         let mut seen: u64 = 0;
-        let streaming = self.registry.operation(&asked.operation).and_then(Operation::streaming);
+        let registry = self.registry();
+        let streaming = registry.operation(&asked.operation).and_then(Operation::streaming);
         if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &asked.last_event_id) {
             // Items are numbered from one, so the number that was seen is how many there were.
             seen = id.parse().unwrap_or(0);
             request = request.with_last_event_id(Arc::clone(id));
         }
-        let mut subscription = match self.registry.subscribe(&asked.operation, request).await {
+        let mut subscription = match registry.subscribe(&asked.operation, request).await {
             Ok(subscription) => subscription,
             Err(envelope) => {
                 let frame = Frame::failed(carriage, Some(&lane.id), envelope);

@@ -1,27 +1,33 @@
 //! The door: how a connection becomes a session.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex},
+};
 
+use arc_swap::ArcSwap;
 use axum::{
     extract::{FromRequestParts as _, WebSocketUpgrade},
     http::request::Parts,
     response::Response,
 };
 use redress_contract::{Caller, EngineCode};
-use redress_core::{Refusal, Registry, Secret};
+use redress_core::{Refusal, Secret};
 use serde_json::json;
 use tokio::time::Instant;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
-use crate::shutdown::Shutdown;
+use crate::{
+    house::{Holder, House},
+    service::Shared,
+};
 
-/// All connections of one registry.
+/// How connections of one registry are made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WebSockets {
     pub(crate) limits: Limits,
     pub(crate) peers: Peers,
-    running: TaskTracker,
 }
 
 /// Who is on the other side.
@@ -29,6 +35,8 @@ pub(crate) struct WebSockets {
 pub(crate) struct Who {
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
+    /// Where it counts, where nobody knows it.
+    pub(crate) address: Option<IpAddr>,
 }
 
 impl WebSockets {
@@ -36,8 +44,8 @@ impl WebSockets {
     /// (K-81); what its caller may do is judged at each call, with the token as it is then.
     pub(crate) async fn upgrade(
         &self,
-        registry: &Registry,
-        shutdown: &Shutdown,
+        shared: &Shared,
+        served: &Arc<ArcSwap<Shared>>,
         who: Who,
         parts: &mut Parts,
     ) -> Result<Response, Refusal> {
@@ -47,44 +55,42 @@ impl WebSockets {
                 .with_details(&json!({"expected": "a WebSocket handshake"}))
                 .with_hint("Connect here with a WebSocket client.")
         })?;
-        if let (Some(token), Some(provider)) = (&who.token, registry.identity())
-            && provider.identify(token).await.is_err()
-        {
-            return Err(Refusal::new(EngineCode::AuthRequired));
-        }
-        let session = self.session(registry, shutdown, who);
-        let (peers, tracked) = (self.peers.clone(), self.running.token());
+        let caller = match (&who.token, shared.registry.identity()) {
+            (Some(token), Some(_)) => {
+                Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?)
+            }
+            (Some(_) | None, _) => who.caller.clone(),
+        };
+        let holder = Holder::of(caller.as_deref(), who.address);
+        let held = shared.house.take_socket(holder, shared.limits.sockets)?;
+        let session = self.session(&shared.house, served, who);
+        let (peers, tracked) = (self.peers.clone(), shared.house.sockets.token());
         // Beyond this the connection is closed while the message is still on its way, so that
         // no more of it is held.
         let most = self.limits.message_bytes.saturating_mul(2);
         Ok(upgrade.max_message_size(most).max_frame_size(most).on_upgrade(move |socket| async move {
-            let _tracked = tracked;
+            let (_tracked, _held) = (tracked, held);
             let _joined = peers.join(&session.peer);
             session.run(socket).await;
         }))
     }
 
-    /// Resolves when every connection has said goodbye, once the service goes down.
-    pub(crate) async fn closed(&self) {
-        self.running.close();
-        self.running.wait().await;
-    }
-
-    fn session(&self, registry: &Registry, shutdown: &Shutdown, who: Who) -> Arc<Session> {
+    fn session(&self, house: &House, served: &Arc<ArcSwap<Shared>>, who: Who) -> Arc<Session> {
         let id: Arc<str> = format!("ws-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)).into();
         let lanes = Lanes::new(self.limits);
         Arc::new(Session {
-            registry: registry.clone(),
+            served: Arc::clone(served),
             limits: self.limits,
             peer: Peer::new(Arc::clone(&id), who.caller.clone(), Arc::clone(&lanes), self.limits),
             caller: who.caller,
             token: who.token,
             id,
             lanes,
-            draining: shutdown.token().clone(),
-            over: shutdown.over().clone(),
+            draining: house.shutdown.token().clone(),
+            over: house.shutdown.over().clone(),
             gone: CancellationToken::new(),
             seen: Mutex::new(Instant::now()),
+            tasks: house.sockets.clone(),
         })
     }
 }

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use axum::extract::ws::{CloseFrame, Message as Incoming, WebSocket};
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -14,7 +15,9 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, Request, Secret};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::service::Shared;
 
 use super::{
     Limits,
@@ -31,7 +34,7 @@ const IN_ONE_GO: usize = 64;
 
 /// One connection.
 pub(super) struct Session {
-    pub(super) registry: Registry,
+    pub(super) served: Arc<ArcSwap<Shared>>,
     pub(super) limits: Limits,
     pub(super) caller: Option<Arc<Caller>>,
     pub(super) token: Option<Secret>,
@@ -45,6 +48,8 @@ pub(super) struct Session {
     /// The connection is gone, and with it whoever wanted its calls.
     pub(super) gone: CancellationToken,
     pub(super) seen: Mutex<Instant>,
+    /// What is waited for when the service goes down.
+    pub(super) tasks: TaskTracker,
 }
 
 /// How a connection comes to its end.
@@ -57,6 +62,11 @@ enum Ended {
 }
 
 impl Session {
+    /// What is called here. Each call asks anew, since the faces may have been replaced.
+    pub(super) fn registry(&self) -> Registry {
+        self.served.load().registry.clone()
+    }
+
     /// Reads, writes and answers until the connection ends; then nothing of it runs any more.
     pub(super) async fn run(self: Arc<Session>, socket: WebSocket) {
         let _gone = self.gone.clone().drop_guard();
@@ -192,7 +202,7 @@ impl Session {
     /// Answers what does not become a call.
     pub(super) async fn refuse(&self, carriage: Carriage, id: Option<&str>, refusal: Refusal) {
         let room = self.lanes.front_room().await;
-        let envelope = self.registry.refuse(refusal, Request::default().with_session(Arc::clone(&self.id)));
+        let envelope = self.registry().refuse(refusal, Request::default().with_session(Arc::clone(&self.id)));
         self.lanes.put_in_front(room, Frame::failed(carriage, id, envelope));
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
+mod connections;
 mod http;
 mod leaving;
 mod mounting;

@@ -56,13 +56,15 @@ async fn a_token_tells_who_calls_and_without_a_good_one_nobody_does() {
     let (running, [ada, bob, old]) = start().await;
     let bearer = |token: &str| format!("Bearer {token}");
     let challenge = r#"Bearer realm="redress""#;
+    let invalid = format!("{challenge}, {}", redress_wire::http::INVALID_TOKEN);
+    let scope = format!(r#"{challenge}, error="insufficient_scope", scope="things:read""#);
     let cases = [
         (None, 401, "AUTH_REQUIRED", challenge),
-        (Some(bearer("nobody's")), 401, "AUTH_REQUIRED", challenge),
-        (Some(bearer(&old)), 401, "AUTH_REQUIRED", challenge),
+        (Some(bearer("nobody's")), 401, "AUTH_REQUIRED", &*invalid),
+        (Some(bearer(&old)), 401, "AUTH_REQUIRED", &*invalid),
         (Some(bearer("")), 401, "AUTH_REQUIRED", challenge),
         (Some(format!("Basic {ada}")), 401, "AUTH_REQUIRED", challenge),
-        (Some(bearer(&bob)), 403, "FORBIDDEN", ""),
+        (Some(bearer(&bob)), 403, "FORBIDDEN", &*scope),
         (Some(bearer(&ada)), 200, "", ""),
         (Some(format!("bEaReR  {ada}")), 200, "", ""),
     ];

@@ -15,7 +15,7 @@ fn logged(log: &Arc<AccessLog>) -> Registry {
 }
 
 fn lines(path: &std::path::Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(path).expect("the log is there");
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"))).collect()
 }
 

@@ -18,7 +18,7 @@ fn counted() -> (Registry, Arc<Metrics>) {
 fn value(metrics: &Metrics, series: &str) -> f64 {
     let text = metrics.text();
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{series} is not in\n{text}")).parse().unwrap()
+    line.unwrap_or_else(|| panic!("{series} is not in\n{text}")).parse().expect("a value is a number")
 }
 
 #[tokio::test]

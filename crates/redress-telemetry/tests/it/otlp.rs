@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// Exporters to `endpoint`, which get what happens on this thread.
 fn sending(settings: OtlpSettings) -> (Otlp, DefaultGuard) {
-    let otlp = Otlp::start(settings).unwrap();
+    let otlp = Otlp::start(settings).expect("the settings hold");
     let subscriber = tracing_subscriber::registry().with(otlp.layer());
     (otlp, tracing::subscriber::set_default(subscriber))
 }

@@ -30,7 +30,7 @@ fn guarded() -> Registry {
         .into_iter()
         .fold(Registry::builder().identity(Two), |builder, operation| builder.add(operation))
         .build()
-        .unwrap()
+        .expect("the shop is well declared")
 }
 
 fn faces(registry: Registry) -> Faces {
@@ -40,17 +40,17 @@ fn faces(registry: Registry) -> Faces {
 
 /// Asks for the metrics, once.
 async fn asked(faces: Faces, token: Option<&str>) -> (u16, String, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback works");
+    let address = listener.local_addr().expect("loopback works");
     let server = tokio::spawn(faces.serve(listener, std::future::pending()));
     let mut request = reqwest::Client::new().get(format!("http://{address}/metrics"));
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
-    let answer = request.send().await.unwrap();
+    let answer = request.send().await.expect("loopback works");
     let status = answer.status().as_u16();
-    let media = answer.headers()["content-type"].to_str().unwrap().to_owned();
-    let text = answer.text().await.unwrap();
+    let media = answer.headers()["content-type"].to_str().expect("loopback works").to_owned();
+    let text = answer.text().await.expect("loopback works");
     server.abort();
     (status, media, text)
 }

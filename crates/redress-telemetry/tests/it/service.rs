@@ -56,5 +56,9 @@ pub(crate) fn shop() -> Vec<Operation> {
 
 /// A registry of the shop.
 pub(crate) fn registry() -> Registry {
-    shop().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation)).build().unwrap()
+    shop()
+        .into_iter()
+        .fold(Registry::builder(), |builder, operation| builder.add(operation))
+        .build()
+        .expect("the shop is well declared")
 }

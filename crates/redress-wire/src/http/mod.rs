@@ -1,14 +1,16 @@
 //! How outcomes and contracts look over HTTP.
 
+mod challenge;
 pub mod header;
 mod openapi;
 mod problem;
 mod query;
 mod status;
 
+pub use challenge::{CHALLENGE, INVALID_TOKEN, challenge, insufficient_scope};
 pub(crate) use openapi::engine_codes;
 pub use openapi::{Info, openapi};
-pub use problem::{CHALLENGE, PROBLEM_JSON, ProblemDocument, problem};
+pub use problem::{PROBLEM_JSON, ProblemDocument, problem};
 pub use query::{FlatInput, Parameter};
 pub use status::{reason, retry_after_seconds, status};
 

@@ -1,14 +1,16 @@
 //! A bad ending as an RFC 9457 problem document.
 
+use std::borrow::Cow;
+
 use redress_contract::Envelope;
 
-use super::status::{reason, retry_after_seconds, status};
+use super::{
+    challenge::challenge,
+    status::{reason, retry_after_seconds, status},
+};
 
 /// The media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
-
-/// How a caller is asked to say who it is: what `WWW-Authenticate` says on a 401.
-pub const CHALLENGE: &str = r#"Bearer realm="redress""#;
 
 /// A bad ending, ready to be sent over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub struct ProblemDocument {
     /// The seconds of `Retry-After`.
     pub retry_after: Option<u64>,
     /// What `WWW-Authenticate` says.
-    pub www_authenticate: Option<&'static str>,
+    pub www_authenticate: Option<Cow<'static, str>>,
 }
 
 /// The problem document of a bad ending; an envelope that ended well comes back.
@@ -31,7 +33,7 @@ pub fn problem(envelope: Envelope) -> Result<ProblemDocument, Envelope> {
     let Some(problem) = envelope.problem() else { return Err(envelope) };
     let status = status(problem);
     let retry_after = retry_after_seconds(problem);
-    let www_authenticate = (status == 401).then_some(CHALLENGE);
+    let www_authenticate = challenge(problem);
     let body = envelope.into_bytes_with(|members| {
         members.docs_url("type");
         members.text("title", reason(members.problem().kind));

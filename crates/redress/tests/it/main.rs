@@ -14,6 +14,7 @@ mod coverage;
 mod envelope;
 mod example;
 mod extensions;
+mod extent;
 mod guards;
 mod idempotency;
 mod licences;

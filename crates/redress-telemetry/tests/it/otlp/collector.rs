@@ -39,20 +39,25 @@ pub(super) struct Collector {
 
 impl Collector {
     pub(super) fn start() -> Collector {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of loopback");
+        let address = listener.local_addr().expect("a port of loopback");
         let (taken, status) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(StatusCode::OK)));
         let (inbox, answer) = (Arc::clone(&taken), Arc::clone(&status));
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a port of loopback");
             runtime.block_on(async move {
-                listener.set_nonblocking(true).unwrap();
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                listener.set_nonblocking(true).expect("a port of loopback");
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a port of loopback");
                 let take = async move |uri: Uri, headers: HeaderMap, body: Bytes| {
-                    inbox.lock().unwrap().push(Taken { path: uri.path().to_owned(), headers, body });
-                    *answer.lock().unwrap()
+                    inbox.lock().expect("nobody panics with it").push(Taken {
+                        path: uri.path().to_owned(),
+                        headers,
+                        body,
+                    });
+                    *answer.lock().expect("nobody panics with it")
                 };
-                axum::serve(listener, Router::new().fallback(take)).await.unwrap();
+                axum::serve(listener, Router::new().fallback(take)).await.expect("a port of loopback");
             });
         });
         Collector { address, taken, status }
@@ -63,16 +68,20 @@ impl Collector {
     }
 
     pub(super) fn answers(&self, status: StatusCode) {
-        *self.status.lock().unwrap() = status;
+        *self.status.lock().expect("nobody panics with it") = status;
     }
 
     pub(super) fn taken(&self) -> Vec<Taken> {
-        self.taken.lock().unwrap().clone()
+        self.taken.lock().expect("nobody panics with it").clone()
     }
 
     fn messages<M: Message + Default>(&self, path: &str) -> Vec<M> {
         let taken = self.taken();
-        taken.iter().filter(|taken| taken.path == path).map(|taken| M::decode(taken.body.clone()).unwrap()).collect()
+        taken
+            .iter()
+            .filter(|taken| taken.path == path)
+            .map(|taken| M::decode(taken.body.clone()).expect("a message of OTLP"))
+            .collect()
     }
 
     pub(super) fn spans(&self) -> Vec<Span> {
@@ -100,7 +109,7 @@ impl Collector {
     /// The metrics of the last message.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let messages = self.messages::<ExportMetricsServiceRequest>("/v1/metrics");
-        let last = messages.into_iter().next_back().unwrap().resource_metrics;
+        let last = messages.into_iter().next_back().expect("metrics were sent").resource_metrics;
         last.into_iter().flat_map(|metrics| metrics.scope_metrics).flat_map(|metrics| metrics.metrics).collect()
     }
 }
@@ -108,10 +117,8 @@ impl Collector {
 /// The text of an attribute.
 pub(super) fn text<'a>(attributes: &'a [KeyValue], name: &str) -> Option<&'a str> {
     let found = attributes.iter().find(|attribute| attribute.key == name)?;
-    match found.value.as_ref()?.value.as_ref()? {
-        Value::StringValue(text) => Some(text),
-        other => panic!("{name} is {other:?}"),
-    }
+    let Value::StringValue(text) = found.value.as_ref()?.value.as_ref()? else { panic!("{found:?} is no text") };
+    Some(text)
 }
 
 /// Bytes as they are written in a header.

@@ -25,8 +25,8 @@ const CALLER: &str = "00f067aa0ba902b7";
 
 /// Calls an operation over HTTP, as a caller that has a trace of its own.
 async fn call(registry: Registry, path: &str, input: &'static str, flags: &str) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback works");
+    let address = listener.local_addr().expect("loopback works");
     let server = tokio::spawn(Faces::new(registry).serve(listener, std::future::pending()));
     let answer = reqwest::Client::new()
         .post(format!("http://{address}{path}"))
@@ -36,7 +36,7 @@ async fn call(registry: Registry, path: &str, input: &'static str, flags: &str) 
         .body(input)
         .send()
         .await
-        .unwrap();
+        .expect("loopback works");
     server.abort();
     answer.status().as_u16()
 }

@@ -1,0 +1,208 @@
+//! Keys at a URL, given by a real server.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::get};
+use redress_access::{Access, AccessError, AccessOptions, JwtOptions, KeySource};
+use redress_core::{IdentityError, IdentityProvider as _, Secret};
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
+
+use crate::signing::{self, Key};
+
+/// A server that gives a set of keys.
+struct Issuer {
+    url: String,
+    state: Arc<Given>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Given {
+    answer: Mutex<(u16, String)>,
+    asked: AtomicUsize,
+    told: Notify,
+    /// While it is held, nobody is answered.
+    gate: tokio::sync::RwLock<()>,
+}
+
+impl Issuer {
+    async fn start(body: String) -> Issuer {
+        let state = Arc::new(Given { answer: Mutex::new((200, body)), ..Given::default() });
+        let app = Router::new().route("/jwks", get(answer)).with_state(Arc::clone(&state));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/jwks", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Issuer { url, state, server }
+    }
+
+    fn gives(&self, status: u16, body: String) {
+        *self.state.answer.lock().unwrap() = (status, body);
+    }
+
+    fn asked(&self) -> usize {
+        self.state.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn answer(State(state): State<Arc<Given>>) -> Response {
+    state.asked.fetch_add(1, Ordering::SeqCst);
+    state.told.notify_one();
+    let _open = state.gate.read().await;
+    let (status, body) = state.answer.lock().unwrap().clone();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    if status == 302 {
+        response.headers_mut().insert("location", "/jwks".parse().unwrap());
+    }
+    response
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
+    let mut jwt = JwtOptions::new(KeySource::JwksUrl(url.to_owned()));
+    jwt.audience = vec!["https://api.example".into()];
+    jwt.refresh = LONG;
+    jwt.pause = LONG;
+    change(&mut jwt);
+    let mut options = AccessOptions::default();
+    options.jwt = Some(jwt);
+    Access::open(options).unwrap()
+}
+
+fn token(key: &Key) -> Secret {
+    Secret::new(key.token(key.algorithms[0], &signing::claims()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_token_has_the_keys_fetched_and_all_that_come_with_it_wait_for_that() {
+    let key = Key::p256("one");
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    assert_eq!(issuer.asked(), 0);
+    let held = issuer.state.gate.write().await;
+    let asking: Vec<_> = (0..20)
+        .map(|_| {
+            let (access, token) = (Arc::clone(&access), token(&key));
+            tokio::spawn(async move { access.identify(&token).await.map(|caller| caller.id().to_owned()) })
+        })
+        .collect();
+    issuer.state.told.notified().await;
+    drop(held);
+    for asked in asking {
+        assert_eq!(asked.await.unwrap().as_deref(), Ok("ada"));
+    }
+    assert_eq!(issuer.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_new_key_is_fetched_when_a_token_names_it_and_an_old_one_ends() {
+    let (old, new) = (Key::p256("old"), Key::ed25519("new"));
+    let issuer = Issuer::start(signing::set([&old])).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    let (by_old, by_new) = (token(&old), token(&new));
+    access.fetch().await.unwrap();
+    assert!(access.identify(&by_old).await.is_ok() && access.known(&by_old).is_some());
+    issuer.gives(200, signing::set([&new]));
+    assert!(access.identify(&by_new).await.is_ok());
+    assert!(access.known(&by_old).is_none(), "what the old key verified is forgotten");
+    assert_eq!(access.identify(&by_old).await, Err(IdentityError::Invalid));
+}
+
+#[tokio::test]
+async fn tokens_of_strangers_cause_no_flood() {
+    let (key, stranger) = (Key::p256("one"), Key::p256("stranger"));
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    assert!(access.identify(&token(&key)).await.is_ok());
+    for index in 0..200 {
+        let header = serde_json::json!({"alg": "ES256", "kid": format!("made up {index}")});
+        let made_up = stranger.with_header(&header, stranger.algorithms[0], &signing::claims());
+        assert_eq!(access.identify(&Secret::new(made_up)).await, Err(IdentityError::Invalid));
+    }
+    assert_eq!(issuer.asked(), 1, "the pause has not passed");
+}
+
+#[tokio::test]
+async fn old_keys_serve_while_newer_ones_are_fetched() {
+    let key = Key::p256("one");
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (Duration::ZERO, Duration::ZERO));
+    access.fetch().await.unwrap();
+    issuer.state.told.notified().await;
+    // Whoever gives keys answers nothing now, and the token is verified all the same.
+    let held = issuer.state.gate.write().await;
+    assert!(access.identify(&token(&key)).await.is_ok());
+    issuer.state.told.notified().await;
+    drop(held);
+    assert_eq!(issuer.asked(), 2);
+}
+
+#[tokio::test]
+async fn keys_stay_in_use_while_their_url_answers_nonsense_or_nothing() {
+    let key = Key::p256("one");
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    access.fetch().await.unwrap();
+    let by_key = token(&key);
+    let reason = async || match access.fetch().await.unwrap_err() {
+        AccessError::Unreachable { reason, .. } => reason,
+        error => panic!("{error}"),
+    };
+    issuer.gives(500, "{}".to_owned());
+    assert_eq!(reason().await, "the answer is not a success");
+    issuer.gives(302, "{}".to_owned());
+    assert_eq!(reason().await, "the answer is not a success");
+    issuer.gives(200, " ".repeat(1024 * 1024 + 1));
+    assert_eq!(reason().await, "the answer is too large");
+    issuer.gives(200, "nonsense".to_owned());
+    assert!(matches!(access.fetch().await, Err(AccessError::KeysMalformed { .. })));
+    issuer.gives(200, r#"{"keys": []}"#.to_owned());
+    assert!(matches!(access.fetch().await, Err(AccessError::KeysMissing { .. })));
+    // A secret that everybody can read is none.
+    issuer.gives(200, signing::set([&Key::secret("hs")]));
+    assert!(matches!(access.fetch().await, Err(AccessError::KeysMissing { .. })));
+    assert!(access.identify(&by_key).await.is_ok());
+    issuer.server.abort();
+    while TcpListener::bind(issuer.url.trim_start_matches("http://").trim_end_matches("/jwks")).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(reason().await, "there is no connection");
+    assert!(access.identify(&by_key).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_fetch_that_takes_too_long_is_given_up_and_not_tried_again_at_once() {
+    let key = Key::p256("one");
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |jwt| jwt.fetch_time = Duration::from_millis(50));
+    let held = issuer.state.gate.write().await;
+    for _ in 0..10 {
+        assert_eq!(access.identify(&token(&key)).await, Err(IdentityError::Invalid));
+    }
+    assert_eq!(issuer.asked(), 1, "nobody waits a second time before the pause has passed");
+    drop(held);
+    access.fetch().await.unwrap();
+    assert!(access.identify(&token(&key)).await.is_ok());
+}
+
+#[test]
+fn keys_are_not_taken_by_a_way_on_which_they_could_be_exchanged() {
+    for url in ["http://login.example/jwks", "ftp://login.example/jwks", "login.example"] {
+        let mut options = AccessOptions::default();
+        options.jwt = Some(JwtOptions::new(KeySource::JwksUrl(url.into())));
+        assert!(matches!(Access::open(options), Err(AccessError::UrlUnsafe { .. })), "{url}");
+    }
+}

@@ -1,0 +1,127 @@
+//! `audit`: who called what, read from the state beside a running server or after it.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use redress_core::Face;
+use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError};
+
+use crate::{
+    arguments, input,
+    near::nearest,
+    program::{Ended, Setup, wait},
+    signals,
+    terminal::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
+    trouble::{Trouble, chain},
+};
+
+/// The configuration that is looked at where none is named.
+const HERE: &str = "redress.toml";
+/// How often new records are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let folder = folder(setup, typed)?;
+    wait(async {
+        let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
+        let filter = filter(typed, &reader)?;
+        for record in reader.read(&filter).await.map_err(unreadable)? {
+            show(&record, terminal)?;
+        }
+        if !typed.follow {
+            return Ok(Ended::Well);
+        }
+        let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
+        tokio::pin!(stop);
+        loop {
+            for record in reader.next(&filter).await.map_err(unreadable)? {
+                show(&record, terminal)?;
+            }
+            tokio::select! {
+                () = &mut stop => return Ok(Ended::Well),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    })
+}
+
+/// The folder of the state: named, or as the configuration has it.
+fn folder(setup: &Setup<'_>, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
+    if let Some(folder) = &typed.state {
+        return Ok(folder.clone());
+    }
+    let here = Path::new(HERE).exists().then(|| PathBuf::from(HERE));
+    let Some(config) = typed.config.clone().or(here) else {
+        let says = "neither a configuration nor a folder is named, and there is no redress.toml here".to_owned();
+        return Err(Trouble::AuditUnreadable { says });
+    };
+    let serve = arguments::Serve { config: Some(config), ..Default::default() };
+    match setup.settings(&serve)?.state {
+        crate::config::WhereState::Folder(table) => Ok(table.folder.unwrap_or_default()),
+        crate::config::WhereState::Memory => {
+            Err(Trouble::AuditUnreadable { says: "the configuration keeps the state in memory".to_owned() })
+        }
+    }
+}
+
+fn filter(typed: &arguments::Audit, reader: &AuditReader) -> Result<AuditFilter, Trouble> {
+    let usage = |says: String, tip: Option<String>| Trouble::Usage { says, tip, command: "redress audit".to_owned() };
+    let now = SystemTime::now();
+    let mut filter = AuditFilter::new().limit(typed.limit);
+    if let Some(since) = typed.since {
+        filter = filter.since(since.seen_from(now));
+    }
+    if let Some(until) = typed.until {
+        filter = filter.until(until.seen_from(now));
+    }
+    if let Some(caller) = &typed.caller {
+        filter = filter.caller(caller);
+    }
+    if let Some(pattern) = &typed.operation {
+        filter = filter.operation(pattern).map_err(|error| usage(error.to_string(), None))?;
+    }
+    if let Some(code) = &typed.code {
+        // `ok` and `asks` are no codes, and are written small.
+        let small = code.to_lowercase();
+        filter = filter.code(if matches!(small.as_str(), "ok" | "asks") { small } else { code.to_uppercase() });
+    }
+    if let Some(id) = &typed.request_id {
+        filter = filter.request_id(id);
+    }
+    if let Some(face) = &typed.face {
+        let names = Face::ALL.map(Face::as_str);
+        if !names.contains(&face.as_str()) {
+            let tip = nearest(face, names).first().map(|near| format!("A face of a similar name exists: '{near}'"));
+            return Err(usage(format!("there is no face `{face}`; known: {}", names.join(", ")), tip));
+        }
+        filter = filter.face(face);
+    }
+    if let Some(given) = &typed.input {
+        filter = filter.input(reader.hash(&input::read(Some(given))?));
+    }
+    Ok(filter)
+}
+
+fn show(record: &AuditRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    if terminal.is_json() {
+        terminal.document(record)?;
+        return Ok(());
+    }
+    let out = terminal.out();
+    let time = humantime::format_rfc3339_millis(record.time);
+    let style = if record.code == "ok" { GOOD } else { BAD };
+    let code = out.paint(style, harmless(&record.code));
+    let caller = harmless(record.caller.as_deref().unwrap_or("nobody"));
+    let operation = out.paint(NAME, harmless(&record.operation));
+    let again = if record.repeated { " repeated" } else { "" };
+    let (face, id) = (harmless(&record.face), harmless(&record.request_id));
+    let rest = out.paint(SOFT, format!("{face}  {}µs  {id}{again}", record.elapsed.as_micros()));
+    out.line(format_args!("{time}  {code:20}  {caller:12}  {operation:24}  {rest}"))?;
+    Ok(())
+}
+
+fn unreadable(error: ReadError) -> Trouble {
+    Trouble::AuditUnreadable { says: chain(&error) }
+}

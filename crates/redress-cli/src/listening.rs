@@ -1,0 +1,71 @@
+//! What the server shows on its address: TLS, where the settings name it.
+
+use redress_serve::Server;
+
+use crate::{config::Settings, trouble::Trouble};
+
+#[cfg(feature = "tls")]
+pub(crate) use with_tls::{files, secured, tls, unusable};
+#[cfg(not(feature = "tls"))]
+pub(crate) use without_tls::{secured, tls};
+
+#[cfg(feature = "tls")]
+mod with_tls {
+    use redress_serve::{Tls, TlsError, TlsFiles};
+
+    use super::{Server, Settings, Trouble};
+    use crate::trouble::chain;
+
+    /// What TLS is made of, where it is spoken.
+    pub(crate) type Loaded = Option<Tls>;
+
+    /// The files that `settings` name.
+    pub(crate) fn files(settings: &Settings) -> Option<TlsFiles> {
+        let tls = settings.tls.as_ref()?;
+        let files = TlsFiles::new(&tls.certificate, &tls.key);
+        let certificates = settings.access.as_ref().and_then(|access| access.certificates.as_ref());
+        Some(match certificates.and_then(|table| Some((table.ca.as_ref()?, table.required.unwrap_or(false)))) {
+            Some((ca, required)) => files.client_ca(ca, required),
+            None => files,
+        })
+    }
+
+    /// Loads what `settings` name.
+    pub(crate) fn tls(settings: &Settings) -> Result<Loaded, Trouble> {
+        files(settings).map(Tls::load).transpose().map_err(|error| unusable(&error))
+    }
+
+    pub(crate) fn unusable(error: &TlsError) -> Trouble {
+        Trouble::TlsUnusable { says: chain(error) }
+    }
+
+    /// The server, which speaks it.
+    pub(crate) fn secured(server: Server, tls: Loaded) -> Server {
+        match tls {
+            Some(tls) => server.tls(tls),
+            None => server,
+        }
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+mod without_tls {
+    use super::{Server, Settings, Trouble};
+
+    /// Nothing: this build speaks no TLS.
+    pub(crate) type Loaded = ();
+
+    /// Refuses what this build cannot speak.
+    pub(crate) fn tls(settings: &Settings) -> Result<Loaded, Trouble> {
+        match settings.tls {
+            None => Ok(()),
+            Some(_) => Err(Trouble::TlsUnusable {
+                says: "this build speaks plain HTTP only; build it with the feature `tls`".to_owned(),
+            }),
+        }
+    }
+
+    pub(crate) fn secured(server: Server, (): Loaded) -> Server {
+        server
+    }
+}

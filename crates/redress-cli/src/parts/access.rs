@@ -1,0 +1,81 @@
+//! Who calls: from the settings to what tells it.
+
+use std::{str::FromStr as _, sync::Arc};
+
+use redress_access::{Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions};
+use redress_contract::Caller;
+use redress_serve::{CallerOf, Connection};
+
+use crate::{
+    config::{AccessTable, JwtTable, KeySource, Settings},
+    trouble::{Trouble, chain},
+};
+
+/// What tells who calls, and by what it was opened; nothing where nobody is known.
+pub(super) fn open(settings: &Settings) -> Result<Option<(Arc<Access>, AccessTable)>, Trouble> {
+    let Some(table) = &settings.access else { return Ok(None) };
+    let access = Access::open(options(table)).map_err(|error| unusable(&error))?;
+    Ok(Some((access, table.clone())))
+}
+
+pub(super) fn unusable(error: &AccessError) -> Trouble {
+    Trouble::AccessUnusable { says: chain(error) }
+}
+
+/// The options of `table`.
+pub(crate) fn options(table: &AccessTable) -> AccessOptions {
+    let mut options = AccessOptions::default();
+    options.tokens = table.tokens.clone();
+    options.jwt = table.jwt.as_ref().and_then(jwt);
+    let cache = table.jwt.as_ref().and_then(|jwt| jwt.cache);
+    options.cache = cache.unwrap_or(options.cache);
+    let callers = table.certificates.iter().flat_map(|certificates| &certificates.callers);
+    options.certificates = callers
+        .map(|known| CertificateRule {
+            name: known.name.clone(),
+            caller: known.caller.clone(),
+            scopes: known.scopes.clone(),
+        })
+        .collect();
+    options
+}
+
+fn jwt(table: &JwtTable) -> Option<JwtOptions> {
+    let mut jwt = JwtOptions::new(match table.keys()? {
+        KeySource::Url(url) => redress_access::KeySource::JwksUrl(url.to_owned()),
+        KeySource::Jwks(path) => redress_access::KeySource::JwksFile(path.to_owned()),
+        KeySource::Secret(path) => redress_access::KeySource::SecretFile(path.to_owned()),
+        KeySource::Key(path) => redress_access::KeySource::KeyFile(path.to_owned()),
+    });
+    jwt.issuer = table.issuer.iter().cloned().collect();
+    jwt.audience = table.audience.iter().flat_map(|audience| audience.as_slice()).cloned().collect();
+    let named = table.algorithms.iter().flatten();
+    jwt.algorithms = named.filter_map(|algorithm| Algorithm::from_str(algorithm.as_str()).ok()).collect();
+    jwt.caller_claim = table.caller_claim.clone().unwrap_or(jwt.caller_claim);
+    jwt.scopes_claim = table.scopes_claim.clone().unwrap_or(jwt.scopes_claim);
+    let required = table.required_claims.iter().flatten();
+    jwt.required_claims = required.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+    jwt.clock_skew = table.clock_skew.map_or(jwt.clock_skew, |span| span.0);
+    Some(jwt)
+}
+
+/// Whoever shows a certificate that a rule knows is its caller.
+pub(crate) struct Certified(pub(crate) Arc<Certificates>);
+
+impl CallerOf for Certified {
+    fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
+        self.0.caller(connection.certificate?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_sign_has_the_same_name_here_and_where_it_is_checked() {
+        for algorithm in crate::config::Algorithm::ALL {
+            assert!(Algorithm::from_str(algorithm.as_str()).is_ok(), "{}", algorithm.as_str());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The parts that an operator's settings put around the operations: who calls, what is kept, limits, what is seen.
+
+mod access;
+mod limits;
+mod seen;
+mod state;
+
+use std::sync::Arc;
+
+use redress_access::Access;
+use redress_core::{Fittings, Registry};
+use redress_limits::Limits;
+use redress_serve::ServerHandle;
+use redress_state::State;
+use redress_telemetry::{AccessLog, Metrics, Otlp};
+
+pub(crate) use access::{Certified, options as access_options};
+pub(crate) use limits::{faces as face_limits, networks};
+pub(crate) use seen::{Reloads, collector};
+
+use crate::{
+    config::{AccessTable, Settings},
+    trouble::Trouble,
+};
+
+/// What is around the operations.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    /// Who calls, and by what it was opened.
+    pub(crate) access: Option<(Arc<Access>, AccessTable)>,
+    pub(crate) state: Option<Arc<State>>,
+    limits: Limits,
+    pub(crate) metrics: Arc<Metrics>,
+    log: Option<Arc<AccessLog>>,
+    /// Whether calls are recorded.
+    audited: bool,
+}
+
+impl Parts {
+    /// Opens everything that `settings` name.
+    pub(crate) async fn open(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        let access = access::open(settings)?;
+        let limits = Limits::new(limits::options(settings)?).map_err(|error| limits::wrong(settings, &error))?;
+        let log = seen::access_log(settings)?;
+        let state = state::open(settings).await?;
+        let metrics = Metrics::new(registry.contract());
+        seen::of_parts(&metrics, log.as_ref(), state.as_ref());
+        Ok(Parts { access, state, limits, metrics, log, audited: settings.audit.enabled.unwrap_or(true) })
+    }
+
+    /// What is around the operations of a program on pipes: whoever starts it is its caller.
+    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        Parts::open(&Settings { access: None, ..settings.clone() }, registry).await
+    }
+
+    /// The same parts under other settings. What stays the same keeps what it has counted, fetched and remembered;
+    /// nothing of it holds yet.
+    pub(crate) fn changed(&self, settings: &Settings) -> Result<Parts, Trouble> {
+        let access = match &self.access {
+            Some((access, table)) if settings.access.as_ref() == Some(table) => {
+                access.reload().map_err(|error| access::unusable(&error))?;
+                self.access.clone()
+            }
+            _ => access::open(settings)?,
+        };
+        let limits = self.limits.replaced(limits::options(settings)?);
+        let limits = limits.map_err(|error| limits::wrong(settings, &error))?;
+        Ok(Parts { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() })
+    }
+
+    /// `registry` with all of it around.
+    pub(crate) fn around(&self, registry: &Registry, settings: &Settings) -> Registry {
+        let mut fittings = Fittings::new().limit(self.limits.clone()).observer(self.metrics.clone());
+        if let Some((access, _)) = &self.access {
+            fittings = fittings.identity(access.clone());
+        }
+        if let Some(state) = &self.state {
+            fittings = fittings.consent(state.consents()).idempotency(state.keys());
+            if self.audited {
+                fittings = fittings.audit(state.audit());
+            }
+        }
+        if let Some(log) = &self.log {
+            fittings = fittings.observer(log.clone());
+        }
+        if let Some(depth) = settings.limits.json_depth {
+            fittings = fittings.json_depth(depth.get());
+        }
+        if let Some(members) = settings.limits.json_members {
+            fittings = fittings.json_members(members.get());
+        }
+        registry.fitted(fittings)
+    }
+
+    /// Counts what the server counts, and sends it all where a collector is named.
+    pub(crate) fn seen(&self, server: &ServerHandle, reloads: &Arc<Reloads>, otlp: Option<&Otlp>) {
+        seen::of_server(&self.metrics, server, reloads);
+        if let Some(otlp) = otlp {
+            otlp.export(&self.metrics);
+        }
+    }
+
+    /// Opens the access log anew, for one that was moved away.
+    pub(crate) fn reopen(&self) {
+        if let Some(log) = &self.log
+            && let Err(error) = log.reopen()
+        {
+            tracing::error!(%error, "the access log goes on where it was");
+        }
+    }
+
+    /// Keeps what waits, and lets go.
+    pub(crate) async fn close(self) {
+        if let Some(state) = self.state
+            && let Err(error) = state.close().await
+        {
+            tracing::error!(%error, "the state was not kept to its end");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What is seen of calls: from the settings to where it is told.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use redress_serve::ServerHandle;
+use redress_state::State;
+use redress_telemetry::{AccessLog, LogTarget, MetricName, Metrics, Otlp, OtlpSettings, names};
+
+use crate::{
+    config::{self, Settings},
+    trouble::{Trouble, chain, reason},
+};
+
+const STATE_QUEUED: MetricName =
+    MetricName::new("redress_state_queued_bytes", "Bytes of records that wait to be written to the state.");
+const AUDIT_LATE: MetricName =
+    MetricName::new("redress_audit_late_total", "Calls that were answered before their record was kept.");
+
+/// How often the configuration was taken and refused while the server ran.
+#[derive(Debug, Default)]
+pub(crate) struct Reloads {
+    pub(crate) taken: AtomicU64,
+    pub(crate) refused: AtomicU64,
+}
+
+/// What sends traces, metrics and logs to the collector, where one is named.
+pub(crate) fn collector(settings: &Settings, program: &str, version: &str) -> Result<Option<Otlp>, Trouble> {
+    let table = &settings.telemetry;
+    let Some(endpoint) = &table.otlp else { return Ok(None) };
+    let service = table.service.as_deref().unwrap_or(program);
+    let told = OtlpSettings::new(endpoint).service(service).version(version).sample(table.sample.unwrap_or(1.0));
+    Otlp::start(told).map(Some).map_err(|error| Trouble::TelemetryUnusable { says: chain(&error) })
+}
+
+/// The access log, where one is named.
+pub(super) fn access_log(settings: &Settings) -> Result<Option<Arc<AccessLog>>, Trouble> {
+    let (target, shown) = match &settings.telemetry.access_log {
+        None => return Ok(None),
+        Some(config::AccessLog::Stderr) => (LogTarget::Stderr, "stderr".to_owned()),
+        Some(config::AccessLog::File(path)) => (LogTarget::File(path.clone()), path.display().to_string()),
+    };
+    AccessLog::open(target).map(Some).map_err(|cause| Trouble::TelemetryUnusable {
+        says: format!("the access log {shown} cannot be opened: {}", reason(&cause)),
+    })
+}
+
+/// Counts what the parts themselves count.
+#[expect(clippy::cast_precision_loss, reason = "a level is shown and not reckoned with")]
+pub(super) fn of_parts(metrics: &Metrics, log: Option<&Arc<AccessLog>>, state: Option<&Arc<State>>) {
+    if let Some(log) = log.cloned() {
+        metrics.counter(names::ACCESS_LOG_DROPPED, move || log.dropped());
+    }
+    if let Some(state) = state.cloned() {
+        let late = state.clone();
+        metrics.counter(AUDIT_LATE, move || late.health().late);
+        metrics.gauge(STATE_QUEUED, move || state.health().queued_bytes as f64);
+    }
+}
+
+/// Counts what the server counts.
+#[expect(clippy::cast_precision_loss, reason = "a level is shown and not reckoned with")]
+pub(super) fn of_server(metrics: &Metrics, server: &ServerHandle, reloads: &Arc<Reloads>) {
+    let stats = |server: &ServerHandle| {
+        let server = server.clone();
+        move || server.stats()
+    };
+    let (open, sockets, streams, refused) = (stats(server), stats(server), stats(server), stats(server));
+    metrics.gauge(names::CONNECTIONS, move || open().connections as f64);
+    metrics.gauge(names::SOCKETS, move || sockets().sockets as f64);
+    metrics.gauge(names::STREAMS, move || streams().streams as f64);
+    metrics.counter(names::CONNECTIONS_REFUSED, move || refused().refused + refused().refused_by_address);
+    let (taken, refused) = (Arc::clone(reloads), Arc::clone(reloads));
+    metrics.counter(names::RELOADS, move || taken.taken.load(Relaxed));
+    metrics.counter(names::RELOADS_REFUSED, move || refused.refused.load(Relaxed));
+}

@@ -1,0 +1,149 @@
+//! `token`: the file of tokens by which callers are known.
+
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use redress_access::{AccessError, NewToken, TokenEntry, TokenFile};
+use serde_json::{Value, json};
+
+use crate::{
+    arguments::{self, TokenCommand},
+    config::File,
+    near::nearest,
+    program::Ended,
+    terminal::{NAME, SOFT, Terminal, harmless},
+    trouble::{Trouble, chain},
+};
+
+/// The configuration that is looked at where none is named.
+const HERE: &str = "redress.toml";
+
+pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    match &typed.what {
+        TokenCommand::New(new) => make(&file(&new.file)?, new, terminal)?,
+        TokenCommand::List(from) => list(&file(from)?, terminal)?,
+        TokenCommand::Revoke(revoke) => take_back(&file(&revoke.file)?, &revoke.id, terminal)?,
+    }
+    Ok(Ended::Well)
+}
+
+/// The file that is named, or the one that the configuration names.
+fn file(typed: &arguments::TokenFile) -> Result<TokenFile, Trouble> {
+    if let Some(path) = &typed.path {
+        return Ok(TokenFile::at(path));
+    }
+    let config: PathBuf = match &typed.config {
+        Some(path) => path.clone(),
+        None if Path::new(HERE).exists() => HERE.into(),
+        None => {
+            return Err(Trouble::Usage {
+                says: "no file of tokens is named, and there is no redress.toml here".to_owned(),
+                tip: Some("Name the file with `--file`, or the configuration with `--config`.".to_owned()),
+                command: "redress token".to_owned(),
+            });
+        }
+    };
+    let (file, document) = File::at(&config)?;
+    let tokens = file.access.and_then(|access| access.tokens);
+    let unnamed = || document.wrong("access", "`access.tokens` names no file of tokens");
+    tokens.map(TokenFile::at).ok_or_else(unnamed)
+}
+
+fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
+    if let Some(lasts) = typed.expires {
+        let end = SystemTime::now().checked_add(lasts.0);
+        new = new.expires(end.ok_or_else(|| usage("the end of the token is beyond the calendar"))?);
+    }
+    if let Some(note) = &typed.note {
+        new = new.note(note);
+    }
+    let (token, entry) = file.create(new).map_err(|error| unusable(error, file))?;
+    if terminal.is_json() {
+        let mut document = line(&entry);
+        document["token"] = token.expose().into();
+        terminal.document(&document)?;
+        return Ok(());
+    }
+    // The token alone is on the output, so that it can be piped to where it is kept.
+    terminal.out().line(token.expose())?;
+    let err = terminal.err();
+    let says = format!("for {}, id {}; it is shown this once", harmless(&entry.caller), entry.id);
+    err.line(err.paint(SOFT, says))?;
+    Ok(())
+}
+
+fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    let tokens = file.list().map_err(|error| unusable(error, file))?;
+    if terminal.is_json() {
+        terminal.document(&tokens.iter().map(line).collect::<Vec<_>>())?;
+        return Ok(());
+    }
+    let width = tokens.iter().map(|entry| entry.caller.chars().count()).max().unwrap_or_default();
+    let out = terminal.out();
+    for entry in &tokens {
+        let caller = out.paint(NAME, harmless(&entry.caller));
+        let ends = match entry.expires {
+            Some(end) if end <= SystemTime::now() => format!("ended {}", day(end)),
+            Some(end) => format!("ends {}", day(end)),
+            None => "never ends".to_owned(),
+        };
+        let scopes = if entry.scopes.is_empty() { "no scopes".to_owned() } else { entry.scopes.join(" ") };
+        let note = entry.note.as_deref().map(|note| format!("  {}", harmless(note))).unwrap_or_default();
+        out.line(format_args!("{}  {caller:width$}  {ends:16}  {}{note}", entry.id, harmless(&scopes)))?;
+    }
+    Ok(())
+}
+
+fn take_back(file: &TokenFile, id: &str, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    let entry = file.revoke(id).map_err(|error| unusable(error, file))?;
+    if terminal.is_json() {
+        terminal.document(&line(&entry))?;
+    } else {
+        terminal.out().line(format_args!("revoked {} of {}", entry.id, harmless(&entry.caller)))?;
+    }
+    Ok(())
+}
+
+/// An entry for programs: everything but what it is known by.
+fn line(entry: &TokenEntry) -> Value {
+    let time = |time: SystemTime| humantime::format_rfc3339_seconds(time).to_string();
+    let mut line = json!({
+        "id": entry.id,
+        "caller": entry.caller,
+        "scopes": entry.scopes,
+        "created": time(entry.created),
+    });
+    if let Some(end) = entry.expires {
+        line["expires"] = time(end).into();
+    }
+    if let Some(note) = &entry.note {
+        line["note"] = note.as_str().into();
+    }
+    line
+}
+
+fn day(time: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()
+}
+
+fn usage(says: &str) -> Trouble {
+    Trouble::Usage { says: says.to_owned(), tip: None, command: "redress token".to_owned() }
+}
+
+fn unusable(error: AccessError, file: &TokenFile) -> Trouble {
+    let path = file.path().display().to_string();
+    match error {
+        AccessError::TokenMissing { id, .. } => {
+            let known = file.list().unwrap_or_default();
+            let similar = nearest(&id, known.iter().map(|entry| entry.id.as_str()));
+            Trouble::TokenUnknown { path, id, similar }
+        }
+        AccessError::Read { source: cause, .. } => Trouble::FileUnreadable { path, cause },
+        AccessError::Write { source: cause, .. } => Trouble::FileUnwritable { path, cause },
+        AccessError::CallerUnnamed | AccessError::Unprintable { .. } => usage(&error.to_string()),
+        other => Trouble::AccessUnusable { says: chain(&other) },
+    }
+}

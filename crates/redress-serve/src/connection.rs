@@ -1,0 +1,269 @@
+//! One connection, from its handshake to its end.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use arc_swap::ArcSwap;
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderValue, Version, header},
+    response::Response,
+};
+use hyper::{
+    body::{Body as _, Incoming},
+    rt::Executor,
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulConnection},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::task::TaskTracker;
+
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
+use crate::{
+    Limits,
+    accept::Open,
+    body::Held,
+    house::House,
+    listener::Socket,
+    pace::{Pace, Paced, Told},
+    service::Shared,
+};
+
+/// The shortest buffer that headers may be read into.
+const SHORTEST_HEADERS: usize = 8192;
+/// How many requests that were reset before they were looked at a client may have.
+const RESETS: usize = 20;
+/// How many requests a client may make the server reset.
+const ERRORS: usize = 100;
+
+/// What a server serves.
+pub(crate) struct Serving {
+    pub(crate) house: Arc<House>,
+    pub(crate) served: Arc<ArcSwap<Shared>>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<Tls>,
+}
+
+/// A connection, as its messages see it.
+pub(crate) struct Line {
+    pub(crate) served: Arc<ArcSwap<Shared>>,
+    pub(crate) side: OtherSide,
+}
+
+/// Who is on the other side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OtherSide {
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) local: bool,
+    pub(crate) secure: bool,
+    pub(crate) certificate: Option<Arc<[u8]>>,
+}
+
+impl OtherSide {
+    pub(crate) fn at(address: SocketAddr) -> OtherSide {
+        let local = crate::caller::is_local(address.ip());
+        OtherSide { address: Some(address), local, ..OtherSide::default() }
+    }
+}
+
+impl Serving {
+    /// Serves a connection until its end. What it starts is one of `tasks` too: the calls of a
+    /// client that has gone are waited for like all others.
+    pub(crate) async fn connection(self: Arc<Serving>, socket: Socket, open: Open, tasks: TaskTracker) {
+        let limits = self.served.load().limits;
+        match socket {
+            #[cfg(unix)]
+            Socket::Unix(stream) => {
+                let side = OtherSide { local: true, ..OtherSide::default() };
+                self.speak(stream, side, Protocol::Either, &limits, open, tasks).await;
+            }
+            Socket::Tcp(stream, address) => {
+                // An answer is written at once, and must not wait for another to fill a packet.
+                let _ = stream.set_nodelay(true);
+                let side = OtherSide::at(address);
+                #[cfg(feature = "tls")]
+                if let Some(tls) = &self.tls {
+                    if let Some((stream, side, protocol)) = self.shake_hands(tls, stream, side, &limits).await {
+                        self.speak(stream, side, protocol, &limits, open, tasks).await;
+                    }
+                    return;
+                }
+                self.speak(stream, side, Protocol::Either, &limits, open, tasks).await;
+            }
+        }
+    }
+
+    async fn speak<T>(
+        &self,
+        stream: T,
+        side: OtherSide,
+        protocol: Protocol,
+        limits: &Limits,
+        open: Open,
+        tasks: TaskTracker,
+    ) where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let entered = self.house.paces.enter();
+        let pace = Arc::clone(&entered.pace);
+        let builder = builder(protocol, limits, Tasks(tasks));
+        #[cfg(feature = "tls")]
+        if protocol == Protocol::Http2 {
+            pace.speaks_http2();
+        }
+        let service =
+            Answering { line: Arc::new(Line { served: Arc::clone(&self.served), side }), pace: Arc::clone(&pace) };
+        let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), open);
+        let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
+        let ended = Speaking { spoken, pace, waker: None, ending: false }.await;
+        if let Some(Err(error)) = ended {
+            tracing::debug!(%error, "a connection ended badly");
+        }
+        drop(entered);
+    }
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// What the client begins with.
+    Either,
+    #[cfg(feature = "tls")]
+    Http1,
+    #[cfg(feature = "tls")]
+    Http2,
+}
+
+/// Runs the requests of HTTP/2.
+#[derive(Clone)]
+struct Tasks(TaskTracker);
+
+impl<F> Executor<F> for Tasks
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        self.0.spawn(task);
+    }
+}
+
+fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<Tasks> {
+    let mut builder = auto::Builder::new(tasks);
+    builder.http1().max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS)).header_read_timeout(None);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams)
+        .max_header_list_size(u32::try_from(limits.header_bytes.max(SHORTEST_HEADERS)).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(RESETS)
+        .max_local_error_reset_streams(ERRORS)
+        .keep_alive_interval(limits.idle_time / 2)
+        .keep_alive_timeout(limits.write_time);
+    match protocol {
+        Protocol::Either => builder,
+        #[cfg(feature = "tls")]
+        Protocol::Http1 => builder.http1_only(),
+        #[cfg(feature = "tls")]
+        Protocol::Http2 => builder.http2_only(),
+    }
+}
+
+/// A connection that does what it is told.
+struct Speaking<'a, C> {
+    spoken: Pin<&'a mut C>,
+    pace: Arc<Pace>,
+    waker: Option<Waker>,
+    ending: bool,
+}
+
+impl<C: GracefulConnection> Future for Speaking<'_, C> {
+    /// How it ended by itself; nothing, if it had to end.
+    type Output = Option<Result<(), C::Error>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if !this.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            this.pace.register(cx.waker());
+            this.waker = Some(cx.waker().clone());
+        }
+        // What runs when the service goes down is the last on its connection; what begins while
+        // the connection lingers is too.
+        this.end_if_told();
+        loop {
+            if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            if this.pace.told() == Told::Close {
+                return Poll::Ready(None);
+            }
+            if !this.end_if_told() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<C: GracefulConnection> Speaking<'_, C> {
+    /// Takes no further requests, if it is time; says whether that is new.
+    fn end_if_told(&mut self) -> bool {
+        let ends = !self.ending && self.pace.told() == Told::DrainNow;
+        if ends {
+            self.ending = true;
+            self.spoken.as_mut().graceful_shutdown();
+        }
+        ends
+    }
+}
+
+/// Answers the messages of one connection.
+struct Answering {
+    line: Arc<Line>,
+    pace: Arc<Pace>,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Answering {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        let http2 = request.version() == Version::HTTP_2;
+        if http2 {
+            name_host(&mut request);
+        }
+        let running = self.pace.begin(http2);
+        let request = request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
+        let (shared, line) = (self.line.served.load_full(), Arc::clone(&self.line));
+        Box::pin(async move {
+            let response = shared.answer(line, request).await;
+            if !http2 && response.body().size_hint().exact().is_some() {
+                return Ok(response);
+            }
+            Ok(response.map(|body| Body::new(Held::new(body, running))))
+        })
+    }
+}
+
+/// HTTP/2 has a word of its own for what `Host` says, which counts.
+fn name_host(request: &mut Request<Incoming>) {
+    let host = request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    if let Some(host) = host {
+        request.headers_mut().insert(header::HOST, host);
+    }
+}
+
+impl std::fmt::Debug for Serving {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serving").field("house", &self.house).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! What outlives the faces that are served: what is open, and whether the service goes down.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use redress_contract::{Caller, EngineCode};
+use redress_core::Refusal;
+use serde_json::json;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    pace::{Paces, Told},
+    shutdown::Shutdown,
+    stats::{Counter, Counters},
+};
+
+/// What outlives the faces that are served: faces may be replaced, and what is open stays open.
+#[derive(Debug, Default)]
+pub(crate) struct House {
+    pub(crate) shutdown: Shutdown,
+    pub(crate) paces: Arc<Paces>,
+    pub(crate) counters: Counters,
+    /// The WebSockets that are open.
+    pub(crate) sockets: TaskTracker,
+    pub(crate) by_address: Arc<Tally<IpAddr>>,
+    pub(crate) sockets_of: Arc<Tally<Holder>>,
+    pub(crate) streams_of: Arc<Tally<Holder>>,
+}
+
+impl House {
+    /// Ends whatever is still there.
+    pub(crate) fn close(&self) {
+        self.shutdown.drain();
+        self.shutdown.finish();
+        self.paces.tell(Told::Close);
+    }
+}
+
+/// Who holds something open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    Caller(Arc<str>),
+    Address(IpAddr),
+    Unknown,
+}
+
+impl Holder {
+    pub(crate) fn of(caller: Option<&Caller>, address: Option<IpAddr>) -> Holder {
+        match (caller, address) {
+            (Some(caller), _) => Holder::Caller(caller.id().into()),
+            (None, Some(address)) => Holder::Address(counted_as(address)),
+            (None, None) => Holder::Unknown,
+        }
+    }
+}
+
+/// A WebSocket or a stream that is open, and counted as such.
+#[derive(Debug)]
+pub(crate) struct Held {
+    house: Arc<House>,
+    counter: fn(&Counters) -> &Counter,
+    _counted: Counted<Holder>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        (self.counter)(&self.house.counters).down();
+    }
+}
+
+impl House {
+    /// One more WebSocket for its holder.
+    pub(crate) fn take_socket(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+        self.take(&self.sockets_of, |counters| &counters.sockets, "sockets", holder, most)
+    }
+
+    /// One more stream for its holder.
+    pub(crate) fn take_stream(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+        self.take(&self.streams_of, |counters| &counters.streams, "streams", holder, most)
+    }
+
+    fn take(
+        self: &Arc<House>,
+        tally: &Arc<Tally<Holder>>,
+        counter: fn(&Counters) -> &Counter,
+        limit: &str,
+        holder: Holder,
+        most: usize,
+    ) -> Result<Held, Refusal> {
+        let Some(counted) = tally.take(holder, most) else {
+            self.counters.refused_by_caller.up();
+            return Err(Refusal::new(EngineCode::RateLimited)
+                .with_details(&json!({"limit": limit, "open": most}))
+                .with_hint(format!("Close one of your {limit} first, or wait until one has ended."))
+                .with_retry_after_ms(1000));
+        };
+        counter(&self.counters).up();
+        Ok(Held { house: Arc::clone(self), counter, _counted: counted })
+    }
+}
+
+/// How many of something each holder has.
+#[derive(Debug)]
+pub(crate) struct Tally<K>(Mutex<HashMap<K, usize>>);
+
+impl<K> Default for Tally<K> {
+    fn default() -> Tally<K> {
+        Tally(Mutex::default())
+    }
+}
+
+/// One of what is counted; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Counted<K: Eq + Hash> {
+    tally: Arc<Tally<K>>,
+    key: K,
+}
+
+impl<K: Eq + Hash + Clone> Tally<K> {
+    /// One more for `key`, unless it has `most` already.
+    pub(crate) fn take(self: &Arc<Tally<K>>, key: K, most: usize) -> Option<Counted<K>> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(key.clone()).or_default();
+        if *count >= most {
+            if *count == 0 {
+                held.remove(&key);
+            }
+            return None;
+        }
+        *count += 1;
+        drop(held);
+        Some(Counted { tally: Arc::clone(self), key })
+    }
+}
+
+impl<K: Eq + Hash> Drop for Counted<K> {
+    fn drop(&mut self) {
+        let mut held = self.tally.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.key);
+            }
+        }
+    }
+}
+
+/// What an address counts as: whoever has one of IPv6 has a whole /64 of them.
+pub(crate) fn counted_as(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_back_can_be_taken_again() {
+        let tally = Arc::new(Tally::default());
+        let first = tally.take("ada", 2);
+        let second = tally.take("ada", 2);
+        assert!(first.is_some() && second.is_some() && tally.take("ada", 2).is_none());
+        assert!(tally.take("bob", 2).is_some() && tally.take("bob", 0).is_none());
+        drop(first);
+        assert!(tally.take("ada", 2).is_some());
+        drop(second);
+        assert!(tally.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_address_of_ipv6_counts_with_its_neighbours() {
+        let counted = |address: &str| counted_as(address.parse().unwrap());
+        assert_eq!(counted("2001:db8::1"), counted("2001:db8::ffff:2"));
+        assert_ne!(counted("2001:db8:0:1::1"), counted("2001:db8::1"));
+        assert_eq!(counted("::ffff:10.0.0.1"), counted("10.0.0.1"));
+    }
+}

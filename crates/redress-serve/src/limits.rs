@@ -1,0 +1,61 @@
+//! The numbers that bound connections, and what one caller may hold open.
+
+use std::time::Duration;
+
+/// The numbers that bound connections, and what one caller may hold open.
+///
+/// ```
+/// use std::time::Duration;
+/// use redress_serve::Limits;
+///
+/// let mut limits = Limits::default();
+/// limits.header_time = Duration::from_secs(5);
+/// assert_eq!((limits.per_address, limits.sockets), (1024, 64));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How many connections may be open. One beyond is answered with 503 and closed.
+    pub connections: usize,
+    /// How many of them may come from one address; for IPv6, from one /64. Unix sockets and
+    /// trusted proxies do not count, since they are not one caller.
+    pub per_address: usize,
+    /// How long a TLS handshake may take.
+    pub handshake_time: Duration,
+    /// How long the headers of a message may take, from their first byte.
+    pub header_time: Duration,
+    /// How long the body of a message may take. One that takes longer is TIMEOUT, with 408.
+    pub body_time: Duration,
+    /// How long a connection on which nothing is asked stays open.
+    pub idle_time: Duration,
+    /// How long a reader may take nothing of what is written to it.
+    pub write_time: Duration,
+    /// How many bytes the headers of a message may have, 8192 at least. More are 431.
+    pub header_bytes: usize,
+    /// How many requests may be under way on one HTTP/2 connection.
+    pub http2_streams: u32,
+    /// How many WebSockets one caller may have open; one that nobody knows counts by its
+    /// address. One beyond is RATE_LIMITED.
+    pub sockets: usize,
+    /// How many streams one caller may have open over HTTP; one that nobody knows counts by
+    /// its address. One beyond is RATE_LIMITED.
+    pub streams: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 16_384,
+            per_address: 1024,
+            handshake_time: Duration::from_secs(10),
+            header_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(30),
+            idle_time: Duration::from_secs(75),
+            write_time: Duration::from_secs(30),
+            header_bytes: 16 * 1024,
+            http2_streams: 128,
+            sockets: 64,
+            streams: 256,
+        }
+    }
+}

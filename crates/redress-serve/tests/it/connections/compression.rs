@@ -1,0 +1,54 @@
+//! Answers that are compressed.
+
+use redress_serve::{Faces, Server};
+use tokio::io::AsyncReadExt as _;
+
+use super::{SOON, Served};
+use crate::service::registry;
+
+#[tokio::test]
+async fn large_answers_are_compressed_for_those_who_accept_it_and_nothing_else_is() {
+    let faces = Faces::new(registry(&Default::default(), &Default::default())).compression(true);
+    let served = Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await;
+    let client = reqwest::Client::builder().no_gzip().no_brotli().build().unwrap();
+    let cases = [
+        ("/openapi.json", "gzip", "gzip"),
+        ("/openapi.json", "br, gzip", "br"),
+        ("/openapi.json", "gzip;q=0", ""),
+        ("/openapi.json", "identity", ""),
+        ("/openapi.json", "zstd", ""),
+        ("/healthz", "gzip, br", ""),
+    ];
+    for (path, accept, encoding) in cases {
+        let asked = client.get(format!("http://{}{path}", served.tcp())).header("accept-encoding", accept);
+        let answer = asked.send().await.unwrap();
+        let told = answer.headers().get("content-encoding").map_or("", |told| told.to_str().unwrap());
+        assert_eq!(told, encoding, "{path} {accept}");
+    }
+    let reading = reqwest::Client::new();
+    let document = reading.get(format!("http://{}/openapi.json", served.tcp())).send().await.unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document.text().await.unwrap()).unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_stream_is_not_compressed_so_that_each_event_comes_at_once() {
+    let faces = Faces::new(registry(&Default::default(), &Default::default())).compression(true);
+    let served = Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await;
+    let mut stream = served.connect().await;
+    let body = r#"{"to":1,"then":"hang"}"#;
+    let request = format!(
+        "POST /ops/demo/count HTTP/1.1\r\nhost: localhost\r\naccept-encoding: gzip, br\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("data: 1") {
+        let read = tokio::time::timeout(SOON, stream.read_buf(&mut seen)).await.expect("the event comes").unwrap();
+        assert!(read > 0);
+    }
+    assert!(!String::from_utf8_lossy(&seen).contains("content-encoding"));
+    drop(stream);
+    served.end().await;
+}

@@ -1,0 +1,163 @@
+//! Where a server listens.
+
+use std::{
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    process::{Command, Stdio},
+};
+
+use command_fds::{CommandFdExt as _, FdMapping};
+use redress_serve::{Address, Faces, Listen, ServeError, Server};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::UnixStream,
+    time::timeout,
+};
+
+use super::{GREET, SOON, Served, exchange};
+use crate::service::registry;
+
+const CLOSED: &str =
+    "POST /ops/demo/closed HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+
+fn faces() -> Faces {
+    Faces::new(registry(&Default::default(), &Default::default()))
+}
+
+async fn over_unix(path: &std::path::Path) -> String {
+    let mut stream = UnixStream::connect(path).await.unwrap();
+    stream.write_all(CLOSED.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(SOON, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn one_server_listens_in_several_places_and_who_comes_by_a_unix_socket_is_local() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redress.sock");
+    let server = Server::new(faces())
+        .listen("127.0.0.1:0".parse().unwrap())
+        .listen("[::1]:0".parse().unwrap())
+        .listen(Listen::Unix { path: path.clone(), mode: 0o660 });
+    let served = Served::of(server).await;
+    assert_eq!(served.addresses.len(), 3);
+    for address in &served.addresses {
+        if let Address::Tcp(address) = address {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            assert!(exchange(&mut stream, GREET).await.starts_with("HTTP/1.1 200"));
+        }
+    }
+    assert!(over_unix(&path).await.ends_with("\"local\""));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+    served.end().await;
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_socket_file_is_replaced_only_where_nobody_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redress.sock");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(path.exists());
+    let served = Served::of(Server::new(faces()).listen(Listen::unix(&path))).await;
+    assert!(over_unix(&path).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let second = Server::new(faces()).listen(Listen::unix(&path)).bind().await;
+    assert!(matches!(second, Err(ServeError::Socket { source, .. }) if source.kind() == std::io::ErrorKind::AddrInUse));
+    assert!(over_unix(&path).await.starts_with("HTTP/1.1 200"));
+    served.end().await;
+
+    std::fs::write(&path, "somebody's notes").unwrap();
+    let refused = Server::new(faces()).listen(Listen::unix(&path)).bind().await;
+    assert!(matches!(refused, Err(ServeError::Socket { .. })));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's notes");
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_or_open_to_others_is_refused() {
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.local_addr().unwrap();
+    let refused = Server::new(faces()).listen(Listen::Tcp(address)).bind().await;
+    assert!(matches!(refused, Err(ServeError::Address { address: which, .. }) if which == address));
+    let refused = Server::new(faces()).listen("0.0.0.0:0".parse().unwrap()).bind().await;
+    assert!(matches!(refused, Err(ServeError::NoAccess { .. })));
+    assert!(matches!(Server::new(faces()).bind().await, Err(ServeError::Nowhere)));
+    assert!(matches!(Server::new(faces()).listen(Listen::Systemd).bind().await, Err(ServeError::NothingPassed)));
+}
+
+/// What a test runs as a process of its own: it serves on the sockets that were passed to it,
+/// until nothing more comes from its parent.
+#[tokio::test(flavor = "multi_thread")]
+async fn serves_on_passed_sockets_where_it_is_told_to() {
+    if std::env::var_os("REDRESS_TEST_PASSED").is_none() {
+        return;
+    }
+    let server = Server::new(faces()).listen(Listen::Systemd).bind().await.unwrap();
+    let parent = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    server.run(async move { drop(parent.await) }).await.unwrap();
+}
+
+/// The process that serves on these sockets, after `first` in its shell.
+fn on_passed(first: &str, sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
+    let sockets = sockets.into_iter();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{first} LISTEN_PID=$$ exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "connections::listeners::serves_on_passed_sockets_where_it_is_told_to"])
+        .env("REDRESS_TEST_PASSED", "1")
+        .env("LISTEN_FDS", sockets.len().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
+    let mappings = sockets.zip(3..).map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
+    command.fd_mappings(mappings.collect()).unwrap();
+    command
+}
+
+#[tokio::test]
+async fn a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some() {
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tcp.local_addr().unwrap();
+    let mut child = on_passed("ulimit -n 40;", [tcp.into()]).spawn().unwrap();
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        open.push(tokio::net::TcpStream::connect(address).await.unwrap());
+    }
+    assert!(exchange(&mut open[0], GREET).await.starts_with("HTTP/1.1 200"));
+    // The last of them is beyond what the process can have open; it is served when the others go.
+    let mut last = open.pop().unwrap();
+    last.write_all(GREET.as_bytes()).await.unwrap();
+    drop(open);
+    assert!(super::one_answer(&mut last).await.starts_with("HTTP/1.1 200"));
+    drop((last, child.stdin.take()));
+    assert!(tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap().success());
+}
+
+#[tokio::test]
+async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tcp, path) = (std::net::TcpListener::bind("127.0.0.1:0").unwrap(), folder.path().join("passed.sock"));
+    let address = tcp.local_addr().unwrap();
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let manager = tokio::net::UnixDatagram::bind(folder.path().join("notify")).unwrap();
+    let told = async || {
+        let mut message = [0; 256];
+        let length = timeout(SOON, manager.recv(&mut message)).await.expect("the manager is told").unwrap();
+        String::from_utf8_lossy(&message[..length]).trim().to_owned()
+    };
+    let passed = [tcp.try_clone().unwrap().into(), unix.try_clone().unwrap().into()];
+    let mut command = on_passed("", passed);
+    command.env("NOTIFY_SOCKET", folder.path().join("notify"));
+    // It connects before anybody serves: the manager's socket keeps it.
+    let early = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut child = command.spawn().unwrap();
+    assert_eq!(told().await, "READY=1");
+    for mut stream in [early, tokio::net::TcpStream::connect(address).await.unwrap()] {
+        assert!(exchange(&mut stream, GREET).await.starts_with("HTTP/1.1 200"));
+    }
+    assert!(over_unix(&path).await.ends_with("\"local\""));
+    drop(child.stdin.take());
+    assert_eq!(told().await, "STOPPING=1");
+    let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
+    assert!(ended.success() && path.exists());
+}

@@ -1,0 +1,121 @@
+//! Faces that are replaced while they serve.
+
+use std::sync::Arc;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use redress_core::{
+    Operation, Registry,
+    contract::{self, Access},
+};
+use redress_serve::{Faces, Server};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tokio_tungstenite::{connect_async, tungstenite::Message};
+
+use super::{SOON, Served, exchange, one_answer};
+use crate::service::Watched;
+
+/// A registry of this age, whose calls can be held up.
+fn aged(age: u32, watched: &Arc<Watched>) -> Registry {
+    let declare = |operation: contract::Operation| operation.with_summary("Its age.").with_access(Access::anyone());
+    let quick = Operation::dynamic(declare(contract::Operation::query("age.quick")))
+        .with_handler(move |_, _| async move { Ok(json!(age)) });
+    let seen = Arc::clone(watched);
+    let slow = Operation::dynamic(declare(contract::Operation::query("age.slow"))).with_handler(move |_, _| {
+        let seen = Arc::clone(&seen);
+        async move {
+            seen.started.notify_one();
+            seen.release.notified().await;
+            Ok(json!(age))
+        }
+    });
+    Registry::builder().add(quick).add(slow).build().unwrap()
+}
+
+fn post(name: &str) -> String {
+    format!("POST /ops/age/{name} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{{}}")
+}
+
+#[tokio::test]
+async fn what_has_begun_goes_on_as_it_began_and_the_next_is_new() {
+    let watched = Arc::new(Watched::default());
+    let served = Served::of(Server::new(Faces::new(aged(1, &watched))).listen("127.0.0.1:0".parse().unwrap())).await;
+    let (mut running, mut kept) = (served.connect().await, served.connect().await);
+    let (mut socket, _) = connect_async(format!("ws://{}/ws", served.tcp())).await.unwrap();
+    let mut over_socket = async |name: &str| {
+        let message = json!({"type": "call.requested", "id": name, "payload": {"operation": name}});
+        socket.send(Message::text(message.to_string())).await.unwrap();
+        let answer = timeout(SOON, socket.next()).await.unwrap().unwrap().unwrap();
+        let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
+        answer["payload"]["output"].clone()
+    };
+    assert!(exchange(&mut kept, &post("quick")).await.ends_with("\r\n1"));
+    assert_eq!(over_socket("age.quick").await, json!(1));
+    tokio::io::AsyncWriteExt::write_all(&mut running, post("slow").as_bytes()).await.unwrap();
+    timeout(SOON, watched.started.notified()).await.unwrap();
+
+    served.handle.replace(Faces::new(aged(2, &watched)));
+
+    assert!(exchange(&mut kept, &post("quick")).await.ends_with("\r\n2"));
+    assert_eq!(over_socket("age.quick").await, json!(2));
+    watched.release.notify_one();
+    assert!(one_answer(&mut running).await.ends_with("\r\n1"));
+    assert!(exchange(&mut running, &post("quick")).await.ends_with("\r\n2"));
+    assert_eq!(served.handle.stats().accepted, 3);
+    drop(socket);
+    served.end().await;
+}
+
+#[tokio::test]
+async fn replacing_under_load_loses_no_call_and_never_goes_back() {
+    let watched = Arc::new(Watched::default());
+    let served = Served::of(Server::new(Faces::new(aged(0, &watched))).listen("127.0.0.1:0".parse().unwrap())).await;
+    let load = (0..8).map(|_| {
+        let address = served.tcp();
+        tokio::spawn(async move {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            let mut last: u32 = 0;
+            while last < 50 {
+                let answer = exchange(&mut stream, &post("quick")).await;
+                let age: u32 = answer.rsplit("\r\n").next().unwrap().parse().unwrap();
+                assert!(answer.starts_with("HTTP/1.1 200") && age >= last, "{answer}");
+                last = age;
+            }
+        })
+    });
+    let load: Vec<_> = load.collect();
+    for age in 1..=50 {
+        served.handle.replace(Faces::new(aged(age, &watched)));
+        tokio::task::yield_now().await;
+    }
+    for client in load {
+        timeout(SOON, client).await.expect("the clients end").unwrap();
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_service_that_stops_under_load_answers_every_request_that_it_took() {
+    let watched = Arc::new(Watched::default());
+    let served = Served::of(Server::new(Faces::new(aged(1, &watched))).listen("127.0.0.1:0".parse().unwrap())).await;
+    let load: Vec<_> = (0..16)
+        .map(|_| {
+            let address = served.tcp();
+            tokio::spawn(async move {
+                let mut answered = 0_u32;
+                // Each on a connection of its own: whoever could connect gets an answer.
+                while let Ok(mut stream) = tokio::net::TcpStream::connect(address).await {
+                    let answer = exchange(&mut stream, &post("quick")).await;
+                    assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 503"), "{answer:?}");
+                    answered += 1;
+                }
+                answered
+            })
+        })
+        .collect();
+    served.until(|stats| stats.accepted > 200).await;
+    served.end().await;
+    for client in load {
+        assert!(timeout(SOON, client).await.expect("the clients end").unwrap() > 0);
+    }
+}

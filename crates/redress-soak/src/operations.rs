@@ -1,0 +1,185 @@
+//! The operations that the soak calls: one for each way in which a call can begin, last and end.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+use redress::{BuildError, Ctx, Events, Failure, Outcome, Registry, State, consent_grant, data, operation};
+use tokio::time::sleep;
+
+/// Where the effects of `soak.add` are written, one line each.
+///
+/// A line goes out with one `write(2)` to a file opened to be appended to. So it is there whole or not at all, it
+/// outlives the process that wrote it, and effects can be counted whatever became of that process.
+pub(crate) struct Effects(File);
+
+impl Effects {
+    pub(crate) fn open(path: &Path) -> io::Result<Effects> {
+        Ok(Effects(OpenOptions::new().create(true).append(true).open(path)?))
+    }
+
+    fn append(&self, entry: &str) -> io::Result<()> {
+        (&self.0).write_all(format!("{entry}\n").as_bytes())
+    }
+}
+
+/// Every operation, with effects that go to `effects`.
+pub(crate) fn registry(effects: Effects) -> Result<Registry, BuildError> {
+    let builder = Registry::builder().state(Arc::new(effects)).deadline(Duration::from_secs(20));
+    let builder = builder.add(read).add(large).add(wait).add(add).add(refuse).add(fault).add(follow).add(agreed);
+    builder.add(consent_grant()).build()
+}
+
+#[data]
+struct Number {
+    n: u64,
+}
+
+#[data]
+struct Square {
+    n: u64,
+    square: u64,
+}
+
+/// Square a number.
+#[operation(query, name = "soak.read", access(scopes = "soak"))]
+async fn read(input: Number) -> Outcome<Square> {
+    Ok(Square { n: input.n, square: input.n.wrapping_mul(input.n) })
+}
+
+#[data]
+struct Size {
+    #[schemars(range(max = 4_194_304))]
+    bytes: usize,
+}
+
+#[data]
+struct Text {
+    text: String,
+}
+
+/// Give a text of a wanted size.
+#[operation(query, name = "soak.large", access(scopes = "soak"))]
+async fn large(input: Size) -> Outcome<Text> {
+    Ok(Text { text: "x".repeat(input.bytes) })
+}
+
+#[data]
+struct Pause {
+    #[schemars(range(max = 60_000))]
+    ms: u64,
+}
+
+/// Wait for a while.
+#[operation(query, name = "soak.wait", access(scopes = "soak"))]
+async fn wait(input: Pause) -> Outcome<Pause> {
+    sleep(Duration::from_millis(input.ms)).await;
+    Ok(input)
+}
+
+#[data]
+struct Add {
+    entry: String,
+    /// How long to wait before the effect.
+    #[schemars(range(max = 10_000))]
+    before_ms: u64,
+    /// How long to wait between the effect and the answer.
+    #[schemars(range(max = 10_000))]
+    after_ms: u64,
+    /// Whether to refuse in the place of the effect.
+    refuse: bool,
+}
+
+#[data]
+struct Added {
+    entry: String,
+    /// Differs between two runs of the handler, so that a repeated answer can be told from a repeated run.
+    run: String,
+}
+
+#[derive(Debug, Failure)]
+enum AddFailure {
+    /// The entry is one that is never added.
+    #[failure(kind = validation, message = "`{entry}` is not added", effect = none,
+              recover(fix_input = "/entry", hint = "Give an entry that can be added."))]
+    EntryRefused { entry: String },
+}
+
+/// Add one entry to the file of effects.
+#[operation(mutation, name = "soak.add", access(scopes = "soak"), idempotency_key)]
+async fn add(ctx: &Ctx, effects: State<Arc<Effects>>, input: Add) -> Outcome<Added, AddFailure> {
+    sleep(Duration::from_millis(input.before_ms)).await;
+    if input.refuse {
+        return Err(AddFailure::EntryRefused { entry: input.entry }.into());
+    }
+    effects.append(&input.entry)?;
+    sleep(Duration::from_millis(input.after_ms)).await;
+    Ok(Added { entry: input.entry, run: ctx.request_id().to_string() })
+}
+
+#[derive(Debug, Failure)]
+enum RefuseFailure {
+    /// There is nothing under this number.
+    #[failure(kind = not_found, message = "there is nothing under {n}", effect = none,
+              recover(fix_input = "/n", hint = "Give a number that something is under."))]
+    NothingThere { n: u64 },
+}
+
+/// Fail as declared.
+#[operation(query, name = "soak.refuse", access(scopes = "soak"))]
+async fn refuse(input: Number) -> Outcome<Square, RefuseFailure> {
+    Err(RefuseFailure::NothingThere { n: input.n }.into())
+}
+
+#[data]
+struct How {
+    panic: bool,
+}
+
+/// Fail as nobody declared.
+#[operation(query, name = "soak.fault", access(scopes = "soak"))]
+async fn fault(input: How) -> Outcome<Square> {
+    assert!(!input.panic, "a panic that the soak asked for");
+    let n: u64 = "an error that the soak asked for".parse()?;
+    Ok(Square { n, square: n })
+}
+
+#[data]
+struct Follow {
+    items: u64,
+    #[schemars(range(max = 10_000))]
+    every_ms: u64,
+    #[schemars(range(max = 262_144))]
+    bytes: usize,
+}
+
+#[data]
+struct Item {
+    number: u64,
+    text: String,
+}
+
+/// Follow a counted stream.
+#[operation(subscription, name = "soak.follow", access(scopes = "soak"), buffer = 4, overflow = "5s")]
+async fn follow(input: Follow) -> Outcome<Events<Item>> {
+    let text = "x".repeat(input.bytes);
+    let every = Duration::from_millis(input.every_ms);
+    Ok(Events::new(stream::iter(0..input.items).then(move |number| {
+        let text = text.clone();
+        async move {
+            sleep(every).await;
+            Ok(Item { number, text })
+        }
+    })))
+}
+
+/// Square a number for who has agreed to it.
+#[operation(query, name = "soak.agreed", access(scopes = "soak", consent))]
+async fn agreed(input: Number) -> Outcome<Square> {
+    Ok(Square { n: input.n, square: input.n.wrapping_mul(input.n) })
+}

@@ -1,0 +1,52 @@
+//! How deep an input may nest and how much it may hold.
+
+use redress::{
+    Fittings, Operation, Registry, Request,
+    contract::{self, Access},
+};
+use serde_json::{Value, json};
+
+fn registry(fittings: Fittings) -> Registry {
+    let take = contract::Operation::query("demo.take").with_summary("Take it.").with_access(Access::anyone());
+    let take = Operation::dynamic(take).with_handler(|_, _| async move { Ok(json!("taken")) });
+    Registry::builder().add(take).build().unwrap().fitted(fittings)
+}
+
+async fn call(registry: &Registry, input: &str) -> (Option<String>, Value) {
+    let envelope = registry.call("demo.take", Request::new(input.as_bytes())).await;
+    let details = envelope.problem().and_then(|problem| problem.details.as_ref());
+    let details = details.map_or(Value::Null, |details| serde_json::from_str(details.get()).unwrap());
+    (envelope.code().map(str::to_owned), details)
+}
+
+fn nested(depth: usize) -> String {
+    // The object is a level itself.
+    format!(r#"{{"a":{}1{}}}"#, "[".repeat(depth - 1), "]".repeat(depth - 1))
+}
+
+#[tokio::test]
+async fn an_input_that_nests_too_deep_is_refused_with_how_deep_it_may() {
+    let registry = registry(Fittings::new().json_depth(5));
+    assert_eq!(call(&registry, &nested(5)).await.0, None);
+    let refused = call(&registry, &nested(6)).await;
+    assert_eq!(refused, (Some("PAYLOAD_TOO_LARGE".to_owned()), json!({"limit_depth": 5})));
+}
+
+#[tokio::test]
+async fn an_input_that_holds_too_much_is_refused_with_how_much_it_may() {
+    let registry = registry(Fittings::new().json_members(4));
+    assert_eq!(call(&registry, r#"{"a": [1, 2, 3]}"#).await.0, None);
+    let refused = call(&registry, r#"{"a": [1, 2, 3, "four"]}"#).await;
+    assert_eq!(refused, (Some("PAYLOAD_TOO_LARGE".to_owned()), json!({"limit_members": 4})));
+}
+
+#[tokio::test]
+async fn what_nests_deeper_than_the_parser_goes_is_no_syntax_error() {
+    let registry = registry(Fittings::new());
+    assert_eq!(call(&registry, &nested(127)).await.0, None);
+    for depth in [128, 5_000] {
+        let refused = call(&registry, &nested(depth)).await;
+        assert_eq!(refused, (Some("PAYLOAD_TOO_LARGE".to_owned()), json!({"limit_depth": 127})), "{depth}");
+    }
+    assert_eq!(call(&registry, "[1,").await.0.as_deref(), Some("PARSE_ERROR"));
+}
