@@ -15,8 +15,16 @@ use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
 use super::house::{Credential, House, SOON};
 
 const OPERATIONS: [&str; 10] = [
-    "hide.nothing", "hide.refusal", "hide.cause", "hide.panic", "hide.undeclared", "hide.output", "hide.payment",
-    "hide.agreed", "hide.scoped", "hide.rare",
+    "hide.nothing",
+    "hide.refusal",
+    "hide.cause",
+    "hide.panic",
+    "hide.undeclared",
+    "hide.output",
+    "hide.payment",
+    "hide.agreed",
+    "hide.scoped",
+    "hide.rare",
 ];
 
 /// Inputs that pass, that are refused for what they hold, that are too deep, and that are no JSON.

@@ -47,7 +47,11 @@ async fn nothing_leaks_with_every_limit_every_caller_and_every_exporter_on() {
     assert!(searched.nowhere.is_empty(), "{:#?}", searched.nowhere);
     assert!(searched.log_alone.is_empty(), "{:#?}", searched.log_alone);
     for place in ["the access log", "the state", "the token file"] {
-        assert!(searched.named.iter().any(|named| named == place), "{place} does not name the caller: {:?}", searched.named);
+        assert!(
+            searched.named.iter().any(|named| named == place),
+            "{place} does not name the caller: {:?}",
+            searched.named
+        );
     }
     assert!(!searched.named.iter().any(|named| named == "/metrics"), "a caller is a label");
 }
