@@ -56,9 +56,7 @@ impl WebSockets {
                 .with_hint("Connect here with a WebSocket client.")
         })?;
         let caller = match (&who.token, shared.registry.identity()) {
-            (Some(token), Some(_)) => {
-                Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?)
-            }
+            (Some(token), Some(_)) => Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?),
             (Some(_) | None, _) => who.caller.clone(),
         };
         let holder = Holder::of(caller.as_deref(), who.address);
