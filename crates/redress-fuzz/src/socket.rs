@@ -77,7 +77,9 @@ fn frames(mut bytes: &[u8]) -> Vec<Frame> {
         assert_eq!(head[0] & 0xf0, 0x80, "a frame of a server is whole and plain");
         assert_eq!(head[1] & 0x80, 0, "a frame of a server is not masked");
         let (length, rest) = match head[1] {
-            126 => rest.split_at_checked(2).map(|(two, rest)| (usize::from(u16::from_be_bytes([two[0], two[1]])), rest)),
+            126 => {
+                rest.split_at_checked(2).map(|(two, rest)| (usize::from(u16::from_be_bytes([two[0], two[1]])), rest))
+            }
             127 => rest.split_first_chunk::<8>().map(|(eight, rest)| {
                 (usize::try_from(u64::from_be_bytes(*eight)).expect("a length that was sent"), rest)
             }),

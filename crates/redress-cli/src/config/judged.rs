@@ -30,9 +30,8 @@ pub struct ConfigRefused {
 /// ```
 pub fn check_config(text: &str) -> Result<(), ConfigRefused> {
     let document = Document { path: "redress.toml".into(), text: text.to_owned() };
-    let judged = File::of(&document).and_then(|file| {
-        Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, Some(document))
-    });
+    let judged = File::of(&document)
+        .and_then(|file| Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, Some(document)));
     judged.map(drop).map_err(|trouble| ConfigRefused {
         code: trouble.code(),
         line: line(&trouble),

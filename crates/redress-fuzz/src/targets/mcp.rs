@@ -52,7 +52,8 @@ pub(super) fn target(data: &[u8]) {
             }
             Some(b"text/event-stream") => {
                 let text = std::str::from_utf8(&answer.body).expect("a stream is text");
-                for data in text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty()) {
+                for data in text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty())
+                {
                     message(&oracle::json(data.as_bytes()), None);
                 }
             }

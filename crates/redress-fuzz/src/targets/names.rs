@@ -77,5 +77,9 @@ fn trace(text: &str) {
     assert!(u64::from_str_radix(parent_id, 16).is_ok_and(|id| id != 0), "{text}");
     let flags = u8::from(trace.sampled);
     let rewritten = format!("00-{trace_id}-{parent_id}-{flags:02x}");
-    assert_eq!(TraceParent::read(&rewritten), Some(TraceParent { trace_id, parent_id, sampled: trace.sampled }), "{text}");
+    assert_eq!(
+        TraceParent::read(&rewritten),
+        Some(TraceParent { trace_id, parent_id, sampled: trace.sampled }),
+        "{text}"
+    );
 }

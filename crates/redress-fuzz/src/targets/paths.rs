@@ -1,10 +1,6 @@
 //! Paths in the folder of the file operations: a line with the path, and what is written there.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::LazyLock,
-};
+use std::{fs, path::PathBuf, sync::LazyLock};
 
 use redress::{Caller, Registry, Request};
 use redress_files::{Files, FilesOptions};
