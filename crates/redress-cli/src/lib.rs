@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+mod apart;
 mod arguments;
 mod audit;
 mod call;

@@ -163,7 +163,10 @@ fn room(_: &Path) -> Option<u64> {
 
 /// Whether every rule limits something that there is.
 fn limits(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
-    let Ok(registry) = setup.registry(settings) else { return Vec::new() };
+    let registry = match setup.registry(settings) {
+        Ok(registry) => registry,
+        Err(trouble) => return vec![Check::trouble("config", setup.program.name(), &trouble)],
+    };
     let names: Vec<&str> = registry.contract().operations().iter().map(|operation| operation.name().as_str()).collect();
     let fits = |pattern: &str| match pattern.strip_suffix('*') {
         Some(start) => names.iter().any(|name| name.starts_with(start)),

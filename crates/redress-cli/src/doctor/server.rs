@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::{Client, Response};
 
 use super::Check;
-use crate::{arguments, service, shell, tls, trouble::Trouble};
+use crate::{arguments, service, shell, trouble::Trouble};
 
 /// How far two clocks may be apart.
 const SKEW: Duration = Duration::from_secs(5);
