@@ -331,6 +331,11 @@ pub(crate) fn going_down() -> Refusal {
     Refusal::new(EngineCode::Overloaded).with_details(&json!({"shutting_down": true})).with_retry_after_ms(1000)
 }
 
+/// Whether the call was called off.
+pub(crate) fn is_cancelled(envelope: &Envelope) -> bool {
+    envelope.code() == Some(EngineCode::Cancelled.as_str())
+}
+
 fn options(route: &Route) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
