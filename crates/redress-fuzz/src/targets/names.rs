@@ -3,6 +3,7 @@
 use redress::{
     Code,
     contract::{Name, RequestId},
+    serve::Network,
 };
 use redress_wire::http::header::TraceParent;
 
@@ -14,6 +15,7 @@ pub(super) fn target(data: &[u8]) {
     code(text);
     id(text);
     trace(text);
+    network(text);
     service::talk(async |service| {
         if let Some(operation) = service.registry.operation(text) {
             let dotted = Name::from_wire(text);
@@ -78,4 +80,10 @@ fn trace(text: &str) {
     let flags = u8::from(trace.sampled);
     let rewritten = format!("00-{trace_id}-{parent_id}-{flags:02x}");
     assert_eq!(TraceParent::read(&rewritten), Some(TraceParent { trace_id, parent_id, sampled: trace.sampled }), "{text}");
+}
+
+fn network(text: &str) {
+    let Ok(network) = text.parse::<Network>() else { return };
+    let written = network.to_string();
+    assert_eq!(written.parse(), Ok(network), "{text}");
 }
