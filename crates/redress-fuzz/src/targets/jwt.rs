@@ -66,7 +66,9 @@ fn sound(header: &[u8], payload: &[u8]) -> Result<Map<String, Value>, &'static s
     if header.get("alg").and_then(Value::as_str) != Some("HS256") {
         return Err("the algorithm is not ours");
     }
-    if header.get("crit").is_some_and(|crit| !crit.is_null()) || !header.get("kid").is_none_or(|kid| kid.is_string() || kid.is_null()) {
+    if header.get("crit").is_some_and(|crit| !crit.is_null())
+        || !header.get("kid").is_none_or(|kid| kid.is_string() || kid.is_null())
+    {
         return Err("the header asks for more");
     }
     let claims: Map<String, Value> = serde_json::from_slice(payload).map_err(|_| "the claims are no object")?;
@@ -82,7 +84,8 @@ fn sound(header: &[u8], payload: &[u8]) -> Result<Map<String, Value>, &'static s
     if text("iss") != Some("issuer") || text("tenant") != Some("acme") || !ours {
         return Err("it is from or for others");
     }
-    if !text("sub").is_some_and(|sub| !sub.trim().is_empty() && sub.len() <= 256 && !sub.chars().any(char::is_control)) {
+    if !text("sub").is_some_and(|sub| !sub.trim().is_empty() && sub.len() <= 256 && !sub.chars().any(char::is_control))
+    {
         return Err("it names nobody");
     }
     Ok(claims)
