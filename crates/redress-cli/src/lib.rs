@@ -49,5 +49,5 @@ mod token;
 mod trouble;
 
 pub use code::TroubleCode;
-pub use config::{config_schema, settings_table};
+pub use config::{ConfigRefused, check_config, config_schema, settings_table};
 pub use program::{BuiltIn, Program, Unserved, main};

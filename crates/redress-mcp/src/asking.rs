@@ -1,6 +1,6 @@
 //! What is known of a request beside its message.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use redress_contract::Caller;
 use redress_core::{Face, Request};
@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Asking {
     /// Who calls; nobody, if nothing tells.
     pub caller: Option<Arc<Caller>>,
+    /// The address that the request came from, where it is known.
+    pub peer: Option<IpAddr>,
     /// The caller's own name for the call.
     pub request_id: Option<Arc<str>>,
     /// How long the caller waits for an answer.
@@ -28,6 +30,9 @@ impl Asking {
         let mut request = Request::new(input).with_face(Face::Mcp);
         if let Some(caller) = &self.caller {
             request = request.with_caller(Arc::clone(caller));
+        }
+        if let Some(peer) = self.peer {
+            request = request.with_peer(peer);
         }
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);

@@ -127,6 +127,9 @@ impl Asking {
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);
         }
+        if let Some(peer) = self.peer {
+            request = request.with_peer(peer.ip());
+        }
         if let Some(caller) = &self.caller {
             request = request.with_caller(Arc::clone(caller));
         }
@@ -160,6 +163,7 @@ impl Asking {
     pub(crate) fn for_mcp(&self, shared: &Shared) -> redress_mcp::Asking {
         redress_mcp::Asking {
             caller: self.caller.clone(),
+            peer: self.peer.map(|peer| peer.ip()),
             request_id: self.request_id.as_deref().map(Arc::from),
             deadline: self.deadline,
             idempotency_key: self.key.clone(),

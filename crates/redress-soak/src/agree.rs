@@ -173,3 +173,6 @@ fn miskept(ending: &Ending, kept: Option<&Key>) -> Option<&'static str> {
         (Ending::Failure(_) | Ending::Cut(_) | Ending::Silent, _) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,7 @@ async fn follow(
         let broke = answered.endings.iter().any(|ending| !ending.is_answer());
         if broke {
             // Whoever meets a closed door does not run against it again at once.
-            next = next.max(Instant::now() + Duration::from_millis(20));
+            next = next.max(Instant::now() + Duration::from_millis(100));
         }
     }
 }

@@ -16,6 +16,9 @@ use crate::{
     server::{Server, Usage, tail},
 };
 
+/// How many callers go on as ever while something happens to others.
+pub(crate) const BYSTANDERS: usize = 6;
+
 /// What a scenario is given.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
@@ -80,7 +83,7 @@ impl Scene {
 
     /// Callers who are to notice nothing of what the scenario does.
     pub(crate) fn bystanders(&self) -> Running {
-        self.load("bystander", Mix::Plain, 6, Duration::from_millis(20)).start(&self.ledger)
+        self.load("bystander", Mix::Plain, BYSTANDERS, Duration::from_millis(20)).start(&self.ledger)
     }
 
     /// Stops the server, and holds its records against what clients saw.

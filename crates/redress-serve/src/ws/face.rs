@@ -82,6 +82,7 @@ impl WebSockets {
             peer: Peer::new(Arc::clone(&id), who.caller.clone(), Arc::clone(&lanes), self.limits),
             caller: who.caller,
             token: who.token,
+            address: who.address,
             id,
             lanes,
             draining: house.shutdown.token().clone(),

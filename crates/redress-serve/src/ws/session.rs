@@ -1,6 +1,7 @@
 //! One connection, from its upgrade to its close.
 
 use std::{
+    net::IpAddr,
     ops::ControlFlow,
     pin::pin,
     sync::{Arc, Mutex, PoisonError},
@@ -38,6 +39,7 @@ pub(super) struct Session {
     pub(super) limits: Limits,
     pub(super) caller: Option<Arc<Caller>>,
     pub(super) token: Option<Secret>,
+    pub(super) address: Option<IpAddr>,
     pub(super) id: Arc<str>,
     pub(super) lanes: Arc<Lanes>,
     pub(super) peer: Peer,
