@@ -233,6 +233,9 @@ pub(crate) struct Server {
     /// Ask a server, such as http://127.0.0.1:7717, instead of running it here
     #[arg(long = "server", value_name = "URL", env = "REDRESS_SERVER", hide_env_values = true)]
     pub(crate) url: Option<String>,
+    /// The token to call the server with; better in the environment than on the line
+    #[arg(long, value_name = "TOKEN", env = "REDRESS_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
     /// Trust the authorities in this file too, at an https server: certificates in PEM form
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", env = "REDRESS_CA", hide_env_values = true)]

@@ -31,7 +31,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Call, terminal: &mut Ter
     };
     wait(async {
         let service = match server {
-            Some(url) => Service::at(url, typed.server.ca())?,
+            Some(url) => Service::at(url, typed.server.ca(), typed.server.token.as_deref())?,
             None => Service::Here(setup.local()?),
         };
         if let Some(reason) = &typed.consent

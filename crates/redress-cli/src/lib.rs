@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+mod apart;
 mod arguments;
 mod audit;
 mod call;
@@ -48,5 +49,5 @@ mod token;
 mod trouble;
 
 pub use code::TroubleCode;
-pub use config::{config_schema, settings_table};
+pub use config::{ConfigRefused, check_config, config_schema, settings_table};
 pub use program::{BuiltIn, Program, Unserved, main};

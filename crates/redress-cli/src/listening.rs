@@ -5,9 +5,9 @@ use redress_serve::Server;
 use crate::{config::Settings, trouble::Trouble};
 
 #[cfg(feature = "tls")]
-pub(crate) use with_tls::{Loaded, files, secured, tls, unusable};
+pub(crate) use with_tls::{files, secured, tls, unusable};
 #[cfg(not(feature = "tls"))]
-pub(crate) use without_tls::{Loaded, secured, tls};
+pub(crate) use without_tls::{secured, tls};
 
 #[cfg(feature = "tls")]
 mod with_tls {

@@ -5,11 +5,7 @@ use std::io;
 use redress_telemetry::Otlp;
 use tracing::Subscriber;
 use tracing_subscriber::{
-    Layer as _, Registry,
-    filter::LevelFilter,
-    fmt, layer::SubscriberExt as _,
-    registry::LookupSpan,
-    reload,
+    Layer as _, Registry, filter::LevelFilter, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
     util::SubscriberInitExt as _,
 };
 

@@ -42,6 +42,7 @@ async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Re
         () = stop => Ok(()),
     };
     base.shut_down().await;
+    registry.settled().await;
     parts.close().await;
     if let Some(otlp) = otlp {
         otlp.shutdown(LAST_WORDS).await;

@@ -19,7 +19,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Term
     }
     let operations = wait(async {
         let service = match &typed.server.url {
-            Some(url) => Service::at(url, typed.server.ca())?,
+            Some(url) => Service::at(url, typed.server.ca(), typed.server.token.as_deref())?,
             None => Service::Here(setup.local()?),
         };
         service.operations().await

@@ -7,6 +7,7 @@ use redress_core::{BuildError, Registry};
 use redress_telemetry::Otlp;
 
 use crate::{
+    apart,
     arguments::{self, Bounds, Color, Command, Folder, Typed},
     audit, call,
     config::{File, Format, Level, Settings},
@@ -258,6 +259,7 @@ impl Setup<'_> {
             Source::Registry(registry) => return Ok(registry.clone()),
             Source::BuiltIn(make) => make,
         };
+        apart::check(settings)?;
         let built_in = BuiltIn {
             root: settings.root.clone(),
             write: settings.write,

@@ -96,6 +96,8 @@ impl Reloading<'_> {
     async fn check(&self) -> Result<Checked, Trouble> {
         let settings = self.setup.settings(self.typed)?;
         self.unchanged(&settings)?;
+        // The operations stay, and are made once more to hear whether they could be made.
+        self.setup.registry(&settings)?;
         let parts = self.parts.changed(&settings)?;
         if let Some((access, _)) = &parts.access
             && let Err(error) = access.fetch().await

@@ -93,7 +93,8 @@ impl Screen<'_> {
             WhereState::Memory => "in memory; it ends with this process".to_owned(),
             WhereState::Folder(table) => {
                 let folder = table.folder.clone().unwrap_or_default();
-                let audited = if self.settings.audit.enabled.unwrap_or(true) { "calls are audited" } else { "no audit" };
+                let audited =
+                    if self.settings.audit.enabled.unwrap_or(true) { "calls are audited" } else { "no audit" };
                 format!("in {} ({audited})", folder.display())
             }
         }
@@ -122,10 +123,8 @@ impl Screen<'_> {
     }
 
     pub(crate) fn document(&self) -> Value {
-        let faces: serde_json::Map<String, Value> = FACES
-            .iter()
-            .map(|face| (face.key.to_owned(), face.url(self.secure(), &self.authority()).into()))
-            .collect();
+        let faces: serde_json::Map<String, Value> =
+            FACES.iter().map(|face| (face.key.to_owned(), face.url(self.secure(), &self.authority()).into())).collect();
         let listens: Vec<String> = self.addresses.iter().map(ToString::to_string).collect();
         json!({
             "ok": true,

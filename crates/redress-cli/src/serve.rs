@@ -102,6 +102,7 @@ impl Start<'_> {
             never = reloading.run(reload) => match never {},
         };
         base.shut_down().await;
+        registry.settled().await;
         state.close().await;
         let ended = match served {
             Ok(()) => {

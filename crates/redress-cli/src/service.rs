@@ -26,8 +26,8 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Service {
-    /// The server at `url`, whose authority may be one of those in the file `ca`.
-    pub(crate) fn at(url: &str, ca: Option<&Path>) -> Result<Service, Trouble> {
+    /// The server at `url`, whose authority may be one of those in the file `ca`, called with `token`.
+    pub(crate) fn at(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<Service, Trouble> {
         let speaks = if cfg!(feature = "tls") { "https://" } else { "http://" };
         if !url.starts_with("http://") && !url.starts_with(speaks) {
             let says = if url.starts_with("https://") {
@@ -38,7 +38,7 @@ impl Service {
             return Err(Trouble::ServerUnreachable { url: url.to_owned(), says: says.to_owned() });
         }
         let url = url.trim_end_matches('/').to_owned();
-        let client = tls::client(&url, ca)?;
+        let client = tls::client(&url, ca, token)?;
         Ok(Service::There { url, client })
     }
 

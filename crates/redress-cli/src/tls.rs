@@ -5,14 +5,17 @@
 
 use std::path::Path;
 
-use reqwest::Client;
+use reqwest::{
+    Client, ClientBuilder,
+    header::{AUTHORIZATION, HeaderMap, HeaderValue},
+};
 
 use crate::trouble::Trouble;
 
-/// A client for the server at `url`.
+/// A client for the server at `url`, which shows `token` to it.
 #[cfg(feature = "tls")]
-pub(crate) fn client(url: &str, ca: Option<&Path>) -> Result<Client, Trouble> {
-    let builder = Client::builder();
+pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<Client, Trouble> {
+    let builder = shown(token)?;
     let builder = if !url.starts_with("https://") {
         // Plain HTTP needs no authorities, and a system without any can speak it too.
         builder.tls_certs_only([])
@@ -21,13 +24,26 @@ pub(crate) fn client(url: &str, ca: Option<&Path>) -> Result<Client, Trouble> {
     } else {
         builder
     };
-    builder.build().map_err(|error| crate::service::unreachable(url, &error))
+    builder.tls_info(true).build().map_err(|error| crate::service::unreachable(url, &error))
 }
 
-/// A client for the server at `url`.
+/// A client for the server at `url`, which shows `token` to it.
 #[cfg(not(feature = "tls"))]
-pub(crate) fn client(url: &str, _: Option<&Path>) -> Result<Client, Trouble> {
-    Client::builder().build().map_err(|error| crate::service::unreachable(url, &error))
+pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, Trouble> {
+    shown(token)?.build().map_err(|error| crate::service::unreachable(url, &error))
+}
+
+/// What every client begins with.
+fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
+    let Some(token) = token else { return Ok(Client::builder()) };
+    let unsendable = |_| Trouble::Usage {
+        says: "the token holds characters that no header can".to_owned(),
+        tip: None,
+        command: "redress call".to_owned(),
+    };
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(unsendable)?;
+    value.set_sensitive(true);
+    Ok(Client::builder().default_headers(HeaderMap::from_iter([(AUTHORIZATION, value)])))
 }
 
 /// The certificates in a file.

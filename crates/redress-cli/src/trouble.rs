@@ -139,7 +139,9 @@ impl Trouble {
             Trouble::ConfigNeedsRestart { .. } => "Put the value back, or restart the server.".to_owned(),
             Trouble::AccessUnusable { .. } => "Correct what is named, and look again with the doctor.".to_owned(),
             Trouble::StateUnusable { .. } => "Give a folder of its own that this process may write.".to_owned(),
-            Trouble::TlsUnusable { .. } => "Give a certificate and the key that belongs to it, both in PEM form.".to_owned(),
+            Trouble::TlsUnusable { .. } => {
+                "Give a certificate and the key that belongs to it, both in PEM form.".to_owned()
+            }
             Trouble::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
             Trouble::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
             Trouble::AuditUnreadable { .. } => "Name the configuration of the server, or its folder.".to_owned(),

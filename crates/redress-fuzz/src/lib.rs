@@ -16,6 +16,8 @@
 mod operations;
 mod oracle;
 mod service;
+mod signed;
+mod socket;
 mod targets;
 
 pub use targets::TARGETS;

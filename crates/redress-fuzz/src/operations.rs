@@ -183,10 +183,11 @@ pub(crate) fn registry(tokens: bool) -> Registry {
         json!({"name": {"type": "string", "minLength": 1, "maxLength": 40}, "times": {"type": "integer", "maximum": 9}}),
         json!(["name"]),
     ));
-    let greet = Operation::dynamic(greet.with_output(object(json!({"message": {"type": "string"}}), json!(["message"]))))
-        .with_handler(|_, input| async move {
-            Ok(json!({"message": format!("hello \"{}\"", input["name"].as_str().unwrap_or_default())}))
-        });
+    let greet =
+        Operation::dynamic(greet.with_output(object(json!({"message": {"type": "string"}}), json!(["message"]))))
+            .with_handler(|_, input| async move {
+                Ok(json!({"message": format!("hello \"{}\"", input["name"].as_str().unwrap_or_default())}))
+            });
     let number = open(contract::Operation::query("demo.number")).with_output(json!({"type": "integer"}));
     let number = Operation::dynamic(number).with_handler(|_, _| async { Ok(json!(7)) });
     let find = open(contract::Operation::query("demo.find")).fails(missing());
@@ -210,8 +211,8 @@ pub(crate) fn registry(tokens: bool) -> Registry {
         json!({"to": {"type": "integer", "maximum": 20}, "then": {"enum": ["end", "fail", "fault"]}}),
         json!([]),
     ));
-    let count = Operation::dynamic(count.with_output(json!({"type": "integer"}))).with_stream_handler(
-        |_, input| async move {
+    let count =
+        Operation::dynamic(count.with_output(json!({"type": "integer"}))).with_stream_handler(|_, input| async move {
             let items = stream::iter((1..=input["to"].as_i64().unwrap_or(3)).map(|n| Ok(json!(n))));
             let end = match input["then"].as_str() {
                 Some("fail") => Some(Err(Fail::from(DynamicFailure::new("THING_MISSING", json!({"id": 7}))))),
@@ -219,8 +220,7 @@ pub(crate) fn registry(tokens: bool) -> Registry {
                 _ => None,
             };
             Ok(Events::new(items.chain(stream::iter(end))))
-        },
-    );
+        });
     let steps = Operation::dynamic(open(contract::Operation::query("demo.steps"))).with_handler(|ctx, _| async move {
         ctx.progress(Progress::new(1.0).of(2.0).saying("counting"));
         Ok(json!({"done": true}))
@@ -238,7 +238,8 @@ pub(crate) fn registry(tokens: bool) -> Registry {
             Ok(serde_json::to_value(Blocks::from(Block::text(text)))?)
         });
     let all = [greet, number, find, fault, undeclared, slow, once, closed, hidden, count, steps, review, page];
-    let builder = all.into_iter().chain(redress::serve::discovery()).fold(Registry::builder(), |builder, one| builder.add(one));
+    let builder =
+        all.into_iter().chain(redress::serve::discovery()).fold(Registry::builder(), |builder, one| builder.add(one));
     let builder = builder.add(search).add(make).max_input(64 * 1024);
     let builder = if tokens { builder.identity(Tokens) } else { builder };
     builder.build().expect("the declarations are sound")

@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     future::Future,
-    io,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
@@ -36,7 +35,7 @@ use crate::{
     body::Held,
     house::House,
     listener::Socket,
-    pace::{LINGER, Pace, Paced, Told},
+    pace::{Pace, Paced, Told},
     service::Shared,
 };
 
@@ -104,42 +103,6 @@ impl Serving {
         }
     }
 
-    #[cfg(feature = "tls")]
-    async fn shake_hands(
-        &self,
-        tls: &Tls,
-        stream: tokio::net::TcpStream,
-        side: OtherSide,
-        limits: &Limits,
-    ) -> Option<(tokio_rustls::server::TlsStream<tokio::net::TcpStream>, OtherSide, Protocol)> {
-        let lingered = async {
-            self.house.shutdown.draining().await;
-            tokio::time::sleep(LINGER).await;
-        };
-        let shaken = tokio::select! {
-            shaken = tokio::time::timeout(limits.handshake_time, tls.acceptor().accept(stream)) => {
-                shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            }
-            () = lingered => return None,
-        };
-        let stream = match shaken {
-            Ok(stream) => stream,
-            Err(error) => {
-                self.house.counters.handshakes_failed.up();
-                tracing::debug!(%error, "a handshake failed");
-                return None;
-            }
-        };
-        let (_, session) = stream.get_ref();
-        let protocol = match session.alpn_protocol() {
-            Some(b"h2") => Protocol::Http2,
-            Some(_) => Protocol::Http1,
-            None => Protocol::Either,
-        };
-        let certificate = session.peer_certificates().and_then(|chain| chain.first()).map(|leaf| Arc::from(&**leaf));
-        Some((stream, OtherSide { secure: true, certificate, ..side }, protocol))
-    }
-
     async fn speak<T>(
         &self,
         stream: T,
@@ -172,7 +135,7 @@ impl Serving {
 
 /// What is spoken on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+pub(crate) enum Protocol {
     /// What the client begins with.
     Either,
     #[cfg(feature = "tls")]

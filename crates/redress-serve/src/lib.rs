@@ -28,6 +28,8 @@ mod cors;
 mod discovery;
 mod documents;
 mod faces;
+#[cfg(feature = "tls")]
+mod handshake;
 mod house;
 mod limits;
 mod listen;

@@ -9,7 +9,6 @@ use axum::{
 use bytes::Bytes;
 use redress_contract::{Access, Caller, Denied, EngineCode};
 use redress_core::Refusal;
-use serde_json::json;
 
 use crate::{answer, service::Exchange};
 
@@ -47,7 +46,6 @@ pub(crate) async fn metrics(exchange: Exchange) -> Response {
 fn admit(caller: Option<&Caller>) -> Result<(), Refusal> {
     Access::caller().scope(SCOPE).admit(caller).map_err(|denied| match denied {
         Denied::NoCaller => Refusal::new(EngineCode::AuthRequired),
-        Denied::Scopes { missing, one_is_enough } => Refusal::new(EngineCode::Forbidden)
-            .with_details(&json!({"missing": missing, "one_is_enough": one_is_enough})),
+        Denied::Scopes { missing, one_is_enough } => Refusal::missing_scopes(&missing, one_is_enough),
     })
 }

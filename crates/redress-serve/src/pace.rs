@@ -101,6 +101,7 @@ impl Pace {
         Running(Arc::clone(self))
     }
 
+    #[cfg(feature = "tls")]
     pub(crate) fn speaks_http2(&self) {
         self.http2.store(true, Relaxed);
     }
@@ -152,7 +153,7 @@ impl Pace {
 pub(crate) struct Running(Arc<Pace>);
 
 impl Running {
-    /// The body of the answer is asked for more; says whether it gave something before.
+    /// The body of the answer, which `gave` something before or not, is asked for more.
     pub(crate) fn asks(&self, gave: bool) {
         if gave {
             self.0.given.fetch_sub(1, Relaxed);

@@ -4,28 +4,26 @@ use std::collections::HashMap;
 
 use crate::{
     ending::Ending,
-    ledger::Seen,
+    ledger::{Ledger, Seen},
     plan::What,
     records::{Key, Records},
     report::Report,
 };
 
-/// Holds every ending against what its call was to end with. `also` says which other endings a scenario brings about.
-pub(crate) fn endings(report: &mut Report, seen: &[Seen], also: impl Fn(&Ending) -> bool) {
-    for seen in seen {
-        if matches!(&seen.ending, Ending::Failure(told) if seen.ending.is_turned_away() && told.retry_after_ms.is_none())
-        {
-            report.broken(format!("{} was turned away and not told for how long", seen.id));
+/// Holds every ending against what its call was to end with. Who is turned away is told for how long, and gets its answer
+/// in the end. `also` says which other endings a scenario brings about.
+pub(crate) fn endings(report: &mut Report, ledger: &Ledger, also: impl Fn(&Ending) -> bool) {
+    for seen in ledger.seen() {
+        let Seen { id, what, ending, face, .. } = &seen;
+        let told = matches!(ending, Ending::Failure(told) if told.retry_after_ms.is_some());
+        if ending.is_turned_away() {
+            report.check(told, || format!("{id} was turned away and not told for how long"));
+        } else if !what.is_met_by(ending) && !also(ending) {
+            report.broken(format!("{id} ({} by {face}) ended with {ending:?}", what.operation()));
         }
-        if !seen.what.is_met_by(&seen.ending) && !also(&seen.ending) {
-            report.broken(format!(
-                "{} ({} by {}) ended with {:?}",
-                seen.id,
-                seen.what.operation(),
-                seen.face,
-                seen.ending
-            ));
-        }
+    }
+    for id in ledger.given_up() {
+        report.broken(format!("{id} was turned away until its client had no more patience"));
     }
 }
 
@@ -175,3 +173,6 @@ fn miskept(ending: &Ending, kept: Option<&Key>) -> Option<&'static str> {
         (Ending::Failure(_) | Ending::Cut(_) | Ending::Silent, _) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! How a call ended, as its client saw it.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 /// How a call ended, as its client saw it: the same whatever way it took.
@@ -39,6 +41,16 @@ impl Ending {
     /// Whether the call was turned away for want of room, which says nothing about what it asked for.
     pub(crate) fn is_turned_away(&self) -> bool {
         matches!(self.code(), Some("OVERLOADED" | "RATE_LIMITED"))
+    }
+
+    /// For how long it was turned away.
+    pub(crate) fn turned_away_for(&self) -> Option<Duration> {
+        match self {
+            Ending::Failure(told) if self.is_turned_away() => {
+                Some(Duration::from_millis(told.retry_after_ms.unwrap_or(1_000)))
+            }
+            Ending::Output(_) | Ending::Failure(_) | Ending::Cut(_) | Ending::Silent => None,
+        }
     }
 
     /// The ending that an envelope, a problem document or the data of an error tells.

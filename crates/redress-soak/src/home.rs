@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) write_secs: u64,
     /// How long running calls may take once the server goes down.
     pub(crate) grace_secs: u64,
+    /// Whether connections from this machine are those of a proxy, so that one address may have as many as there are.
+    pub(crate) behind_proxy: bool,
     /// What one caller may ask for: `rate`, `burst`, `in_flight`, `streams`, `sockets`.
     pub(crate) limits: [u32; 5],
 }
@@ -38,6 +40,7 @@ impl Default for Settings {
             idle_secs: 75,
             write_secs: 30,
             grace_secs: 10,
+            behind_proxy: false,
             limits: [20_000, 20_000, 512, 256, 256],
         }
     }
@@ -107,7 +110,8 @@ impl Home {
 }
 
 fn toml(settings: &Settings) -> String {
-    let Settings { request_secs, idle_secs, write_secs, grace_secs, limits } = settings;
+    let Settings { request_secs, idle_secs, write_secs, grace_secs, behind_proxy, limits } = settings;
+    let proxies = if *behind_proxy { "trusted_proxies = [\"127.0.0.1/32\"]\n" } else { "" };
     let [rate, burst, in_flight, streams, sockets] = limits;
     format!(
         r#"[serve]
@@ -137,7 +141,7 @@ header_time = "{request_secs}s"
 body_time = "{request_secs}s"
 idle_time = "{idle_secs}s"
 write_time = "{write_secs}s"
-
+{proxies}
 [telemetry]
 metrics = true
 

@@ -27,11 +27,14 @@ pub(crate) struct Seen {
 
 /// Every call that was made. Clones are one ledger.
 #[derive(Clone, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Seen>>>);
+pub(crate) struct Ledger {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    gave_up: Arc<Mutex<Vec<String>>>,
+}
 
 impl Ledger {
     pub(crate) fn enter(&self, message: &Message, identity: &Identity, answered: &Answered) {
-        let mut ledger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for (place, (what, ending)) in message.calls.iter().zip(&answered.endings).enumerate() {
             ledger.push(Seen {
                 id: message.call_id(place),
@@ -51,8 +54,18 @@ impl Ledger {
         self.enter(message, identity, &Answered { endings, took: Duration::ZERO });
     }
 
+    /// Enters that a client was turned away until it had no more patience.
+    pub(crate) fn gave_up(&self, id: &str) {
+        self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+    }
+
+    /// The messages whose clients had no more patience.
+    pub(crate) fn given_up(&self) -> Vec<String> {
+        self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many calls ended in which way.

@@ -11,14 +11,18 @@ use std::{
 
 use tokio::{
     task::JoinSet,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
 use crate::{
-    client::{Client, Identity},
+    client::{Answered, Client, Identity},
+    ending::Ending,
     ledger::Ledger,
-    plan::{Mix, Plan},
+    plan::{Message, Mix, Plan},
 };
+
+/// For how long a client that is turned away comes again.
+const PERSISTENCE: Duration = Duration::from_secs(60);
 
 /// Clients with a plan each.
 #[derive(Clone)]
@@ -81,12 +85,29 @@ async fn follow(
         }
         next = Instant::now() + every;
         let message = plan.next_message();
-        let answered = client.make(&message).await;
+        let answered = politely(&mut client, &message, &ledger).await;
         let broke = answered.endings.iter().any(|ending| !ending.is_answer());
-        ledger.enter(&message, client.identity(), &answered);
         if broke {
             // Whoever meets a closed door does not run against it again at once.
-            next = next.max(Instant::now() + Duration::from_millis(20));
+            next = next.max(Instant::now() + Duration::from_millis(100));
         }
+    }
+}
+
+/// Makes the call, and makes it again as long as it is turned away, when it was told that it may come again.
+pub(crate) async fn politely(client: &mut Client, message: &Message, ledger: &Ledger) -> Answered {
+    let until = Instant::now() + PERSISTENCE;
+    let mut attempt = 0;
+    loop {
+        let made = if attempt == 0 { message.clone() } else { message.again(format!("{}-r{attempt}", message.id)) };
+        let answered = client.make(&made).await;
+        ledger.enter(&made, client.identity(), &answered);
+        let Some(wait) = answered.endings.iter().filter_map(Ending::turned_away_for).max() else { return answered };
+        if Instant::now() + wait > until {
+            ledger.gave_up(&message.id);
+            return answered;
+        }
+        sleep(wait).await;
+        attempt += 1;
     }
 }

@@ -16,6 +16,9 @@ use crate::{
     server::{Server, Usage, tail},
 };
 
+/// How many callers go on as ever while something happens to others.
+pub(crate) const BYSTANDERS: usize = 6;
+
 /// What a scenario is given.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
@@ -80,7 +83,7 @@ impl Scene {
 
     /// Callers who are to notice nothing of what the scenario does.
     pub(crate) fn bystanders(&self) -> Running {
-        self.load("bystander", Mix::Plain, 6, Duration::from_millis(20)).start(&self.ledger)
+        self.load("bystander", Mix::Plain, BYSTANDERS, Duration::from_millis(20)).start(&self.ledger)
     }
 
     /// Stops the server, and holds its records against what clients saw.
@@ -114,7 +117,7 @@ pub(crate) async fn records(
     report.figure("p50/p99", format!("{}/{}", ms(latencies.p50()), ms(latencies.p99())));
     let endings: Vec<String> = ledger.endings().iter().map(|(name, count)| format!("{name} {count}")).collect();
     report.figure("endings", endings.join(", "));
-    agree::endings(report, &seen, also);
+    agree::endings(report, ledger, also);
     agree::effects(report, &seen, &home.effects()?);
     let records = Records::read(&home.state()).await?;
     report.figure("records", format!("{} calls, {} keys, compared one by one", records.audited(), records.keys.len()));

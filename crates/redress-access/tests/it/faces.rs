@@ -131,10 +131,8 @@ impl Site {
             (body["result"]["isError"] != true).then_some(text.trim_matches('"'))
         });
         let caller = caller.map(str::to_owned);
-        let failure = match &body["error"]["data"] {
-            Value::Null => body["result"]["_meta"]["dev.redress/error"].clone(),
-            data => data.clone(),
-        };
+        let data = body.pointer("/error/data").or_else(|| body.pointer("/result/_meta/dev.redress~1error"));
+        let failure = data.cloned().unwrap_or_default();
         answer.told("MCP", caller, failure, true)
     }
 

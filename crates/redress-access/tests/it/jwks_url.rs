@@ -157,9 +157,10 @@ async fn keys_stay_in_use_while_their_url_answers_nonsense_or_nothing() {
     let access = open(&issuer.url, |_| {});
     access.fetch().await.unwrap();
     let by_key = token(&key);
-    let reason = async || match access.fetch().await.unwrap_err() {
-        AccessError::Unreachable { reason, .. } => reason,
-        error => panic!("{error}"),
+    let reason = async || {
+        let error = access.fetch().await.unwrap_err();
+        let AccessError::Unreachable { reason, .. } = error else { panic!("{error}") };
+        reason
     };
     issuer.gives(500, "{}".to_owned());
     assert_eq!(reason().await, "the answer is not a success");

@@ -2,9 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audit;
 mod commands;
 mod config;
+mod doctor;
+mod guide;
 mod mcp;
 mod process;
+mod reload;
 mod serve;
 mod tls;
+mod token;

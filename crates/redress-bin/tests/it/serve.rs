@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::TcpListener,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,6 +16,25 @@ pub(crate) struct Served {
     child: Child,
     first: String,
     rest: BufReader<ChildStdout>,
+}
+
+/// What a server logs.
+pub(crate) struct Log(BufReader<ChildStderr>);
+
+impl Log {
+    /// The next line that has `text` in it; those before it are skipped.
+    #[track_caller]
+    pub(crate) fn line_with(&mut self, text: &str) -> String {
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "no line has `{text}`:\n{seen}");
+            if line.contains(text) {
+                return line;
+            }
+            seen.push_str(&line);
+        }
+    }
 }
 
 impl Served {
@@ -37,8 +56,18 @@ impl Served {
         serde_json::from_str(&self.first).unwrap()
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.screen()["url"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends it a signal and lets it go on.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// The lines of its log, as they come.
+    pub(crate) fn log(&mut self) -> Log {
+        Log(BufReader::new(self.child.stderr.take().unwrap()))
     }
 
     /// Tells it to stop, and gives all that it still wrote.
@@ -51,7 +80,9 @@ impl Served {
         let status = self.child.wait().unwrap();
         let mut written = String::new();
         self.rest.read_to_string(&mut written).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut written).unwrap();
+        if let Some(mut log) = self.child.stderr.take() {
+            log.read_to_string(&mut written).unwrap();
+        }
         assert_eq!(status.code(), Some(0), "{written}");
         written
     }

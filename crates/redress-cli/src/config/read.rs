@@ -16,7 +16,7 @@ impl File {
         Ok((file, document))
     }
 
-    fn of(document: &Document) -> Result<File, Trouble> {
+    pub(super) fn of(document: &Document) -> Result<File, Trouble> {
         document.only_known(&config_schema())?;
         toml::from_str(&document.text).map_err(|error| document.unread(&error))
     }

@@ -168,15 +168,6 @@ impl Settings {
             ("log.format", format!("{:?}", self.format)),
         ]
     }
-
-    /// Every file that is read while the server runs, the configuration first.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.document.iter().map(|document| document.path.clone()).collect();
-        let mut access = self.access.clone().unwrap_or_default();
-        files.extend(access.paths().map(|path| path.clone()));
-        files.extend(self.tls.iter().flat_map(|tls| [tls.certificate.clone(), tls.key.clone()]));
-        files
-    }
 }
 
 /// Where state is kept. Without a configuration there is no place of its own for it, and nothing is left behind; with

@@ -127,9 +127,12 @@ pub trait ConsentStore: Send + Sync + 'static {
     fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>>;
 }
 
+/// Until when each consent of each caller holds, and why it was given.
+type ByCaller = HashMap<String, HashMap<ConsentScope, (SystemTime, String)>>;
+
 /// Consents kept in memory, gone with the process.
 #[derive(Debug, Default)]
-pub struct ConsentMemory(Mutex<HashMap<String, HashMap<ConsentScope, (SystemTime, String)>>>);
+pub struct ConsentMemory(Mutex<ByCaller>);
 
 impl ConsentMemory {
     /// No consents.
@@ -137,7 +140,7 @@ impl ConsentMemory {
         ConsentMemory::default()
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<String, HashMap<ConsentScope, (SystemTime, String)>>> {
+    fn map(&self) -> MutexGuard<'_, ByCaller> {
         // A panic elsewhere cannot leave the map half changed, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction, RecoveryStep};
+use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
 use serde_json::json;
 
 use super::{Asked, Bad, Call};
@@ -41,14 +41,7 @@ impl Call {
                 Err(self.refuse_with(EngineCode::AuthRequired, &details))
             }
             Err(Denied::Scopes { missing, one_is_enough }) => {
-                // The scopes that a caller has to ask for, as OAuth writes them; of those of which one is enough,
-                // no more than one.
-                let scope =
-                    if one_is_enough { missing.first().cloned().unwrap_or_default() } else { missing.join(" ") };
-                let details = json!({"missing": missing, "one_is_enough": one_is_enough});
-                let mut bad = self.refuse_with(EngineCode::Forbidden, &details);
-                bad.problem.recovery = Some(RecoveryStep::GetAccess { scope: scope.into() });
-                Err(bad)
+                Err(Bad::new(Refusal::missing_scopes(&missing, one_is_enough).into_problem()))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, Shape, Similar, Started};
+use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, RecoveryStep, Shape, Similar, Started};
 use serde::Serialize;
 
 use super::Call;
@@ -21,18 +21,37 @@ pub struct Refusal {
     http: Option<u16>,
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
+    recovery: Option<RecoveryStep>,
 }
 
 impl Refusal {
     /// Refuses with this code.
     pub fn new(code: EngineCode) -> Refusal {
-        Refusal { code, details: None, hint: None, http: None, retry_after_ms: None, similar: Vec::new() }
+        Refusal {
+            code,
+            details: None,
+            hint: None,
+            http: None,
+            retry_after_ms: None,
+            similar: Vec::new(),
+            recovery: None,
+        }
     }
 
     /// Refuses a token that tells nobody. Why it tells nobody is for the operator's log: the answer to a guess must
     /// not say how near it was.
     pub fn bad_token() -> Refusal {
         Refusal::new(EngineCode::AuthRequired).with_details(&serde_json::json!({"token": "refused"}))
+    }
+
+    /// Refuses a caller that lacks scopes, and says which to get.
+    pub fn missing_scopes(missing: &[String], one_is_enough: bool) -> Refusal {
+        // As OAuth writes them; of those of which one is enough, no more than one.
+        let scope = if one_is_enough { missing.first().cloned().unwrap_or_default() } else { missing.join(" ") };
+        let mut refusal = Refusal::new(EngineCode::Forbidden)
+            .with_details(&serde_json::json!({"missing": missing, "one_is_enough": one_is_enough}));
+        refusal.recovery = Some(RecoveryStep::GetAccess { scope: scope.into() });
+        refusal
     }
 
     /// Says more, for a program. It must hold nothing of what the caller sent.
@@ -88,6 +107,9 @@ impl Refusal {
             problem.http = http;
         }
         problem.similar = self.similar;
+        if self.recovery.is_some() {
+            problem.recovery = self.recovery;
+        }
         problem
     }
 }

@@ -18,7 +18,7 @@ use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
 };
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::{Asked, Bad, Call, drive::let_go};
@@ -45,6 +45,7 @@ pub struct Subscription {
     request_id: RequestId,
     items: mpsc::Receiver<Output>,
     end: Option<oneshot::Receiver<Event>>,
+    source: CancellationToken,
     _reader: DropGuard,
 }
 
@@ -107,12 +108,13 @@ impl Opened {
         let (sender, items) = mpsc::channel(self.streaming.buffer.max(1));
         let (last, end) = oneshot::channel();
         let request_id = call.ctx.request_id.clone();
-        let reader = call.ctx.cancellation().clone().drop_guard();
+        let source = call.ctx.cancellation().clone();
+        let reader = source.clone().drop_guard();
         let runtime = self.runtime.clone();
         // The source runs inside the span of its call, like any other handler.
         let span = call.span.clone();
         runtime.spawn(self.pump(call, sender, last).instrument(span));
-        Subscription { request_id, items, end: Some(end), _reader: reader }
+        Subscription { request_id, items, end: Some(end), source, _reader: reader }
     }
 
     async fn pump(mut self, mut call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
@@ -199,6 +201,12 @@ impl Subscription {
     /// The name of the call, the same as in the log.
     pub fn request_id(&self) -> &RequestId {
         &self.request_id
+    }
+
+    /// Calls the source off. What it has given still comes, and then the end that the call had: CANCELLED, unless it
+    /// had ended by itself before. So whoever has to stop a stream can tell its reader what the records say of it.
+    pub fn stop(&self) {
+        self.source.cancel();
     }
 }
 

@@ -101,6 +101,12 @@ impl Canary {
         marker
     }
 
+    /// Looks also for `secret`, which the test did not choose itself: a token that was issued, a key that was made. It has
+    /// to be long and of letters and digits for the most part, so that nothing else looks like it.
+    pub fn watch(&self, place: &str, secret: &str) {
+        self.add(place, needle::needles(secret));
+    }
+
     fn add(&self, place: &str, needles: Vec<Needle>) {
         self.inner().planted.push(Marker { place: place.to_owned(), needles });
     }
@@ -215,6 +221,15 @@ mod tests {
             let found = Haystack::new(written.as_bytes()).find(&needle::number("foobar"));
             assert_eq!(found, Some("as base64"), "{written}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_was_issued_is_found_like_a_marker() {
+        let canary = Canary::new();
+        canary.watch("a token", "Zk3xQ_9dLwTn-8sVbR2mYpA7cEuGh");
+        canary.check("the log", "token=ZK3XQ_9dlwtn");
+        canary.check("the answer", "Zk4xQ_9dLwTm");
+        assert_eq!(canary.report().found.iter().map(|leak| leak.face.as_str()).collect::<Vec<_>>(), ["the log"]);
     }
 
     #[test]

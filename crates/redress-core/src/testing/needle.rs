@@ -30,7 +30,7 @@ pub(super) fn number(marker: &str) -> Vec<Needle> {
 }
 
 fn forms(part: &str) -> Vec<Needle> {
-    let folded = |form, text| Needle { form, text, exact: false };
+    let folded = |form, text: String| Needle { form, text: text.to_ascii_lowercase(), exact: false };
     let listed = |separator| part.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(separator);
     let mut needles = vec![
         folded("as it is", part.to_owned()),
@@ -73,7 +73,7 @@ impl Haystack {
 
     /// The form in which one of the needles is in here.
     pub(super) fn find(&self, needles: &[Needle]) -> Option<&'static str> {
-        let holds = |hay: &[u8], needle: &Needle| hay.windows(needle.text.len()).any(|at| at == needle.text.as_bytes());
+        let holds = |hay: &[u8], needle: &Needle| memchr::memmem::find(hay, needle.text.as_bytes()).is_some();
         let found = needles.iter().find(|needle| {
             if needle.exact { holds(&self.exact, needle) } else { self.folded.iter().any(|hay| holds(hay, needle)) }
         });

@@ -3,12 +3,29 @@
 mod alike;
 mod batch;
 mod call;
+mod certificates;
+mod config;
+mod contract;
 mod fix;
+mod forwarded;
+mod frames;
 mod headers;
+mod http;
 mod jsonrpc;
+mod jwt;
+mod keys;
+mod lines;
+mod mcp;
+mod messages;
+mod names;
 mod operation;
+mod paths;
+mod patterns;
 mod query;
+mod schema;
 mod subscribe;
+mod templates;
+mod tokens;
 
 /// A function of bytes that panics where its oracle does not hold.
 pub(crate) type Target = fn(&[u8]);
@@ -18,12 +35,29 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("alike", alike::target),
     ("batch", batch::target),
     ("call", call::target),
+    ("certificates", certificates::target),
+    ("config", config::target),
+    ("contract", contract::target),
     ("fix", fix::target),
+    ("forwarded", forwarded::target),
+    ("frames", frames::target),
     ("headers", headers::target),
+    ("http", http::target),
     ("jsonrpc", jsonrpc::target),
+    ("jwt", jwt::target),
+    ("keys", keys::target),
+    ("lines", lines::target),
+    ("mcp", mcp::target),
+    ("messages", messages::target),
+    ("names", names::target),
     ("operation", operation::target),
+    ("paths", paths::target),
+    ("patterns", patterns::target),
     ("query", query::target),
+    ("schema", schema::target),
     ("subscribe", subscribe::target),
+    ("templates", templates::target),
+    ("tokens", tokens::target),
 ];
 
 /// What stands before the first line end, and what follows it.

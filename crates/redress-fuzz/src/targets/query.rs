@@ -35,6 +35,10 @@ pub(super) fn target(data: &[u8]) {
         assert_eq!(texts.collect::<Vec<_>>(), [output["text"].as_str().unwrap_or_default()], "{query}");
         let tags: Vec<Value> =
             given.iter().filter(|(name, _)| name == "tags").map(|(_, value)| value.as_str().into()).collect();
-        assert_eq!(output.get("tags").cloned().unwrap_or_else(|| Value::Array(Vec::new())), Value::Array(tags), "{query}");
+        assert_eq!(
+            output.get("tags").cloned().unwrap_or_else(|| Value::Array(Vec::new())),
+            Value::Array(tags),
+            "{query}"
+        );
     });
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::{
     answer,
     house::{Held, Holder},
-    service::{Exchange, Shared, going_down},
+    service::{Exchange, Shared, going_down, is_cancelled},
 };
 
 /// Subscribes, and answers with the stream; what refuses the call before the stream is open
@@ -35,8 +35,15 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
     };
     let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
     let id = answer::request_id(subscription.request_id());
-    let carried =
-        Carried { subscription, shared: Arc::clone(shared), seen, since: Instant::now(), ended: false, _held: held };
+    let carried = Carried {
+        subscription,
+        shared: Arc::clone(shared),
+        seen,
+        since: Instant::now(),
+        stopped: false,
+        ended: false,
+        _held: held,
+    };
     let keep_alive = KeepAlive::new().interval(shared.keep_alive);
     Ok(answer::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
 }
@@ -47,6 +54,8 @@ struct Carried {
     shared: Arc<Shared>,
     seen: u64,
     since: Instant,
+    /// Whether the source was called off, as the service goes down.
+    stopped: bool,
     ended: bool,
     _held: Held,
 }
@@ -75,7 +84,11 @@ impl Carried {
         let event = tokio::select! {
             // A stream that never pauses has to hear of the shutdown too.
             biased;
-            () = self.shared.house.shutdown.draining() => Event::Failed(self.cut_off()),
+            () = self.shared.house.shutdown.draining(), if !self.stopped => {
+                self.stopped = true;
+                self.subscription.stop();
+                self.subscription.next().await?
+            }
             event = self.subscription.next() => event?,
         };
         Some(match event {
@@ -91,13 +104,14 @@ impl Carried {
             }
             Event::Failed(envelope) => {
                 self.ended = true;
+                let envelope = if self.stopped && is_cancelled(&envelope) { self.cut_off() } else { envelope };
                 SseEvent::default().event("error").data(String::from_utf8_lossy(&envelope.into_bytes()))
             }
         })
     }
 
-    /// The end of a stream that outlives its service. The call itself ends as cancelled, when
-    /// the subscription is dropped; its reader is told that it may come again.
+    /// The end of a stream that outlives its service. The call itself ended as cancelled; its
+    /// reader is told that it may come again.
     fn cut_off(&self) -> Envelope {
         let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         let request_id = self.subscription.request_id().clone();

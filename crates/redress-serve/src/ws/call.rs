@@ -9,7 +9,7 @@ use redress_core::{Event, Face, Refusal, Request, Secret, Subscription};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::service::going_down;
+use crate::service::{going_down, is_cancelled};
 
 use super::{
     frame::{Carriage, Frame},
@@ -147,12 +147,17 @@ impl Session {
             }
         };
         drop(asked);
+        let mut stopped = false;
         let last = loop {
             // First the room, then the item: what cannot be written is not asked for either.
             let room = lane.room().await;
             let event = tokio::select! {
                 biased;
-                () = self.draining.cancelled() => Some(Event::Failed(self.cut_off(&subscription, since))),
+                () = self.draining.cancelled(), if !stopped => {
+                    stopped = true;
+                    subscription.stop();
+                    subscription.next().await
+                }
                 event = subscription.next() => event,
             };
             match event {
@@ -161,6 +166,9 @@ impl Session {
                     lane.put(room, Frame::responded(carriage, &lane.id, Some(seen), output.json())).await;
                 }
                 Some(Event::Completed(_)) => break Frame::completed(carriage, &lane.id),
+                Some(Event::Failed(envelope)) if stopped && is_cancelled(&envelope) => {
+                    break Frame::failed(carriage, Some(&lane.id), self.cut_off(&subscription, since));
+                }
                 Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&lane.id), envelope),
                 // Only a runtime that shuts down leaves a stream without its end.
                 None => break Frame::aborted(carriage, &lane.id),
@@ -171,8 +179,8 @@ impl Session {
         lane.end(last);
     }
 
-    /// The end of a stream that outlives its service. The call itself ends as cancelled, when
-    /// the subscription is dropped; its reader is told that it may come again.
+    /// The end of a stream that outlives its service. The call itself ended as cancelled; its
+    /// reader is told that it may come again.
     fn cut_off(&self, subscription: &Subscription, since: Instant) -> Envelope {
         let meta = Meta {
             request_id: subscription.request_id().clone(),

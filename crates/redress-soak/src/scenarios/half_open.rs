@@ -14,6 +14,8 @@ use crate::{
 };
 
 const REQUEST_SECS: u64 = 2;
+/// Longer than any pause of those who are to notice nothing.
+const IDLE_SECS: u64 = 5;
 /// How late a busy machine may be.
 const SLACK: Duration = Duration::from_secs(6);
 
@@ -34,7 +36,8 @@ enum Stops {
 
 pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let mut report = Report::default();
-    let scene = stage.scene(&Settings { request_secs: REQUEST_SECS, ..Settings::default() }).await?;
+    let scene =
+        stage.scene(&Settings { request_secs: REQUEST_SECS, idle_secs: IDLE_SECS, ..Settings::default() }).await?;
     let bystanders = scene.bystanders();
     sleep(Duration::from_millis(200)).await;
     let until = tokio::time::Instant::now() + stage.share(80);
@@ -101,6 +104,6 @@ async fn client(
     if matches!(stops, Stops::InFrame) {
         return Ok(None);
     }
-    let closed = raw.read_to_close(Duration::from_secs(REQUEST_SECS) + SLACK).await;
+    let closed = raw.read_to_close(Duration::from_secs(IDLE_SECS) + SLACK).await;
     Ok(closed.is_none().then(|| format!("a client that stopped {stops:?} is still connected")))
 }

@@ -34,7 +34,8 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     if wanted < WANTED {
         stage.say(&format!("this system lets a process open {files} files, so there are {wanted} connections"));
     }
-    let scene = stage.scene(&Settings { idle_secs: 600, request_secs: 600, ..Settings::default() }).await?;
+    let scene =
+        stage.scene(&Settings { idle_secs: 600, request_secs: 600, behind_proxy: true, ..Settings::default() }).await?;
     let since = Instant::now();
     let mut opened: Vec<Raw> = Vec::with_capacity(wanted);
     let mut opening = JoinSet::new();

@@ -13,7 +13,7 @@ use crate::{
     ending::Ending,
     home::{Home, Settings},
     ledger::{Ledger, Seen},
-    load::Load,
+    load::{Load, politely},
     plan::{Message, Mix, Way, What},
     report::Report,
     server::Server,
@@ -74,9 +74,7 @@ pub(crate) async fn ask_again(home: &Home, ledger: &Ledger, address: SocketAddr)
             let (mut client, ledger, part) = (Client::new(address, identity), ledger.clone(), part.to_vec());
             asking.spawn(async move {
                 for seen in &part {
-                    let message = repetition(seen);
-                    let answered = client.make(&message).await;
-                    ledger.enter(&message, client.identity(), &answered);
+                    politely(&mut client, &repetition(seen), &ledger).await;
                 }
             });
         }

@@ -13,6 +13,7 @@ use crate::{
     ending::Ending,
     home::Settings,
     ledger::Ledger,
+    load::politely,
     plan::{Message, Way, What},
     raw::{Raw, request, text_frame, upgrade},
     report::Report,
@@ -41,7 +42,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     bystanders.stop().await;
     let files = scene.server.sheds_files(scene.before.files + 8, Duration::from_secs(20)).await;
     report.check(files, || format!("{} files are open after every client has left", scene.server.usage().files));
-    scene.close(report, |ending| is_from_reset(ending)).await
+    scene.close(report, is_from_reset).await
 }
 
 /// The endings that resets bring about: the client's own, and that the outcome of a call that was cut off is not known.
@@ -76,9 +77,7 @@ async fn client(
         ledger.enter_cut(&message, &identity);
         if message.key.is_some() {
             // Whoever has a key comes again and asks what became of it.
-            let repeated = message.again(format!("{id}-again"));
-            let answered = again.make(&repeated).await;
-            ledger.enter(&repeated, &identity, &answered);
+            politely(&mut again, &message.again(format!("{id}-again")), &ledger).await;
         }
     }
     Ok(made)

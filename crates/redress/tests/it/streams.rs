@@ -223,3 +223,32 @@ async fn a_subscription_is_not_called_and_a_query_not_subscribed_to() {
     assert_eq!(problem.http, 405);
     assert_ok!(query.call("files.read", json!({})).await);
 }
+
+/// What a reader gets of a stream that is stopped once nothing moves any more: how many items, and how it ends.
+async fn stopped<S>(make: impl Fn() -> S + Send + Sync + 'static) -> (usize, Vec<String>, Vec<String>)
+where
+    S: Stream<Item = Item> + Send + 'static,
+{
+    let (harness, watch) = feed(Streaming { buffer: 8, ..Streaming::default() }, make);
+    let stream = open(&harness).await;
+    settle().await;
+    stream.stop();
+    let (mut items, mut ends) = (0, Vec::new());
+    for event in stream.collect::<Vec<Event>>().await {
+        match event {
+            Event::Item(_) => items += 1,
+            Event::Completed(_) => ends.push("ok".to_owned()),
+            Event::Failed(envelope) => ends.push(envelope.code().unwrap_or_default().to_owned()),
+        }
+    }
+    (items, ends, watch.codes())
+}
+
+#[tokio::test]
+async fn a_stream_that_is_stopped_gives_what_it_had_and_ends_as_its_records_say() {
+    let (items, ends, recorded) = stopped(|| numbers(5)).await;
+    assert_eq!((items, ends), (5, recorded), "it had ended by itself, and its reader was behind");
+    let (items, ends, recorded) = stopped(|| counted(&Count::default())).await;
+    assert_eq!((items, ends.as_slice()), (8, ["CANCELLED".to_owned()].as_slice()));
+    assert_eq!(ends, recorded);
+}

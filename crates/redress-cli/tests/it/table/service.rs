@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use redress_core::{
     Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, LimitedCall,
     Operation, Permit, Registry, Veto, consent_grant,
-    contract::{self, Access, Caller, Effect, Failure, Kind, Overflow, Recovery, Streaming},
+    contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming},
     testing::Canary,
 };
 use serde_json::{Value, json};

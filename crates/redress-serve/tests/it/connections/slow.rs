@@ -103,9 +103,12 @@ async fn a_call_or_a_stream_that_is_silent_is_not_an_idle_connection() {
 #[tokio::test]
 async fn a_reader_that_never_reads_is_hung_up_on_and_others_are_not() {
     let (served, _) = Served::within(|limits| limits.write_time = SHORT).await;
-    let mut stuck = served.connect().await;
-    let endless = "POST /ops/demo/count HTTP/1.1\r\nhost: localhost\r\ncontent-length: 18\r\n\r\n{\"to\":100000000000}";
-    stuck.write_all(endless.replace("length: 18", "length: 19").as_bytes()).await.unwrap();
+    // A small window is soon full.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stuck = socket.connect(served.tcp()).await.unwrap();
+    let endless = "POST /ops/demo/count HTTP/1.1\r\nhost: localhost\r\ncontent-length: 19\r\n\r\n{\"to\":100000000000}";
+    stuck.write_all(endless.as_bytes()).await.unwrap();
     served.until(|stats| stats.streams == 1).await;
     assert!(exchange(&mut served.connect().await, GREET).await.starts_with("HTTP/1.1 200"));
     served.until(|stats| (stats.slow_readers, stats.streams) == (1, 0)).await;

@@ -145,7 +145,7 @@ async fn odd_messages_that_are_requests_all_the_same_go_to_the_operation() {
             r#"{{"type":"call.requested","id":"a","payload":{{"operation":"math.double","input":{deep}}}}}"#
         ))
         .await;
-    assert_eq!(client.next().await["payload"]["code"], "PARSE_ERROR");
+    assert_eq!(client.next().await["payload"]["code"], "PAYLOAD_TOO_LARGE");
     client.send_text(r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","deadline_ms":18446744073709551615,"input":{"n":1}}}"#).await;
     assert_eq!(client.next().await["payload"]["output"], 2);
 }

@@ -1,0 +1,98 @@
+//! `doctor`: a set-up that is good, and each way in which one is not.
+
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path};
+
+use serde_json::Value;
+
+use crate::{
+    process::Place,
+    serve::Served,
+    token::{GUARDED, guarded, token},
+};
+
+fn looked(place: &Place, words: &[&str]) -> (i32, Vec<Value>) {
+    let ran = place.run(&[&["doctor", "--json"], words].concat());
+    (ran.code, ran.json().as_array().unwrap().clone())
+}
+
+/// The word on `check` that is worst.
+fn worst(checks: &[Value], check: &str) -> String {
+    let of = |status: &str| checks.iter().any(|found| found["check"] == check && found["status"] == status);
+    ["fail", "warn", "ok"].into_iter().find(|status| of(status)).unwrap_or("nothing").to_owned()
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_good_set_up_is_found_to_be_good() {
+    let place = guarded().with("redress.toml", &GUARDED.replace("state = \"memory\"\n", ""));
+    token(&place, &["ada"]);
+    let (code, checks) = looked(&place, &["redress.toml"]);
+    assert_eq!(code, 0, "{checks:?}");
+    for check in ["config", "access", "tokens", "state", "port", "folder"] {
+        assert_eq!(worst(&checks, check), "ok", "{checks:?}");
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_with_what_to_do() {
+    let place = Place::new();
+    let (_, checks) = looked(&place.with("redress.toml", "[serve]\nlisten = \"0.0.0.0:0\"\n"), &["redress.toml"]);
+    assert_eq!(worst(&checks, "access"), "fail", "{checks:?}");
+
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "state = \"memory\"\n[serve]\nroot = \"served\"\n[access]\ntokens = \"tokens.json\"\n[access.jwt]\njwks_url = \"http://{collector}/keys\"\n\
+         [tls]\ncertificate = \"notes.md\"\nkey = \"notes.md\"\n[limits]\nrules = [{{ operations = [\"flies.*\"], rate = \"1/s\" }}]\n\
+         [telemetry]\notlp = \"http://{collector}\"\naccess_log = \"nowhere/access.log\"\n"
+    );
+    let place = guarded().with("redress.toml", &text);
+    token(&place, &["ada"]);
+    mode(&place.path().join("tokens.json"), 0o644);
+    let (code, checks) = looked(&place, &["redress.toml"]);
+    assert_eq!(code, 1);
+    for (check, status) in [
+        ("tokens", "warn"),
+        ("keys", "fail"),
+        ("tls", "fail"),
+        ("state", "warn"),
+        ("limits", "warn"),
+        ("telemetry", "fail"),
+    ] {
+        assert_eq!(worst(&checks, check), status, "{check}: {checks:?}");
+    }
+    assert!(checks.iter().all(|check| check["status"] == "ok" || check["next"].is_string()), "{checks:?}");
+}
+
+#[test]
+fn what_is_said_to_be_done_helps() {
+    let place = guarded();
+    let (_, checks) = looked(&place, &["redress.toml", "--listen", "127.0.0.1:0"]);
+    assert_eq!(worst(&checks, "tokens"), "warn", "nobody has a token");
+    token(&place, &["ada"]);
+    mode(&place.path().join("tokens.json"), 0o640);
+    let (_, checks) = looked(&place, &["redress.toml", "--listen", "127.0.0.1:0"]);
+    let next = checks.iter().find(|check| check["check"] == "tokens" && check["status"] == "warn").unwrap();
+    let line = next["next"].as_str().unwrap();
+    assert!(std::process::Command::new("sh").args(["-c", line]).current_dir(place.path()).status().unwrap().success());
+    let (_, checks) = looked(&place, &["redress.toml", "--listen", "127.0.0.1:0"]);
+    assert_eq!(worst(&checks, "tokens"), "ok", "{checks:?}");
+}
+
+#[test]
+fn a_running_server_is_looked_at() {
+    let place = Place::new();
+    let served = Served::start(&mut place.command(&["serve", "--listen", "127.0.0.1:0", "--json"]));
+    let (code, checks) = looked(&place, &["--server", &served.url()]);
+    assert_eq!(code, 0, "{checks:?}");
+    for check in ["server", "ready", "documents", "clock"] {
+        assert_eq!(worst(&checks, check), "ok", "{checks:?}");
+    }
+    let url = served.url();
+    served.stop();
+    let (code, checks) = looked(&place, &["--server", &url]);
+    assert_eq!((code, worst(&checks, "server").as_str()), (1, "fail"), "{checks:?}");
+    assert_eq!(place.run(&["doctor", "--json", "--server", "nowhere"]).code, 2);
+}

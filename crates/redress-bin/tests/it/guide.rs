@@ -1,0 +1,130 @@
+//! `docs/production.md`: every file in it is written and every command in it is run, in their order, in one shell.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// What the guide does next.
+#[derive(Debug)]
+enum Step {
+    /// A file is written: a block of which the first line is its name in a comment.
+    File { name: String, text: String },
+    /// A command is run, and shows this.
+    Command { line: String, shows: Vec<String> },
+}
+
+fn steps(guide: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut lines = guide.lines();
+    while let Some(line) = lines.next() {
+        let Some(kind) = line.strip_prefix("```") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match kind {
+            "toml" => {
+                let name = block[0].strip_prefix("# ").expect("a file of the guide begins with its name");
+                steps.push(Step::File { name: name.to_owned(), text: block.join("\n") + "\n" });
+            }
+            "console" => {
+                for line in block {
+                    match (line.strip_prefix("$ "), steps.last_mut()) {
+                        (Some(line), _) => steps.push(Step::Command { line: line.to_owned(), shows: Vec::new() }),
+                        (None, Some(Step::Command { shows, .. })) => shows.push(line.to_owned()),
+                        (None, _) => panic!("`{line}` is shown by no command"),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// Whether `line` is as `pattern` says, in which `…` is anything.
+fn fits(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split('…');
+    let Some(mut rest) = parts.next().and_then(|start| line.strip_prefix(start)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    for (at, part) in parts.iter().enumerate() {
+        if at + 1 == parts.len() {
+            return rest.ends_with(part);
+        }
+        let Some(found) = rest.find(part) else { return false };
+        rest = &rest[found + part.len()..];
+    }
+    rest.is_empty()
+}
+
+/// Whether `shown` is as the guide says; a line that is `…` alone is any number of lines.
+fn shows(patterns: &[String], shown: &[String]) -> bool {
+    match (patterns.split_first(), shown.split_first()) {
+        (None, None) => true,
+        (Some((pattern, rest)), _) if pattern == "…" => {
+            (0..=shown.len()).any(|skipped| shows(rest, &shown[skipped..]))
+        }
+        (Some((pattern, patterns)), Some((line, shown))) => fits(pattern, line) && shows(patterns, shown),
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+#[test]
+fn the_guide_to_production_does_what_it_says() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/production.md");
+    // The port of the guide may be taken where the test runs.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let guide = fs::read_to_string(guide).unwrap().replace("7717", &port);
+    let place = tempfile::tempdir().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_redress")).parent().unwrap().display().to_string();
+    let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
+    let mut shell = Command::new("bash");
+    shell.current_dir(place.path()).env_clear().env("PATH", path).env("HOME", place.path());
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    let mut output = BufReader::new(shell.stdout.take().unwrap()).lines();
+    // Whatever is wrong with a step, nothing of it outlives the test.
+    writeln!(input, "exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT").unwrap();
+    let mut commands = 0;
+    for step in steps(&guide) {
+        let (line, expected) = match step {
+            Step::File { name, text } => {
+                fs::write(place.path().join(name), text).unwrap();
+                continue;
+            }
+            Step::Command { line, shows } => (line, shows),
+        };
+        commands += 1;
+        writeln!(input, "{line}\necho \"|ended $?\"").unwrap();
+        let mut shown = Vec::new();
+        let code = loop {
+            let line =
+                output.next().unwrap_or_else(|| panic!("the shell ended at `{line}`:\n{}", shown.join("\n"))).unwrap();
+            match line.split_once("|ended ") {
+                Some((rest, code)) => {
+                    shown.extend((!rest.is_empty()).then(|| rest.to_owned()));
+                    break code.to_owned();
+                }
+                None => shown.push(line),
+            }
+        };
+        assert!(
+            shows(&expected, &shown),
+            "`{line}` (exit {code}) shows\n{}\nand the guide says\n{}",
+            shown.join("\n"),
+            expected.join("\n")
+        );
+    }
+    assert!(commands >= 20, "the guide has {commands} commands");
+    drop(input);
+    assert!(shell.wait().unwrap().code().is_some());
+}
+
+#[test]
+fn what_is_shown_is_compared_line_by_line_with_gaps() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert!(fits("a…c", "abc") && fits("…", "x") && fits("a", "a") && fits("a…b…", "a1b2") && !fits("a…c", "abd"));
+    assert!(shows(&lines("a\n…\nd"), &lines("a\nb\nc\nd")) && shows(&lines("a\n…"), &lines("a")));
+    assert!(!shows(&lines("a\nb"), &lines("a")) && !shows(&lines("a"), &lines("a\nb")));
+}

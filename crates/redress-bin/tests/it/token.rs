@@ -1,0 +1,129 @@
+//! `token`: made once, listed without its secret, taken back; a running server keeps up.
+
+use serde_json::{Value, json};
+
+use crate::{
+    process::{Place, Ran},
+    serve::Served,
+};
+
+pub(crate) const GUARDED: &str =
+    "state = \"memory\"\n[serve]\nlisten = \"127.0.0.1:0\"\nroot = \"served\"\n[access]\ntokens = \"tokens.json\"\n";
+
+/// A place with a configuration by which callers are known, and a folder of its own that is served.
+pub(crate) fn guarded() -> Place {
+    let place = Place::new().with("redress.toml", GUARDED);
+    std::fs::create_dir(place.path().join("served")).unwrap();
+    place
+}
+
+/// A new token of `caller`, with its id.
+pub(crate) fn token(place: &Place, words: &[&str]) -> (String, String) {
+    let made = place.run(&[&["token", "new", "--json"], words].concat());
+    assert_eq!(made.code, 0, "{}", made.seen());
+    let made = made.json();
+    (made["token"].as_str().unwrap().to_owned(), made["id"].as_str().unwrap().to_owned())
+}
+
+/// How a call with `token` ends: `ok`, or its code.
+pub(crate) fn called(place: &Place, url: &str, token: &str) -> String {
+    let mut command = place.command(&["call", "files.list", "--json", "--server", url]);
+    let answer = Ran::of(command.env("REDRESS_TOKEN", token)).json();
+    answer["code"].as_str().unwrap_or("ok").to_owned()
+}
+
+/// Waits until `holds`, and for no longer than a slow machine needs.
+#[track_caller]
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..400 {
+        if holds() {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    panic!("{what}");
+}
+
+#[test]
+fn a_token_is_shown_once_and_kept_as_a_hash_alone() {
+    let place = guarded();
+    let made = place.run(&["token", "new", "ada", "--scope", "files:read", "--expires", "90d", "--note", "laptop"]);
+    let secret = made.out.trim().to_owned();
+    assert!(made.code == 0 && secret.starts_with("rd_") && made.out.lines().count() == 1, "{}", made.seen());
+    assert!(!made.err.contains(&secret), "{}", made.err);
+    let kept = std::fs::read_to_string(place.path().join("tokens.json")).unwrap();
+    let tail = secret.rsplit('_').next().unwrap();
+    assert!(!kept.contains(tail), "{kept}");
+    let listed = place.run(&["token", "list", "--json"]).json();
+    assert_eq!(
+        (&listed[0]["caller"], &listed[0]["scopes"], &listed[0]["note"]),
+        (&json!("ada"), &json!(["files:read"]), &json!("laptop"))
+    );
+    assert!(listed[0].get("token").is_none() && listed[0].get("hash").is_none() && listed[0]["expires"].is_string());
+    let shown = place.run(&["token", "list"]).out;
+    assert!(shown.contains("ada") && shown.contains("files:read") && !shown.contains(tail), "{shown}");
+}
+
+#[test]
+fn what_is_wrong_with_a_token_is_told_with_what_to_do() {
+    let place = Place::new().with("redress.toml", "").with("broken.json", "{");
+    let code = |words: &[&str]| {
+        let ran = place.run(&[&["token"], words, &["--json"]].concat());
+        (ran.code, ran.json()["code"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(code(&["list"]), (2, "CONFIG_INVALID".to_owned()), "the configuration names no file");
+    assert_eq!(code(&["list", "--file", "broken.json"]), (2, "ACCESS_UNUSABLE".to_owned()));
+    assert_eq!(code(&["new", "", "--file", "t.json"]), (2, "USAGE".to_owned()));
+    assert_eq!(code(&["new", "ada", "--scope", "two words", "--file", "t.json"]), (2, "USAGE".to_owned()));
+    assert_eq!(code(&["revoke", "0123", "--file", "t.json"]), (2, "TOKEN_UNKNOWN".to_owned()));
+    assert_eq!(code(&["new", "ada", "--file", "nowhere/t.json"]), (2, "FILE_UNWRITABLE".to_owned()));
+    let elsewhere = Place::new().run(&["token", "list", "--json"]);
+    assert_eq!((elsewhere.code, &elsewhere.json()["code"]), (2, &json!("USAGE")));
+}
+
+#[test]
+fn tokens_are_rotated_without_a_restart() {
+    let place = guarded();
+    let (old, id) = token(&place, &["ada"]);
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let url = served.url();
+    assert_eq!(served.screen()["caller"], "token");
+    assert_eq!(
+        (called(&place, &url, &old), called(&place, &url, "rd_no_token")),
+        ("ok".into(), "AUTH_REQUIRED".into())
+    );
+    let (new, _) = token(&place, &["ada"]);
+    until("the new token is known", || called(&place, &url, &new) == "ok");
+    assert_eq!(called(&place, &url, &old), "ok", "both hold until one is taken back");
+    assert_eq!(place.run(&["token", "revoke", &id]).code, 0);
+    until("the old token is gone", || called(&place, &url, &old) == "AUTH_REQUIRED");
+    assert_eq!(called(&place, &url, &new), "ok");
+    let written = served.stop();
+    assert!(!written.contains(&new) && !written.contains(&old), "{written}");
+}
+
+#[test]
+fn a_scope_that_is_missing_is_named() {
+    let place = guarded();
+    let (ada, _) = token(&place, &["ada"]);
+    let (watcher, _) = token(&place, &["prometheus", "--scope", "metrics:read"]);
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let client = reqwest::blocking::Client::new();
+    let metrics = |token: &str| client.get(format!("{}/metrics", served.url())).bearer_auth(token).send().unwrap();
+    let refused = metrics(&ada);
+    assert_eq!(refused.status(), 403);
+    let problem: Value = serde_json::from_str(&refused.text().unwrap()).unwrap();
+    assert!(problem.to_string().contains("metrics:read"), "{problem}");
+    assert!(metrics(&watcher).text().unwrap().contains("redress_calls_total"));
+    served.stop();
+}
+
+#[test]
+fn a_folder_that_holds_what_says_who_may_call_is_not_served() {
+    let place = Place::new().with("redress.toml", &GUARDED.replace("root = \"served\"\n", ""));
+    token(&place, &["ada"]);
+    let refused = place.run(&["serve", "redress.toml", "--json"]);
+    assert_eq!((refused.code, &refused.json()["code"]), (2, &json!("CONFIG_INVALID")), "{}", refused.seen());
+    assert!(refused.json()["error"].as_str().unwrap().contains("callers must not read"));
+    assert!(place.run(&["doctor", "redress.toml"]).out.contains("callers must not read"));
+}

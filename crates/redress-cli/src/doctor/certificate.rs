@@ -1,0 +1,30 @@
+//! How long a certificate still holds.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
+
+use super::Check;
+
+/// Below this, a certificate should be renewed now.
+const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// What is to be said of a certificate in DER.
+pub(super) fn held(check: &'static str, der: &[u8], now: SystemTime) -> Check {
+    let renew = "renew the certificate, and put it in the place of the old one";
+    let Ok((_, certificate)) = X509Certificate::from_der(der) else {
+        return Check::fail(check, "the certificate cannot be read", renew);
+    };
+    let time = |seconds: i64| UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+    let (from, until) =
+        (time(certificate.validity().not_before.timestamp()), time(certificate.validity().not_after.timestamp()));
+    let day = |time| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>();
+    if now < from {
+        return Check::fail(check, format!("the certificate holds only from {}", day(from)), renew);
+    }
+    match until.duration_since(now) {
+        Err(_) => Check::fail(check, format!("the certificate ended on {}", day(until)), renew),
+        Ok(left) if left < SOON => Check::warn(check, format!("the certificate ends on {}", day(until)), renew),
+        Ok(_) => Check::ok(check, format!("the certificate holds until {}", day(until))),
+    }
+}

@@ -1,0 +1,231 @@
+//! What a configuration names: whether it is there, may be read by whom it should, and fits together.
+
+use std::{
+    net::ToSocketAddrs as _,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use redress_access::{Access, TokenFile};
+
+use super::{Check, machine::writable};
+use crate::{
+    config::{AccessLog, AccessTable, Listen, Settings, WhereState},
+    parts,
+    program::Setup,
+    shell,
+    trouble::{chain, reason},
+};
+
+/// How long the collector has to answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Below this, a state that is written to will soon stop its server.
+const ENOUGH_ROOM: u64 = 256 << 20;
+
+pub(super) async fn checks(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
+    let program = setup.program.name();
+    let mut checks = vec![reach(settings)];
+    if let Some(access) = &settings.access {
+        checks.extend(tokens(program, access));
+        checks.extend(callers(program, access).await);
+    }
+    checks.extend(tls(settings));
+    checks.extend(state(settings));
+    checks.extend(limits(setup, settings));
+    checks.extend(telemetry(settings).await);
+    checks
+}
+
+/// Whether everybody could call.
+fn reach(settings: &Settings) -> Check {
+    let reachable = match &settings.listen {
+        Listen::Tcp(address) => address
+            .to_socket_addrs()
+            .is_ok_and(|mut found| found.any(|address| !address.ip().to_canonical().is_loopback())),
+        Listen::Unix(_) | Listen::Systemd => false,
+    };
+    let says = match (reachable, settings.access.is_some()) {
+        (true, false) => {
+            let next = "set `access` in the configuration, or listen on 127.0.0.1";
+            return Check::fail("access", "other machines could call, and nothing says who may", next);
+        }
+        (true, true) if settings.tls.is_none() && settings.http.trusted_proxies.is_none() => {
+            let next = "set `tls`, or stand behind a proxy and name it in `http.trusted_proxies`";
+            return Check::warn("access", "tokens would travel unencrypted", next);
+        }
+        (_, true) => "callers are known",
+        (false, false) => "only this machine can call, and may do everything",
+    };
+    Check::ok("access", says)
+}
+
+fn tokens(program: &str, access: &AccessTable) -> Vec<Check> {
+    let Some(path) = &access.tokens else { return Vec::new() };
+    let shown = path.display().to_string();
+    let make = || shell::line([program, "token", "new", "CALLER", "--file", &shown]);
+    let tokens = match TokenFile::at(path).list() {
+        Ok(tokens) => tokens,
+        Err(error) => return vec![Check::fail("tokens", chain(&error), make())],
+    };
+    let now = SystemTime::now();
+    let ended = tokens.iter().filter(|token| token.expires.is_some_and(|end| end <= now)).count();
+    let live = tokens.len() - ended;
+    let counted = match (live, ended) {
+        (0, _) if access.jwt.is_none() && access.certificates.is_none() => {
+            Check::warn("tokens", format!("{shown} holds no token, so nobody can call"), make())
+        }
+        (_, 0) => Check::ok("tokens", format!("{live} in {shown}")),
+        (_, _) => {
+            let next = shell::line([program, "token", "list", "--file", &shown]);
+            Check::warn("tokens", format!("{live} in {shown}, and {ended} that ended"), next)
+        }
+    };
+    [Some(counted), open_to_others("tokens", path)].into_iter().flatten().collect()
+}
+
+/// Whether keys and authorities can be read, and keys be fetched.
+async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
+    if access.jwt.is_none() && access.certificates.is_none() {
+        return Vec::new();
+    }
+    let options = parts::access_options(&AccessTable { tokens: None, ..access.clone() });
+    let explain = || shell::line([program, "explain", "ACCESS_UNUSABLE"]);
+    let opened = match Access::open(options) {
+        Ok(access) => access,
+        Err(error) => return vec![Check::fail("keys", chain(&error), explain())],
+    };
+    let mut checks = Vec::new();
+    if access.jwt.is_some() {
+        checks.push(match opened.fetch().await {
+            Ok(()) => Check::ok("keys", "the keys of the issuer are there"),
+            Err(error) => Check::fail("keys", chain(&error), "check the URL and the network, then try again"),
+        });
+    }
+    let secret = access.jwt.as_ref().and_then(|jwt| jwt.secret_file.as_ref());
+    checks.extend(secret.and_then(|path| open_to_others("keys", path)));
+    checks
+}
+
+#[cfg(feature = "tls")]
+fn tls(settings: &Settings) -> Vec<Check> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+    let Some(tls) = &settings.tls else { return Vec::new() };
+    if let Err(trouble) = crate::listening::tls(settings) {
+        return vec![Check::trouble("tls", "redress", &trouble)];
+    }
+    let first = CertificateDer::pem_file_iter(&tls.certificate).ok().and_then(|mut found| found.next()?.ok());
+    let held = first.map(|certificate| super::certificate::held("tls", &certificate, SystemTime::now()));
+    [held, open_to_others("tls", &tls.key)].into_iter().flatten().collect()
+}
+
+#[cfg(not(feature = "tls"))]
+fn tls(settings: &Settings) -> Vec<Check> {
+    let unusable = crate::listening::tls(settings).err();
+    unusable.iter().map(|trouble| Check::trouble("tls", "redress", trouble)).collect()
+}
+
+/// Whether the state can be kept, and for how long there is room.
+fn state(settings: &Settings) -> Vec<Check> {
+    let folder = match &settings.state {
+        WhereState::Memory => {
+            let next = "set `state.folder` to keep it";
+            return vec![Check::warn("state", "consents, keys and the audit end with the process", next)];
+        }
+        WhereState::Folder(table) => table.folder.clone().unwrap_or_default(),
+    };
+    let shown = folder.display();
+    // One that is not there yet is made at the start, in the nearest folder that is.
+    let there: PathBuf = folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
+    if let Err(cause) = writable(&there) {
+        let next = "give the folder to the user of the server, or name another in `state.folder`";
+        return vec![Check::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];
+    }
+    let room = match room(&there) {
+        Some(bytes) if bytes < ENOUGH_ROOM => {
+            Check::warn("state", format!("{shown} has {} MB left", bytes / 1_000_000), "make room on the disk")
+        }
+        Some(_) | None => Check::ok("state", format!("{shown} can be written")),
+    };
+    let private = folder.is_dir().then(|| open_to_others("state", &folder)).flatten();
+    [Some(room), private].into_iter().flatten().collect()
+}
+
+#[cfg(unix)]
+fn room(folder: &Path) -> Option<u64> {
+    let volume = rustix::fs::statvfs(folder).ok()?;
+    volume.f_bavail.checked_mul(volume.f_frsize)
+}
+
+#[cfg(not(unix))]
+fn room(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Whether every rule limits something that there is.
+fn limits(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
+    let registry = match setup.registry(settings) {
+        Ok(registry) => registry,
+        Err(trouble) => return vec![Check::trouble("config", setup.program.name(), &trouble)],
+    };
+    let names: Vec<&str> = registry.contract().operations().iter().map(|operation| operation.name().as_str()).collect();
+    let fits = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => names.iter().any(|name| name.starts_with(start)),
+        None => names.contains(&pattern),
+    };
+    let patterns = settings.limits.rules.iter().flat_map(|rule| rule.operations.iter().flatten());
+    let stray = patterns.filter(|pattern| !fits(pattern)).map(|pattern| {
+        let next = shell::line([setup.program.name(), "ops"]);
+        Check::warn("limits", format!("a rule is for `{pattern}`, which no operation is called"), next)
+    });
+    stray.collect()
+}
+
+/// Whether what is seen can be told.
+async fn telemetry(settings: &Settings) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if let Some(url) = &settings.telemetry.otlp {
+        checks.push(collector(url).await);
+    }
+    if let Some(AccessLog::File(path)) = &settings.telemetry.access_log {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        checks.push(match writable(folder) {
+            Ok(()) => Check::ok("telemetry", format!("the access log goes to {}", path.display())),
+            Err(cause) => {
+                let says = format!("{} cannot be written: {}", path.display(), reason(&cause));
+                Check::fail("telemetry", says, "make the folder, or correct `telemetry.access_log`")
+            }
+        });
+    }
+    checks
+}
+
+/// Any answer shows that somebody is there: what a collector says to a question that is none differs.
+async fn collector(url: &str) -> Check {
+    let asked = async { crate::tls::client(url, None, None).ok()?.get(url).send().await.ok() };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Some(_)) => Check::ok("telemetry", format!("the collector at {url} answers")),
+        Ok(None) | Err(_) => {
+            Check::warn("telemetry", format!("no collector answers at {url}"), "start it, or correct `telemetry.otlp`")
+        }
+    }
+}
+
+/// A warning for a file or folder that others than its owner may open.
+#[cfg(unix)]
+fn open_to_others(check: &'static str, path: &Path) -> Option<Check> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let about = std::fs::metadata(path).ok()?;
+    let mode = about.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return None;
+    }
+    let shown = path.display().to_string();
+    let private = if about.is_dir() { "700" } else { "600" };
+    let says = format!("others on this machine may open {shown} (mode {mode:o})");
+    Some(Check::warn(check, says, shell::line(["chmod", private, &shown])))
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &'static str, _: &Path) -> Option<Check> {
+    None
+}

@@ -1,0 +1,118 @@
+//! What every start needs of the machine.
+
+use std::{
+    io,
+    net::TcpListener,
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::Check;
+use crate::{
+    config::{Listen, Settings},
+    program::Setup,
+    shell,
+    trouble::reason,
+};
+
+/// Below this many watches, following a large folder ends early.
+const ENOUGH_WATCHES: u64 = 65_536;
+/// No build is older than this, so no right clock is: the start of 2025.
+const OLDEST: u64 = 1_735_689_600;
+
+pub(super) fn version(setup: &Setup<'_>) -> Check {
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    Check::ok("version", format!("{} {} on {system} {machine}", setup.program.name(), setup.program.version()))
+}
+
+/// Request ids and consents go by the clock.
+pub(super) fn clock(now: SystemTime) -> Check {
+    match now.duration_since(UNIX_EPOCH) {
+        Ok(since) if since.as_secs() >= OLDEST => Check::ok("clock", "set"),
+        Ok(_) | Err(_) => {
+            Check::warn("clock", "is years behind, so request ids and consents are wrong", "set the clock")
+        }
+    }
+}
+
+pub(super) fn folder(program: &str, settings: &Settings) -> Vec<Check> {
+    let path = settings.root.display().to_string();
+    let other = shell::line([program, "doctor", "--root", "DIR"]);
+    if let Err(cause) = std::fs::read_dir(&settings.root) {
+        return vec![Check::fail("folder", format!("{path} cannot be read: {}", reason(&cause)), other)];
+    }
+    if !settings.write {
+        return vec![Check::ok("folder", format!("{path} can be read"))];
+    }
+    vec![match writable(&settings.root) {
+        Ok(()) => Check::ok("folder", format!("{path} can be read and written")),
+        Err(cause) => Check::fail("folder", format!("{path} cannot be written: {}", reason(&cause)), other),
+    }]
+}
+
+/// How many files the system lets a user follow at once; nothing where it does not say.
+pub(super) fn watches(limit: &Path) -> Option<Check> {
+    let limit: u64 = std::fs::read_to_string(limit).ok()?.trim().parse().ok()?;
+    let says = format!("{limit} files can be followed at once");
+    Some(if limit >= ENOUGH_WATCHES {
+        Check::ok("watches", says)
+    } else {
+        Check::warn("watches", says, "sudo sysctl fs.inotify.max_user_watches=524288")
+    })
+}
+
+/// Whether the place to listen is free.
+pub(super) fn port(program: &str, listen: &Listen) -> Option<Check> {
+    let address = match listen {
+        Listen::Tcp(address) => address,
+        // A socket file is replaced or refused at the start, and systemd holds its own.
+        Listen::Unix(_) | Listen::Systemd => return None,
+    };
+    Some(match TcpListener::bind(address) {
+        Ok(_) => Check::ok("port", format!("{address} is free")),
+        Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => {
+            let next = shell::line([program, "serve", "--listen", "127.0.0.1:0"]);
+            Check::warn("port", format!("something already listens on {address}"), next)
+        }
+        Err(cause) => {
+            let next = shell::line([program, "explain", "ADDRESS_UNUSABLE"]);
+            Check::fail("port", format!("nothing can listen on {address}: {}", reason(&cause)), next)
+        }
+    })
+}
+
+/// Whether this process may write in `folder`. Only an attempt tells: rights, read-only mounts and quotas all have a say.
+pub(super) fn writable(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".redress-doctor-{}", std::process::id()));
+    std::fs::File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Status, *};
+
+    #[test]
+    fn a_clock_that_was_never_set_is_told() {
+        assert_eq!(clock(UNIX_EPOCH).status, Status::Warn);
+        assert_eq!(clock(SystemTime::now()).status, Status::Ok);
+    }
+
+    #[test]
+    fn a_low_limit_of_watches_is_told_with_what_raises_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = folder.path().join("limit");
+        std::fs::write(&limit, "8192\n").unwrap();
+        assert_eq!(watches(&limit).map(|check| check.status), Some(Status::Warn));
+        std::fs::write(&limit, "524288\n").unwrap();
+        assert_eq!(watches(&limit).map(|check| check.status), Some(Status::Ok));
+        assert!(watches(&folder.path().join("missing")).is_none());
+    }
+
+    #[test]
+    fn a_port_in_use_is_told() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        assert_eq!(port("redress", &address.parse().unwrap()).map(|check| check.status), Some(Status::Warn));
+        assert_eq!(port("redress", &"nowhere".parse().unwrap()).map(|check| check.status), Some(Status::Fail));
+    }
+}

@@ -1,0 +1,120 @@
+//! `doctor`: whether everything needed is there, and what to do about what is not.
+
+mod certificate;
+mod configuration;
+mod machine;
+mod server;
+
+use std::{io, path::Path, time::SystemTime};
+
+use serde::Serialize;
+
+use crate::{
+    arguments,
+    config::Settings,
+    program::{Ended, Setup, wait},
+    shell,
+    terminal::{BAD, DOUBTFUL, GOOD, NAME, SOFT, TYPED, Terminal, harmless},
+    trouble::Trouble,
+};
+
+/// What was looked at, and what was found.
+#[derive(Debug, Serialize)]
+struct Check {
+    check: &'static str,
+    status: Status,
+    says: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl Check {
+    fn ok(check: &'static str, says: impl Into<String>) -> Check {
+        Check { check, status: Status::Ok, says: says.into(), next: None }
+    }
+
+    fn warn(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> Check {
+        Check { check, status: Status::Warn, says: says.into(), next: Some(next.into()) }
+    }
+
+    fn fail(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> Check {
+        Check { check, status: Status::Fail, says: says.into(), next: Some(next.into()) }
+    }
+
+    /// What a trouble says; its page says more.
+    fn trouble(check: &'static str, program: &str, trouble: &Trouble) -> Check {
+        let next = shell::line([program, "explain", trouble.code().as_str()]);
+        Check::fail(check, trouble.to_string(), next)
+    }
+}
+
+pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let program = setup.program.name();
+    let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
+    let here = Path::new("redress.toml");
+    let config = typed.config.clone().or_else(|| here.exists().then(|| here.to_owned()));
+    let serve = arguments::Serve { config: config.clone(), listen: typed.listen.clone(), ..Default::default() };
+    let settings = match setup.settings(&serve) {
+        Ok(settings) => settings,
+        Err(trouble) => {
+            checks.push(Check::trouble("config", program, &trouble));
+            let local = Settings::local(&setup.folder)?;
+            Settings { listen: typed.listen.clone().unwrap_or(local.listen), ..local }
+        }
+    };
+    if let (Some(document), None) = (&settings.document, &typed.config) {
+        let says = format!("{} is sound, and read where it is named", document.path.display());
+        let next = shell::line([program, "serve", "redress.toml"]);
+        checks.push(Check { next: Some(next), ..Check::ok("config", says) });
+    } else if let Some(document) = &settings.document {
+        checks.push(Check::ok("config", format!("{} is sound", document.path.display())));
+    }
+    if setup.program.is_built_in() {
+        checks.extend(machine::folder(program, &settings));
+        checks.extend(machine::watches(Path::new("/proc/sys/fs/inotify/max_user_watches")));
+    }
+    // A server that is asked about holds its own port.
+    if typed.server.url.is_none() {
+        checks.extend(machine::port(program, &settings.listen));
+    }
+    wait(async {
+        if settings.document.is_some() {
+            checks.extend(configuration::checks(setup, &settings).await);
+        }
+        if let Some(url) = &typed.server.url {
+            checks.extend(server::checks(program, url, &typed.server).await?);
+        }
+        Ok(())
+    })?;
+    let failed = checks.iter().any(|check| check.status == Status::Fail);
+    show(&checks, terminal)?;
+    Ok(if failed { Ended::Badly } else { Ended::Well })
+}
+
+fn show(checks: &[Check], terminal: &mut Terminal<'_>) -> io::Result<()> {
+    if terminal.is_json() {
+        return terminal.document(&checks);
+    }
+    let out = terminal.out();
+    for Check { check, status, says, next } in checks {
+        let (style, word) = match status {
+            Status::Ok => (GOOD, "ok"),
+            Status::Warn => (DOUBTFUL, "warn"),
+            Status::Fail => (BAD, "fail"),
+        };
+        let (word, name) = (out.paint(style, word), out.paint(NAME, check));
+        out.line(format_args!("{word:6}{name:10}{}", harmless(says)))?;
+        if let Some(next) = next {
+            out.line(format_args!("      {:10}{}", out.paint(SOFT, "next:"), out.paint(TYPED, harmless(next))))?;
+        }
+    }
+    Ok(())
+}

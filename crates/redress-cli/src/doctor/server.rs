@@ -1,0 +1,85 @@
+//! A server that runs: whether it answers, takes calls, has its documents, and goes by the same clock.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::{Client, Response};
+
+use super::Check;
+use crate::{arguments, service, shell, trouble::Trouble};
+
+/// How far two clocks may be apart.
+const SKEW: Duration = Duration::from_secs(5);
+/// How long the server has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) -> Result<Vec<Check>, Trouble> {
+    let service::Service::There { url, client } = service::Service::at(url, typed.ca(), typed.token.as_deref())? else {
+        return Ok(Vec::new());
+    };
+    let start = shell::line([program, "serve"]);
+    let health = match ask(&client, &format!("{url}/healthz")).await {
+        Ok(response) => response,
+        Err(says) => return Ok(vec![Check::fail("server", format!("{url} did not answer: {says}"), start)]),
+    };
+    let mut checks = vec![if health.status().is_success() {
+        Check::ok("server", format!("{url} answers"))
+    } else {
+        Check::fail("server", format!("{url} answers {} to /healthz", health.status().as_u16()), start)
+    }];
+    checks.extend(clock(&health, SystemTime::now()));
+    checks.extend(certificate(&health));
+    checks.push(match ask(&client, &format!("{url}/readyz")).await {
+        Ok(response) if response.status().is_success() => Check::ok("ready", "it takes calls"),
+        Ok(response) => {
+            let says = format!("it takes no calls: /readyz answers {}", response.status().as_u16());
+            Check::fail("ready", says, "look at its log: it goes down, or its state cannot be written")
+        }
+        Err(says) => Check::fail("ready", format!("/readyz did not answer: {says}"), "look at its log"),
+    });
+    for document in ["/openapi.json", "/openrpc.json", "/contract.json", "/errors"] {
+        let answered = ask(&client, &format!("{url}{document}")).await;
+        let status = answered.as_ref().map(|response| response.status().as_u16());
+        checks.push(match status {
+            Ok(200..=299) => Check::ok("documents", format!("{document} is there")),
+            Ok(status @ (401 | 403)) => {
+                let says = format!("{document} answers {status}: this caller may not read it");
+                Check::warn("documents", says, "set REDRESS_TOKEN to a token of a caller who may")
+            }
+            Ok(status) => Check::fail("documents", format!("{document} answers {status}"), "look at its log"),
+            Err(says) => Check::fail("documents", format!("{document} did not answer: {says}"), "look at its log"),
+        });
+    }
+    Ok(checks)
+}
+
+async fn ask(client: &Client, url: &str) -> Result<Response, String> {
+    let answered = client.get(url).timeout(PATIENCE).send().await;
+    answered.map_err(|error| match service::unreachable(url, &error) {
+        Trouble::ServerUnreachable { says, .. } | Trouble::ServerUntrusted { says, .. } => says,
+        other => other.to_string(),
+    })
+}
+
+/// Tokens, consents and audits go by the clocks of both.
+fn clock(response: &Response, now: SystemTime) -> Option<Check> {
+    let date = response.headers().get("date")?.to_str().ok()?;
+    let there = httpdate::parse_http_date(date).ok()?;
+    let apart = there.duration_since(now).or_else(|_| now.duration_since(there)).ok()?;
+    Some(if apart <= SKEW {
+        Check::ok("clock", "the server goes by the same clock")
+    } else {
+        let says = format!("the clock of the server is {}s off", apart.as_secs());
+        Check::warn("clock", says, "set both clocks, best by NTP")
+    })
+}
+
+#[cfg(feature = "tls")]
+fn certificate(response: &Response) -> Option<Check> {
+    let shown = response.extensions().get::<reqwest::tls::TlsInfo>()?.peer_certificate()?;
+    Some(super::certificate::held("tls", shown, SystemTime::now()))
+}
+
+#[cfg(not(feature = "tls"))]
+fn certificate(_: &Response) -> Option<Check> {
+    None
+}

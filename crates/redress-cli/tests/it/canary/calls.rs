@@ -1,0 +1,156 @@
+//! Every operation, as every kind of caller, over every face.
+
+use std::sync::Arc;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use reqwest::{Client, header::HeaderMap};
+use serde_json::json;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, RootCertStore, pki_types::ServerName},
+};
+use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
+
+use super::house::{Credential, House, SOON};
+
+const OPERATIONS: [&str; 10] = [
+    "hide.nothing",
+    "hide.refusal",
+    "hide.cause",
+    "hide.panic",
+    "hide.undeclared",
+    "hide.output",
+    "hide.payment",
+    "hide.agreed",
+    "hide.scoped",
+    "hide.rare",
+];
+
+/// Inputs that pass, that are refused for what they hold, that are too deep, and that are no JSON.
+fn inputs(input: &str) -> [String; 4] {
+    [
+        json!({"text": input}).to_string(),
+        json!({"text": [input], "texd": input}).to_string(),
+        format!(r#"{{"text":{}"{input}"{}}}"#, "[".repeat(40), "]".repeat(40)),
+        format!(r#"{{"text": "{input}"#),
+    ]
+}
+
+/// Makes all calls, and gives every byte of what was answered, by face.
+pub(crate) async fn make_all(house: &House) -> Vec<(String, Vec<u8>)> {
+    let mut faces: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut keep = |face: &str, bytes: Vec<u8>| match faces.iter_mut().find(|(name, _)| name == face) {
+        Some((_, all)) => all.extend(bytes),
+        None => faces.push((face.to_owned(), bytes)),
+    };
+    let mut admitted = 0;
+    for credential in &house.credentials {
+        let http = Http { house, credential, client: house.client(credential) };
+        for operation in OPERATIONS {
+            let path = format!("/ops/{}", operation.replace('.', "/"));
+            for input in inputs(&house.input) {
+                keep("/ops", http.post(&path, &input).await);
+            }
+            let [good, ..] = inputs(&house.input);
+            let call = format!(r#"{{"operation":"{operation}","input":{good}}}"#);
+            keep("/call", http.post("/call", &call).await);
+            keep("/batch", http.post("/batch", &format!("[{call},{call}]")).await);
+            let rpc = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{operation}","params":{good}}}"#);
+            keep("/rpc", http.post("/rpc", &rpc).await);
+            let tool = operation.replace('.', "_");
+            let mcp = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{good}}}}}"#
+            );
+            keep("/mcp", http.post("/mcp", &mcp).await);
+        }
+        let grant = json!({"operation": "hide.agreed", "reason": "because"}).to_string();
+        let granted = http.post("/ops/consent/grant", &grant).await;
+        admitted += usize::from(String::from_utf8_lossy(&granted).contains("200"));
+        keep("/ops", granted);
+        let [good, ..] = inputs(&house.input);
+        let stream = format!(r#"{{"operation":"hide.stream","input":{good}}}"#);
+        keep("/subscribe", http.post("/subscribe", &stream).await);
+        for path in ["/metrics", "/openapi.json", "/openrpc.json", "/contract.json", "/ops", "/readyz", "/nowhere"] {
+            let place = if path == "/metrics" { "/metrics" } else { "documents" };
+            keep(place, http.get(path).await);
+        }
+        keep("/ws", web_socket(house, credential).await);
+    }
+    // One token, one JSON Web Token and one certificate at least are callers; the others are refused.
+    assert!(admitted >= 3, "only {admitted} kinds of caller were let in");
+    faces
+}
+
+struct Http<'a> {
+    house: &'a House,
+    credential: &'a Credential,
+    client: Client,
+}
+
+impl Http<'_> {
+    async fn post(&self, path: &str, body: &str) -> Vec<u8> {
+        let request = self.client.post(self.house.url(path)).body(body.to_owned());
+        let request = request
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("idempotency-key", format!("key-{}-{}", self.credential.name.len(), path.len()))
+            .header("x-forwarded-for", "203.0.113.9")
+            .header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+        self.send(request).await
+    }
+
+    async fn get(&self, path: &str) -> Vec<u8> {
+        self.send(self.client.get(self.house.url(path))).await
+    }
+
+    async fn send(&self, mut request: reqwest::RequestBuilder) -> Vec<u8> {
+        if let Some(token) = &self.credential.token {
+            request = request.bearer_auth(token);
+        }
+        let answer = timeout(SOON, request.send()).await.expect("an answer comes").unwrap();
+        let (status, headers) = (answer.status(), told(answer.headers()));
+        let body = timeout(SOON, answer.bytes()).await.expect("the answer ends").unwrap();
+        [format!("{status}\n{headers}\n").as_bytes(), &body, b"\n"].concat()
+    }
+}
+
+fn told(headers: &HeaderMap) -> String {
+    headers.iter().map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()))).collect()
+}
+
+/// Everything that one socket says while each operation is called on it once.
+async fn web_socket(house: &House, credential: &Credential) -> Vec<u8> {
+    let mut roots = RootCertStore::empty();
+    roots.add(house.ca.der().clone()).unwrap();
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(&house.address).await.unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    let mut request = format!("wss://{}/ws", house.address).into_client_request().unwrap();
+    if let Some(token) = &credential.token {
+        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    }
+    let (mut socket, handshake) = match tokio_tungstenite::client_async(request, stream).await {
+        Ok(open) => open,
+        Err(tokio_tungstenite::tungstenite::Error::Http(refused)) => {
+            return refused.body().clone().unwrap_or_default();
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let mut said = told(handshake.headers()).into_bytes();
+    for (place, operation) in OPERATIONS.iter().chain(&["hide.stream"]).enumerate() {
+        let payload = json!({"operation": operation, "input": {"text": house.input}});
+        let message = json!({"type": "call.requested", "id": place.to_string(), "payload": payload});
+        socket.send(Message::text(message.to_string())).await.unwrap();
+        loop {
+            let message = timeout(SOON, socket.next()).await.expect("a message comes").unwrap().unwrap();
+            let text = message.into_text().unwrap();
+            said.extend_from_slice(text.as_bytes());
+            if *operation != "hide.stream" || text.contains("call.error") || text.contains("call.completed") {
+                break;
+            }
+        }
+    }
+    said
+}

@@ -1,0 +1,3 @@
+//! The kept corpus, replayed.
+
+mod corpus;
