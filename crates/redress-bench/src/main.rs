@@ -15,7 +15,8 @@ Instructions are counted by callgrind: `valgrind` has to be installed.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let ended = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ended = match words.as_slice() {
         ["http"] => http::run(),
         ["mcp"] => mcp::run(),
         ["production"] => production::run(),
