@@ -61,7 +61,8 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut T
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
     let here = Path::new("redress.toml");
     let config = typed.config.clone().or_else(|| here.exists().then(|| here.to_owned()));
-    let serve = arguments::Serve { config: config.clone(), listen: typed.listen.clone(), ..Default::default() };
+    let serve =
+        arguments::Serve { config, listen: typed.listen.clone(), kept: typed.kept.clone(), ..Default::default() };
     let settings = match setup.settings(&serve) {
         Ok(settings) => settings,
         Err(trouble) => {
