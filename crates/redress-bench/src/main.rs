@@ -32,7 +32,7 @@ fn main() -> ExitCode {
             }
             Err(_) => return usage(),
         },
-        ["production-server", folder, ref parts @ ..] => production::serve(Path::new(folder), parts),
+        ["production-server", folder, parts @ ..] => production::serve(Path::new(folder), parts),
         _ => return usage(),
     };
     match ended {
