@@ -1,5 +1,6 @@
 //! `doctor`: whether everything needed is there, and what to do about what is not.
 
+#[cfg(feature = "tls")]
 mod certificate;
 mod configuration;
 mod machine;
