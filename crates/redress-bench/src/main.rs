@@ -15,7 +15,8 @@ Instructions are counted by callgrind: `valgrind` has to be installed.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let ended = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ended = match words.as_slice() {
         ["http"] => http::run(),
         ["mcp"] => mcp::run(),
         ["production"] => production::run(),
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
             }
             Err(_) => return usage(),
         },
-        ["production-server", folder, ref parts @ ..] => production::serve(Path::new(folder), parts),
+        ["production-server", folder, parts @ ..] => production::serve(Path::new(folder), parts),
         _ => return usage(),
     };
     match ended {

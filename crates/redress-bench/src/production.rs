@@ -133,15 +133,23 @@ pub fn serve(folder: &Path, parts: &[&str]) -> io::Result<()> {
     ours::runtime().block_on(async {
         let registry = ours::registry(10);
         let mut fittings = Fittings::new();
+        // It closes when it is dropped.
+        let mut states = Vec::new();
         for part in parts {
-            fittings = fit(fittings, part, folder, &registry).await?;
+            fittings = fit(fittings, part, folder, &registry, &mut states).await?;
         }
         ours::serve_all(registry.fitted(fittings)).await;
         Ok(())
     })
 }
 
-async fn fit(fittings: Fittings, part: &str, folder: &Path, registry: &Registry) -> io::Result<Fittings> {
+async fn fit(
+    fittings: Fittings,
+    part: &str,
+    folder: &Path,
+    registry: &Registry,
+    states: &mut Vec<State>,
+) -> io::Result<Fittings> {
     Ok(match part {
         "jwt" => {
             let mut jwt = JwtOptions::new(KeySource::SecretFile(folder.join(SECRET)));
@@ -160,12 +168,14 @@ async fn fit(fittings: Fittings, part: &str, folder: &Path, registry: &Registry)
             fittings.limit(Limits::new(options).map_err(io::Error::other)?)
         }
         "metrics" => fittings.observer(Metrics::new(registry.contract())),
-        "audit-normal" => fittings.audit(state(folder, Sync::Normal).await?.audit()),
-        "audit-full" => fittings.audit(state(folder, Sync::Full).await?.audit()),
+        "audit-normal" | "audit-full" => {
+            let sync = if part == "audit-full" { Sync::Full } else { Sync::Normal };
+            let options = StateOptions::new(folder.join("state")).sync(sync);
+            let state = State::open(options).await.map_err(io::Error::other)?;
+            let audit = state.audit();
+            states.push(state);
+            fittings.audit(audit)
+        }
         other => return Err(io::Error::other(format!("there is no part `{other}`"))),
     })
-}
-
-async fn state(folder: &Path, sync: Sync) -> io::Result<State> {
-    State::open(StateOptions::new(folder.join("state")).sync(sync)).await.map_err(io::Error::other)
 }

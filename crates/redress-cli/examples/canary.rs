@@ -24,7 +24,8 @@ fn main() -> ExitCode {
 }
 
 fn declared(operation: contract::Operation) -> contract::Operation {
-    operation.with_summary("Hide something.").with_access(Access::caller())
+    let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    operation.with_summary("Hide something.").with_access(Access::caller()).with_input(text)
 }
 
 fn refused() -> Failure {
@@ -36,10 +37,8 @@ fn refused() -> Failure {
 
 fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::BuildError> {
     let named = |name: &str| declared(contract::Operation::query(name));
-    let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
-    let fine = Operation::dynamic(named("hide.nothing").with_input(text.clone()))
-        .with_handler(|_, _| async { Ok(json!({"fine": true})) });
-    let fails = Operation::dynamic(named("hide.refusal").with_input(text.clone()).fails(refused()))
+    let fine = Operation::dynamic(named("hide.nothing")).with_handler(|_, _| async { Ok(json!({"fine": true})) });
+    let fails = Operation::dynamic(named("hide.refusal").fails(refused()))
         .with_handler(|_, _| async { Err(Fail::from(DynamicFailure::new("HIDE_REFUSED", json!({})))) });
     let cause = mark("cause");
     let cause = Operation::dynamic(named("hide.cause")).with_handler(move |_, _| {
@@ -59,7 +58,7 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
     let output = mark("output");
     let output = Operation::dynamic(named("hide.output").with_output(json!({"type": "integer"})))
         .with_handler(move |_, _| std::future::ready(Ok(json!(output.clone()))));
-    let pay = declared(contract::Operation::mutation("hide.payment")).with_idempotency_key().with_input(text.clone());
+    let pay = declared(contract::Operation::mutation("hide.payment")).with_idempotency_key();
     let pay = Operation::dynamic(pay).with_handler(|_, _| async { Ok(json!({"paid": true})) });
     let agreed = named("hide.agreed").with_access(Access::caller().consent());
     let agreed = Operation::dynamic(agreed).with_handler(|_, _| async { Ok(json!(true)) });
@@ -68,7 +67,7 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
     let rare = named("hide.rare");
     let rare = Operation::dynamic(rare).with_handler(|_, _| async { Ok(json!(true)) });
     let breaks = mark("stream");
-    let streams = declared(contract::Operation::subscription("hide.stream")).with_input(text);
+    let streams = declared(contract::Operation::subscription("hide.stream"));
     let streams = Operation::dynamic(streams).with_stream_handler(move |_, _| {
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }

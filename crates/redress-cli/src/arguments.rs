@@ -268,6 +268,8 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "ADDRESS", env = "REDRESS_LISTEN", hide_env_values = true)]
     pub(crate) listen: Option<Listen>,
     #[command(flatten)]
+    pub(crate) kept: Kept,
+    #[command(flatten)]
     pub(crate) server: Server,
 }
 

@@ -51,7 +51,8 @@ struct Checked {
 impl Reloading<'_> {
     /// Takes a new configuration whenever the file has changed or a signal asks for it.
     pub(crate) async fn run(mut self, mut asked: impl AsyncFnMut()) -> Infallible {
-        let mut seen = self.content();
+        // What the server runs by, and not what is there now: the file may have changed since.
+        let mut seen = self.settings.document.as_ref().map(|document| document.text.clone().into_bytes());
         loop {
             let by_signal = tokio::time::timeout(LOOK_EVERY, asked()).await.is_ok();
             let now = self.content();

@@ -16,6 +16,7 @@
 mod operations;
 mod oracle;
 mod service;
+mod signed;
 mod socket;
 mod targets;
 

@@ -23,6 +23,9 @@ const MOST: usize = 8 * 1024 * 1024;
 /// How long an answer may take, on a clock that leaps when everything waits.
 const LONGEST: Duration = Duration::from_secs(90);
 
+/// Where the pages are loaded from that may call.
+pub(crate) const ORIGIN: &str = "https://app.example";
+
 /// The faces of one registry, with and without tokens.
 pub(crate) struct Service {
     pub(crate) registry: Registry,
@@ -42,7 +45,7 @@ impl Service {
     fn new() -> Service {
         let registry = operations::registry(false);
         let router = Faces::new(registry.clone()).router();
-        let guarded = Faces::new(operations::registry(true)).router();
+        let guarded = Faces::new(operations::registry(true)).cors_origins([ORIGIN]).router();
         Service { registry, router, guarded }
     }
 
@@ -68,6 +71,11 @@ pub(crate) fn post(path: &str, body: &[u8]) -> axum::http::Request<Body> {
 /// One message from this machine.
 pub(crate) async fn send(router: &Router, mut request: axum::http::Request<Body>) -> Answer {
     request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 7))));
+    send_from(router, request).await
+}
+
+/// One message from wherever it says.
+pub(crate) async fn send_from(router: &Router, request: axum::http::Request<Body>) -> Answer {
     let Ok(response) = router.clone().oneshot(request).await;
     let (parts, body) = response.into_parts();
     let mut whole = BytesMut::new();

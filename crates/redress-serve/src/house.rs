@@ -7,8 +7,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use futures_util::FutureExt as _;
 use redress_contract::{Caller, EngineCode};
-use redress_core::Refusal;
+use redress_core::{Refusal, Registry};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
@@ -26,12 +27,29 @@ pub(crate) struct House {
     pub(crate) counters: Counters,
     /// The WebSockets that are open.
     pub(crate) sockets: TaskTracker,
+    /// What was served before, for as long as calls may run in it that nobody waits for.
+    earlier: Mutex<Vec<Registry>>,
     pub(crate) by_address: Arc<Tally<IpAddr>>,
     pub(crate) sockets_of: Arc<Tally<Holder>>,
     pub(crate) streams_of: Arc<Tally<Holder>>,
 }
 
 impl House {
+    /// Remembers what is no longer served; forgets of what was remembered before where nothing runs.
+    pub(crate) fn remember(&self, registry: Registry) {
+        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.retain(|registry| registry.settled().now_or_never().is_none());
+        earlier.push(registry);
+    }
+
+    /// Resolves when no call runs that goes on without its caller, in what is served or was.
+    pub(crate) async fn settled(&self, served: &Registry) {
+        let earlier = std::mem::take(&mut *self.earlier.lock().unwrap_or_else(PoisonError::into_inner));
+        for registry in earlier.iter().chain([served]) {
+            registry.settled().await;
+        }
+    }
+
     /// Ends whatever is still there.
     pub(crate) fn close(&self) {
         self.shutdown.drain();

@@ -62,6 +62,7 @@ impl Handle {
             self.calls.wait().await;
             self.house.sockets.close();
             self.house.sockets.wait().await;
+            self.house.settled(&self.served.load_full().registry).await;
         };
         tokio::select! {
             () = ended => {}
@@ -72,7 +73,8 @@ impl Handle {
 
     /// Serves other faces from here on. What has begun goes on as it began.
     pub fn replace(&self, faces: Faces) {
-        self.served.store(faces.shared(&self.house));
+        let before = self.served.swap(faces.shared(&self.house));
+        self.house.remember(before.registry.clone());
     }
 
     /// What the faces count; connections are the server's around them to count.

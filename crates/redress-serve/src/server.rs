@@ -187,6 +187,7 @@ impl BoundServer {
                 // A connection that was upgraded is no longer the server's to wait for.
                 house.sockets.close();
                 house.sockets.wait().await;
+                house.settled(&serving.served.load_full().registry).await;
             };
             tokio::select! {
                 () = ended => {}
@@ -219,7 +220,8 @@ impl ServerHandle {
     /// has begun goes on as it began: calls, streams, and the calls that run on WebSockets.
     /// Their next calls are the new faces'.
     pub fn replace(&self, faces: Faces) {
-        self.0.served.store(faces.shared(&self.0.house));
+        let before = self.0.served.swap(faces.shared(&self.0.house));
+        self.0.house.remember(before.registry.clone());
     }
 
     /// What the server counts.

@@ -271,7 +271,8 @@ impl Exchange {
         if self.shared.house.shutdown.is_draining() {
             return self.refuse(going_down());
         }
-        if self.shared.ready.as_ref().is_some_and(|ready| !ready()) {
+        let says_no = self.shared.ready.as_ref().is_some_and(|ready| !ready());
+        if says_no || !self.shared.registry.is_ready() {
             return self.refuse(Refusal::new(EngineCode::Overloaded).with_retry_after_ms(1000));
         }
         answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ready"}"#))

@@ -72,6 +72,8 @@
 //! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
+//! | say who calls, by token, JSON Web Token or certificate | `redress::access::Access`, with the feature `access` |
+//! | keep consents, idempotency keys and an audit | `redress::state::State`, with the feature `state` |
 //! | count calls, log them, trace them | `redress::telemetry`, with the features `telemetry` and `otlp` |
 //! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
@@ -107,6 +109,8 @@ pub use redress_macros::{Failure, data, operation};
 pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
 pub use redress_serve as serve;
+#[cfg(feature = "state")]
+pub use redress_state as state;
 #[cfg(feature = "telemetry")]
 pub use redress_telemetry as telemetry;
 

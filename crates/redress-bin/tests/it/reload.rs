@@ -28,7 +28,7 @@ fn write(place: &Place, text: &str) {
 #[test]
 fn a_reload_drops_no_call_and_no_stream() {
     let place = guarded();
-    let (ada, _) = token(&place, &["ada"]);
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let (url, mut log) = (served.url(), served.log());
     let client = reqwest::blocking::Client::builder().timeout(None).build().unwrap();
@@ -72,7 +72,7 @@ fn a_reload_drops_no_call_and_no_stream() {
 #[test]
 fn a_new_limit_holds_at_once() {
     let place = guarded();
-    let (ada, _) = token(&place, &["ada"]);
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let (url, mut log) = (served.url(), served.log());
     assert_eq!(called(&place, &url, &ada), "ok");
@@ -89,7 +89,7 @@ fn a_new_limit_holds_at_once() {
 #[test]
 fn a_wrong_configuration_changes_nothing() {
     let place = guarded().with("broken.json", "{");
-    let (ada, _) = token(&place, &["ada"]);
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--log-format", "json"]));
     let (url, mut log) = (served.url(), served.log());
     let wrong = [
@@ -127,7 +127,7 @@ fn a_wrong_configuration_changes_nothing() {
 fn access_is_not_taken_away_from_an_address_that_others_can_reach() {
     let everywhere = GUARDED.replace("127.0.0.1:0", "0.0.0.0:0");
     let place = guarded().with("redress.toml", &everywhere);
-    let (ada, _) = token(&place, &["ada"]);
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let (url, mut log) = (served.url().replace("0.0.0.0", "127.0.0.1"), served.log());
     write(&place, &everywhere.replace("[access]\ntokens = \"tokens.json\"\n", ""));

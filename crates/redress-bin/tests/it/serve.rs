@@ -88,6 +88,14 @@ impl Served {
     }
 }
 
+/// A test that fails leaves no server behind.
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn serve(place: &Place) -> Served {
     Served::start(&mut place.command(&["serve", "--listen", "127.0.0.1:0", "--json"]))
 }

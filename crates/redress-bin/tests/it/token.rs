@@ -84,7 +84,7 @@ fn what_is_wrong_with_a_token_is_told_with_what_to_do() {
 #[test]
 fn tokens_are_rotated_without_a_restart() {
     let place = guarded();
-    let (old, id) = token(&place, &["ada"]);
+    let (old, id) = token(&place, &["ada", "--scope", "files:read"]);
     let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let url = served.url();
     assert_eq!(served.screen()["caller"], "token");
@@ -92,7 +92,7 @@ fn tokens_are_rotated_without_a_restart() {
         (called(&place, &url, &old), called(&place, &url, "rd_no_token")),
         ("ok".into(), "AUTH_REQUIRED".into())
     );
-    let (new, _) = token(&place, &["ada"]);
+    let (new, _) = token(&place, &["ada", "--scope", "files:read"]);
     until("the new token is known", || called(&place, &url, &new) == "ok");
     assert_eq!(called(&place, &url, &old), "ok", "both hold until one is taken back");
     assert_eq!(place.run(&["token", "revoke", &id]).code, 0);
@@ -105,7 +105,7 @@ fn tokens_are_rotated_without_a_restart() {
 #[test]
 fn a_scope_that_is_missing_is_named() {
     let place = guarded();
-    let (ada, _) = token(&place, &["ada"]);
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
     let (watcher, _) = token(&place, &["prometheus", "--scope", "metrics:read"]);
     let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let client = reqwest::blocking::Client::new();
@@ -121,7 +121,7 @@ fn a_scope_that_is_missing_is_named() {
 #[test]
 fn a_folder_that_holds_what_says_who_may_call_is_not_served() {
     let place = Place::new().with("redress.toml", &GUARDED.replace("root = \"served\"\n", ""));
-    token(&place, &["ada"]);
+    token(&place, &["ada", "--scope", "files:read"]);
     let refused = place.run(&["serve", "redress.toml", "--json"]);
     assert_eq!((refused.code, &refused.json()["code"]), (2, &json!("CONFIG_INVALID")), "{}", refused.seen());
     assert!(refused.json()["error"].as_str().unwrap().contains("callers must not read"));

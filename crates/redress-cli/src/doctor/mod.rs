@@ -1,5 +1,6 @@
 //! `doctor`: whether everything needed is there, and what to do about what is not.
 
+#[cfg(feature = "tls")]
 mod certificate;
 mod configuration;
 mod machine;
@@ -61,7 +62,8 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut T
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
     let here = Path::new("redress.toml");
     let config = typed.config.clone().or_else(|| here.exists().then(|| here.to_owned()));
-    let serve = arguments::Serve { config: config.clone(), listen: typed.listen.clone(), ..Default::default() };
+    let serve =
+        arguments::Serve { config, listen: typed.listen.clone(), kept: typed.kept.clone(), ..Default::default() };
     let settings = match setup.settings(&serve) {
         Ok(settings) => settings,
         Err(trouble) => {

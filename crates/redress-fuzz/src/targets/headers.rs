@@ -35,6 +35,10 @@ pub(super) fn target(data: &[u8]) {
             Some(given) => assert_eq!(given, told),
             None => assert!(RequestId::given(told).is_some(), "{told}"),
         }
+        if let Some(page) = answer.headers.get("access-control-allow-origin") {
+            assert_eq!(page, service::ORIGIN);
+            assert_eq!(one("origin").as_deref(), Some(service::ORIGIN));
+        }
         let single = |name: &str| headers.get_all(name).iter().count() == 1;
         if let Some(ms) = one("redress-deadline-ms") {
             let sound = ms.bytes().all(|byte| byte.is_ascii_digit())

@@ -3,13 +3,17 @@
 mod alike;
 mod batch;
 mod call;
+mod certificates;
 mod config;
 mod contract;
 mod fix;
+mod forwarded;
 mod frames;
 mod headers;
 mod http;
 mod jsonrpc;
+mod jwt;
+mod keys;
 mod lines;
 mod mcp;
 mod messages;
@@ -21,6 +25,7 @@ mod query;
 mod schema;
 mod subscribe;
 mod templates;
+mod tokens;
 
 /// A function of bytes that panics where its oracle does not hold.
 pub(crate) type Target = fn(&[u8]);
@@ -30,13 +35,17 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("alike", alike::target),
     ("batch", batch::target),
     ("call", call::target),
+    ("certificates", certificates::target),
     ("config", config::target),
     ("contract", contract::target),
     ("fix", fix::target),
+    ("forwarded", forwarded::target),
     ("frames", frames::target),
     ("headers", headers::target),
     ("http", http::target),
     ("jsonrpc", jsonrpc::target),
+    ("jwt", jwt::target),
+    ("keys", keys::target),
     ("lines", lines::target),
     ("mcp", mcp::target),
     ("messages", messages::target),
@@ -48,6 +57,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("schema", schema::target),
     ("subscribe", subscribe::target),
     ("templates", templates::target),
+    ("tokens", tokens::target),
 ];
 
 /// What stands before the first line end, and what follows it.

@@ -3,6 +3,7 @@
 use redress::{
     Code,
     contract::{Name, RequestId},
+    serve::Network,
 };
 use redress_wire::http::header::TraceParent;
 
@@ -14,6 +15,7 @@ pub(super) fn target(data: &[u8]) {
     code(text);
     id(text);
     trace(text);
+    network(text);
     service::talk(async |service| {
         if let Some(operation) = service.registry.operation(text) {
             let dotted = Name::from_wire(text);
@@ -82,4 +84,10 @@ fn trace(text: &str) {
         Some(TraceParent { trace_id, parent_id, sampled: trace.sampled }),
         "{text}"
     );
+}
+
+fn network(text: &str) {
+    let Ok(network) = text.parse::<Network>() else { return };
+    let written = network.to_string();
+    assert_eq!(written.parse(), Ok(network), "{text}");
 }

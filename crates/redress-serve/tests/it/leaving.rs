@@ -1,7 +1,15 @@
 //! Clients that go away, and the service that does.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
+use redress_core::{
+    Operation, Registry,
+    contract::{self, Access},
+};
+use redress_serve::Faces;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -9,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::service::{Running, event};
+use crate::service::{Running, Watched, event};
 
 const SOON: Duration = Duration::from_secs(5);
 
@@ -84,4 +92,35 @@ async fn an_open_stream_gets_its_last_event_when_the_service_stops() {
     let (name, _, data) = rest.split("\n\n").find_map(event).unwrap();
     assert_eq!((name.as_str(), &data["code"], &data["retry"]), ("error", &json!("OVERLOADED"), &json!("safe")));
     timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_service_that_stops_waits_for_a_call_with_a_key_whose_client_has_gone() {
+    let watched = Arc::new(Watched::default());
+    let seen = Arc::clone(&watched);
+    let declared = contract::Operation::mutation("keyed.wait")
+        .with_summary("Goes on without its caller.")
+        .with_access(Access::anyone())
+        .with_idempotency_key();
+    let keyed = Operation::dynamic(declared).with_handler(move |_, _| {
+        let seen = Arc::clone(&seen);
+        async move {
+            seen.started.notify_one();
+            seen.release.notified().await;
+            seen.runs.fetch_add(1, Ordering::SeqCst);
+            Ok(json!("done"))
+        }
+    });
+    let registry = Registry::builder().add(keyed).build().unwrap();
+    let running = Running::of(Faces::new(registry), Default::default(), Arc::clone(&watched)).await;
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let request =
+        "POST /ops/keyed/wait HTTP/1.1\r\nhost: localhost\r\nidempotency-key: k\r\ncontent-length: 2\r\n\r\n{}";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    timeout(SOON, watched.started.notified()).await.unwrap();
+    drop(stream);
+    running.stop.cancel();
+    watched.release.notify_one();
+    timeout(SOON, running.server).await.expect("the service ends").unwrap().unwrap();
+    assert_eq!(watched.runs.load(Ordering::SeqCst), 1);
 }

@@ -7,7 +7,10 @@ use redress::{
 use serde_json::{Value, json};
 
 fn registry(fittings: Fittings) -> Registry {
-    let take = contract::Operation::query("demo.take").with_summary("Take it.").with_access(Access::anyone());
+    let take = contract::Operation::query("demo.take")
+        .with_summary("Take it.")
+        .with_access(Access::anyone())
+        .with_input(json!({"type": "object"}));
     let take = Operation::dynamic(take).with_handler(|_, _| async move { Ok(json!("taken")) });
     Registry::builder().add(take).build().unwrap().fitted(fittings)
 }

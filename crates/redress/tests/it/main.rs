@@ -26,5 +26,6 @@ mod path_order;
 mod registration;
 mod roles;
 mod running;
+mod security;
 mod service;
 mod streams;

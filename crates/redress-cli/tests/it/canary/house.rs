@@ -1,6 +1,7 @@
 //! The service, with everything switched on, and all that it leaves behind.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Stdio,
@@ -25,6 +26,9 @@ use super::collector::Collector;
 /// Longer than anything here takes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
+/// What an operation hides from its callers and not from the log.
+pub(crate) const HIDDEN: [&str; 3] = ["cause", "panic", "stream"];
+
 /// What a caller may come with.
 pub(crate) struct Credential {
     pub(crate) name: &'static str,
@@ -41,6 +45,7 @@ pub(crate) struct House {
     collector: Collector,
     pub(crate) address: String,
     pub(crate) credentials: Vec<Credential>,
+    pub(crate) hidden: BTreeMap<&'static str, String>,
     /// What inputs hold.
     pub(crate) input: String,
     pub(crate) ca: rcgen::Certificate,
@@ -58,14 +63,12 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let (collector, otlp) = Collector::start().await;
-        let markers = json!({
-            "cause": log_alone.plant("the cause of a contained error"),
-            "panic": log_alone.plant("the text of a panic"),
-            "undeclared": log_alone.plant("the details of an undeclared failure"),
-            "output": log_alone.plant("an output that breaks its schema"),
-            "stream": log_alone.plant("the cause that breaks a stream"),
-        });
-        fs::write(at("markers.json"), markers.to_string()).unwrap();
+        let mut hidden: BTreeMap<&str, String> =
+            HIDDEN.into_iter().map(|what| (what, log_alone.plant(&format!("the {what} of an operation")))).collect();
+        for what in ["undeclared", "output"] {
+            hidden.insert(what, nowhere.plant(&format!("the {what} of an operation")));
+        }
+        fs::write(at("markers.json"), json!(hidden).to_string()).unwrap();
 
         let tokens = TokenFile::at(at("tokens.json"));
         let caller = named.plant("the name of a caller");
@@ -135,6 +138,7 @@ impl House {
             collector,
             address,
             credentials,
+            hidden,
             input: nowhere.plant("an input"),
             ca,
             identity,
