@@ -26,7 +26,11 @@ impl<'a> Asked<'a> {
     fn read(body: &'a [u8]) -> Result<Asked<'a>, Refusal> {
         let asked = read(body)?;
         // Derived code alone would take an array too, for its members in their order.
-        if body.trim_ascii_start().starts_with(b"{") { Ok(asked) } else { Err(Refusal::new(EngineCode::InvalidRequest)) }
+        if body.trim_ascii_start().starts_with(b"{") {
+            Ok(asked)
+        } else {
+            Err(Refusal::new(EngineCode::InvalidRequest))
+        }
     }
 
     fn input(&self) -> &[u8] {
