@@ -63,6 +63,7 @@ impl Service {
 /// A body for a path, said to be JSON.
 pub(crate) fn post(path: &str, body: &[u8]) -> axum::http::Request<Body> {
     axum::http::Request::post(path)
+        .header("host", "127.0.0.1:7717")
         .header("content-type", "application/json")
         .body(Body::from(body.to_vec()))
         .expect("the path is written here")

@@ -14,6 +14,8 @@ const NAMES: [&str; 4] = ["demo.search", "demo.make", "demo.greet", "demo.count"
 
 pub(super) fn target(data: &[u8]) {
     let (which, input) = cut(data);
+    // Nothing at all counts as an empty object, and a fix is said of that.
+    let input: &[u8] = if input.trim_ascii().is_empty() { b"{}" } else { input };
     let name = NAMES[which.iter().map(|byte| usize::from(*byte)).sum::<usize>() % NAMES.len()];
     service::talk(async |service| {
         let registry = &service.registry;

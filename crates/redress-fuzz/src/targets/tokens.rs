@@ -44,8 +44,7 @@ fn hash() -> String {
 
 /// A file with one token.
 fn good() -> String {
-    let entry =
-        json!({"id": "one", "caller": "ada", "scopes": ["a"], "hash": hash(), "created": "2026-01-01T00:00:00Z"});
+    let entry = json!({"id": "0123456789abcdef", "caller": "ada", "scopes": ["a"], "hash": hash(), "created": "2026-01-01T00:00:00Z"});
     json!({"tokens": [entry]}).to_string()
 }
 
