@@ -100,7 +100,7 @@ impl Reloading<'_> {
         // The operations stay, and are made once more to hear whether they could be made.
         self.setup.registry(&settings)?;
         let parts = self.parts.changed(&settings)?;
-        if let Some((access, _)) = &parts.access
+        if let Some(access) = parts.new_access(&self.parts)
             && let Err(error) = access.fetch().await
         {
             tracing::warn!(%error, "the keys of the issuer are fetched when a token needs them");

@@ -63,10 +63,10 @@ impl Screen<'_> {
             row("telemetry", seen)?;
         }
         for address in &self.addresses {
-            match address {
-                Address::Unix(_) => row("socket", format!("{address}"))?,
-                Address::Tcp(_) if self.settings.tls.is_some() => row("TLS", format!("on {address}"))?,
-                _ => {}
+            if let Address::Unix(_) = address {
+                row("socket", address.to_string())?;
+            } else if self.settings.tls.is_some() {
+                row("TLS", format!("on {address}"))?;
             }
         }
         row("operations", format!("{}; `{} ops --server {}` lists them", self.count(), program.name(), self.url()))?;

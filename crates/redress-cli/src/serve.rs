@@ -173,6 +173,10 @@ fn unlistened(address: String, cause: io::Error) -> Trouble {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "whatever else keeps a server from listening is told in its own words"
+)]
 fn unbound(settings: &Settings, error: ServeError) -> Trouble {
     let address = settings.listen.to_string();
     match error {

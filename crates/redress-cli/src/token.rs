@@ -133,6 +133,7 @@ fn usage(says: &str) -> Trouble {
     Trouble::Usage { says: says.to_owned(), tip: None, command: "redress token".to_owned() }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else is wrong with a file is told in its own words")]
 fn unusable(error: AccessError, file: &TokenFile) -> Trouble {
     let path = file.path().display().to_string();
     match error {

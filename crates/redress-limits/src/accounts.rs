@@ -186,9 +186,7 @@ mod tests {
     use crate::{LimitOptions, source::sources};
 
     fn rated() -> Vec<Source> {
-        let mut options = LimitOptions::default();
-        options.rate = Some("10/s".parse().unwrap());
-        sources(&options)
+        sources(&LimitOptions { rate: Some("10/s".parse().unwrap()), ..LimitOptions::default() })
     }
 
     #[test]

@@ -147,12 +147,13 @@ mod tests {
         let mut anonymous = LimitRule::new(["*"]).for_callers(["anonymous"]);
         anonymous.rate = rate("1/s");
         anonymous.in_flight_total = Some(8);
-        let mut options = LimitOptions::default();
-        options.rules = vec![ada, reading, anonymous];
-        options.rate = rate("100/s");
-        options.in_flight = Some(64);
-        options.streams = Some(16);
-        options
+        LimitOptions {
+            rules: vec![ada, reading, anonymous],
+            rate: rate("100/s"),
+            in_flight: Some(64),
+            streams: Some(16),
+            ..LimitOptions::default()
+        }
     }
 
     #[test]

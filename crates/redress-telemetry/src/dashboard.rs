@@ -208,12 +208,12 @@ fn server() -> Vec<Panel> {
             "Everything here should be nothing.",
             "short",
             [
-                (grew(names::AUDIT_LOST), "audit records"),
+                (grew(names::AUDIT_LATE), "answers before their audit record"),
                 (grew(names::ACCESS_LOG_DROPPED), "lines of the access log"),
                 (grew(names::OTLP_FAILED), "messages to the collector"),
                 (grew(names::CONNECTIONS_REFUSED), "connections"),
                 (grew(names::RELOADS_REFUSED), "configurations"),
-                (level(names::STATE_QUEUE), "records that wait for the state"),
+                (level(names::STATE_QUEUED), "bytes that wait for the state"),
             ],
         ),
         Panel::lines(

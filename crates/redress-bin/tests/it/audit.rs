@@ -1,7 +1,7 @@
 //! `audit`: what was called, read beside the server that writes it.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     process::Stdio,
 };
 
@@ -69,6 +69,22 @@ fn the_audit_is_followed_while_the_server_runs() {
     kill_process(Pid::from_child(&follower), Signal::INT).unwrap();
     assert_eq!(follower.wait().unwrap().code(), Some(0));
     served.stop();
+}
+
+#[test]
+fn calls_over_stdio_are_audited_too() {
+    let place = place();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "files_read", "arguments": {"path": "notes.md"},
+            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}}}});
+    let mut child =
+        place.command(&["mcp", "redress.toml"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), "{call}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let found = records(&place, &["--face", "mcp"]);
+    assert_eq!(found.len(), 1, "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!((&found[0]["operation"], &found[0]["caller"]), (&json!("files.read"), &json!("local")));
 }
 
 #[test]

@@ -202,6 +202,28 @@ fn a_port_in_use_and_an_address_of_nobody_are_told_with_what_to_do() {
 }
 
 #[test]
+fn a_unix_socket_is_served_to_its_own_user_and_gone_at_the_end() {
+    use std::{
+        io::Write as _,
+        os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    };
+    let place = Place::new().with("redress.toml", "[serve]\nlisten = \"unix:redress.sock\"\n");
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let socket = place.path().join("redress.sock");
+    assert_eq!(served.screen()["listens"], json!(["unix:redress.sock"]));
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(b"GET /ops HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("files.read"), "{answer}");
+    let second = place.run(&["serve", "redress.toml", "--state", "memory", "--json"]);
+    assert_eq!((second.code, &second.json()["code"]), (2, &json!("PORT_IN_USE")), "{}", second.seen());
+    served.stop();
+    assert!(!socket.exists());
+}
+
+#[test]
 fn the_log_is_on_the_error_stream_in_the_wanted_format() {
     let place = Place::new();
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--json", "--log-format", "json"]);

@@ -111,6 +111,58 @@ fn a_server_is_called_over_tls_when_its_authority_is_trusted_and_only_then() {
     served.stop();
 }
 
+/// A certificate that `authority` has signed for `names`, and its key, both in PEM form.
+fn pair(authority: &Authority, names: &[&str]) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
+    (params.signed_by(&key, &authority.issuer).unwrap().pem(), key.serialize_pem())
+}
+
+const SECURED: &str = "state = \"memory\"\n[serve]\nlisten = \"127.0.0.1:0\"\nroot = \"served\"\n\
+    [tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n\
+    [access.certificates]\nca = \"clients.pem\"\ncallers = [{ name = \"ci.example\", caller = \"ci\", scopes = [\"files:read\"] }]\n";
+
+#[test]
+fn a_client_certificate_stands_for_its_caller_and_new_certificates_are_taken_while_running() {
+    let (old, new, clients) = (Authority::new("old"), Authority::new("new"), Authority::new("clients"));
+    let (certificate, key) = pair(&old, &["localhost"]);
+    let place = Place::new().with("redress.toml", SECURED).with("clients.pem", &clients.pem);
+    let place = place.with("server.pem", &certificate).with("server.key", &key);
+    std::fs::create_dir(place.path().join("served")).unwrap();
+    let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let mut log = served.log();
+    let url = served.url().replace("127.0.0.1", "localhost");
+    assert!(url.starts_with("https://"), "{url}");
+
+    let called = |authority: &Authority, names: Option<&[&str]>| {
+        let trusted = reqwest::Certificate::from_pem(authority.pem.as_bytes()).unwrap();
+        let mut client = reqwest::blocking::Client::builder().tls_certs_only([trusted]);
+        if let Some(names) = names {
+            let (certificate, key) = pair(&clients, names);
+            client = client.identity(reqwest::Identity::from_pem(format!("{certificate}{key}").as_bytes()).unwrap());
+        }
+        let call =
+            client.build().unwrap().post(format!("{url}/ops/files/list")).header("content-type", "application/json");
+        call.body("{}").send().map(|answer| answer.status().as_u16()).map_err(drop)
+    };
+    assert_eq!(called(&old, Some(&["ci.example"])), Ok(200));
+    assert_eq!(called(&old, Some(&["other.example"])), Ok(401), "no rule knows this one");
+    assert_eq!(called(&old, None), Ok(401));
+    assert_eq!(called(&new, None), Err(()));
+
+    // A key that is not the certificate's is refused, and the old pair is shown as before.
+    let (certificate, key) = pair(&new, &["localhost"]);
+    std::fs::write(place.path().join("server.pem"), &certificate).unwrap();
+    served.signal(rustix::process::Signal::HUP);
+    assert!(log.line_with("was refused").contains("TLS_UNUSABLE"));
+    assert_eq!(called(&old, Some(&["ci.example"])), Ok(200));
+    std::fs::write(place.path().join("server.key"), &key).unwrap();
+    served.signal(rustix::process::Signal::HUP);
+    log.line_with("read again and holds");
+    assert_eq!((called(&new, Some(&["ci.example"])), called(&old, None)), (Ok(200), Err(())));
+    served.stop();
+}
+
 #[test]
 fn a_file_without_authorities_is_told() {
     let place = Place::new();

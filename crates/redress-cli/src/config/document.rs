@@ -55,11 +55,12 @@ impl Document {
 fn span(table: &DeTable<'_>, key: &str) -> Option<Range<usize>> {
     let (first, rest) = key.split_once('.').map_or((key, None), |(first, rest)| (first, Some(rest)));
     let (name, value) = table.iter().find(|(name, _)| name.get_ref() == first)?;
-    let deeper = rest.and_then(|rest| match value.get_ref() {
-        DeValue::Table(inner) => span(inner, rest),
-        _ => None,
-    });
+    let deeper = rest.and_then(|rest| span(table_in(value.get_ref())?, rest));
     Some(deeper.unwrap_or(name.span()))
+}
+
+fn table_in<'a, 'de>(value: &'a DeValue<'de>) -> Option<&'a DeTable<'de>> {
+    if let DeValue::Table(table) = value { Some(table) } else { None }
 }
 
 /// The first key that nothing is known about, with its table.
@@ -72,14 +73,11 @@ fn stranger(table: &DeTable<'_>, schema: &Value, at: &str) -> Option<(String, St
             return Some((at.to_owned(), name.to_owned(), key.span()));
         };
         let path = under(at, name);
-        let found = match value.get_ref() {
-            DeValue::Table(table) => stranger(table, inner, &path),
-            DeValue::Array(items) => items.iter().find_map(|item| match item.get_ref() {
-                DeValue::Table(table) => stranger(table, inner.get("items")?, &path),
-                _ => None,
-            }),
-            _ => None,
+        let listed = || {
+            let DeValue::Array(items) = value.get_ref() else { return None };
+            items.iter().find_map(|item| stranger(table_in(item.get_ref())?, inner.get("items")?, &path))
         };
+        let found = table_in(value.get_ref()).and_then(|table| stranger(table, inner, &path)).or_else(listed);
         if found.is_some() {
             return found;
         }

@@ -41,9 +41,8 @@ pub fn check_config(text: &str) -> Result<(), ConfigRefused> {
 }
 
 fn line(trouble: &Trouble) -> Option<usize> {
-    match trouble {
-        Trouble::ConfigUnknownKey { line, .. } => Some(*line),
-        Trouble::ConfigInvalid { line, .. } => *line,
-        _ => None,
+    if let Trouble::ConfigUnknownKey { line, .. } = trouble {
+        return Some(*line);
     }
+    if let Trouble::ConfigInvalid { line, .. } = trouble { *line } else { None }
 }

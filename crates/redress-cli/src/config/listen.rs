@@ -28,7 +28,7 @@ pub(crate) struct NowhereToListen;
 
 impl Listen {
     /// The same, where a relative path starts from `folder`.
-    pub(crate) fn from_folder(self, folder: &Path) -> Listen {
+    pub(crate) fn starting_from(self, folder: &Path) -> Listen {
         match self {
             Listen::Unix(path) => Listen::Unix(folder.join(path)),
             Listen::Tcp(_) | Listen::Systemd => self,
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn a_relative_socket_starts_from_the_folder_of_the_file() {
         let listen: Listen = "unix:redress.sock".parse().unwrap();
-        assert_eq!(listen.from_folder(Path::new("/etc")), Listen::Unix("/etc/redress.sock".into()));
+        assert_eq!(listen.starting_from(Path::new("/etc")), Listen::Unix("/etc/redress.sock".into()));
     }
 }

@@ -22,7 +22,7 @@ impl File {
     }
 
     fn start_from(&mut self, folder: &Path) {
-        self.serve.listen = self.serve.listen.take().map(|listen| listen.from_folder(folder));
+        self.serve.listen = self.serve.listen.take().map(|listen| listen.starting_from(folder));
         let access = self.access.iter_mut().flat_map(|access| access.paths());
         let tls = self.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
         let state = self.state.iter_mut().filter_map(|state| match state {

@@ -54,9 +54,12 @@ pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) 
 
 async fn ask(client: &Client, url: &str) -> Result<Response, String> {
     let answered = client.get(url).timeout(PATIENCE).send().await;
-    answered.map_err(|error| match service::unreachable(url, &error) {
-        Trouble::ServerUnreachable { says, .. } | Trouble::ServerUntrusted { says, .. } => says,
-        other => other.to_string(),
+    answered.map_err(|error| {
+        let trouble = service::unreachable(url, &error);
+        let (Trouble::ServerUnreachable { says, .. } | Trouble::ServerUntrusted { says, .. }) = trouble else {
+            return trouble.to_string();
+        };
+        says
     })
 }
 

@@ -68,6 +68,13 @@ impl Parts {
         Ok(Parts { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() })
     }
 
+    /// What tells who calls, where it is another than in `old`: it has fetched no keys yet.
+    pub(crate) fn new_access(&self, old: &Parts) -> Option<&Arc<Access>> {
+        let (access, _) = self.access.as_ref()?;
+        let same = old.access.as_ref().is_some_and(|(old, _)| Arc::ptr_eq(old, access));
+        (!same).then_some(access)
+    }
+
     /// `registry` with all of it around.
     pub(crate) fn around(&self, registry: &Registry, settings: &Settings) -> Registry {
         let mut fittings = Fittings::new().limit(self.limits.clone()).observer(self.metrics.clone());

@@ -7,17 +7,12 @@ use std::sync::{
 
 use redress_serve::ServerHandle;
 use redress_state::State;
-use redress_telemetry::{AccessLog, LogTarget, MetricName, Metrics, Otlp, OtlpSettings, names};
+use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names};
 
 use crate::{
     config::{self, Settings},
     trouble::{Trouble, chain, reason},
 };
-
-const STATE_QUEUED: MetricName =
-    MetricName::new("redress_state_queued_bytes", "Bytes of records that wait to be written to the state.");
-const AUDIT_LATE: MetricName =
-    MetricName::new("redress_audit_late_total", "Calls that were answered before their record was kept.");
 
 /// How often the configuration was taken and refused while the server ran.
 #[derive(Debug, Default)]
@@ -55,8 +50,8 @@ pub(super) fn of_parts(metrics: &Metrics, log: Option<&Arc<AccessLog>>, state: O
     }
     if let Some(state) = state.cloned() {
         let late = state.clone();
-        metrics.counter(AUDIT_LATE, move || late.health().late);
-        metrics.gauge(STATE_QUEUED, move || state.health().queued_bytes as f64);
+        metrics.counter(names::AUDIT_LATE, move || late.health().late);
+        metrics.gauge(names::STATE_QUEUED, move || state.health().queued_bytes as f64);
     }
 }
 

@@ -13,7 +13,6 @@ pub(super) fn target(data: &[u8]) {
             Err(_) => Some("PARSE_ERROR"),
             Ok(_) => match serde_json::from_slice::<Value>(data) {
                 Ok(Value::Object(members)) if members.get("operation").is_some_and(Value::is_string) => None,
-                Ok(Value::Array(_)) => None,
                 Ok(_) => Some("INVALID_REQUEST"),
                 // JSON that no value can hold: a number beyond every type, half a surrogate pair.
                 Err(_) => None,

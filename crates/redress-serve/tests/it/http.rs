@@ -63,6 +63,7 @@ async fn every_refusal_has_its_status_code_and_headers() {
         ("/ops/demo/undeclared", "{}", none, 500, "INTERNAL"),
         ("/call", "{}", none, 400, "INVALID_REQUEST"),
         ("/call", r#"{"operation":"demo.greet","x":1}"#, none, 400, "INVALID_REQUEST"),
+        ("/call", r#"["demo.greet",{"name":"Ada"}]"#, none, 400, "INVALID_REQUEST"),
         ("/call", r#"{"operation":"demo.greet""#, none, 400, "PARSE_ERROR"),
         ("/call", r#"{"operation":"demo.count"}"#, none, 405, "INVALID_OPERATION_TYPE"),
         ("/subscribe", r#"{"operation":"demo.greet"}"#, none, 405, "INVALID_OPERATION_TYPE"),

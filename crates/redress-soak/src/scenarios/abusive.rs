@@ -27,9 +27,11 @@ const EVERY: Duration = Duration::from_millis(40);
 const WAIT_MS: u64 = 10;
 /// How many rounds there are of each kind.
 const ROUNDS: u32 = 6;
-/// By how much the p99 may grow, in hundredths: as it is promised, and where time is not held to the letter.
-const STRICT: u128 = 200;
-const LOOSE: u128 = 1_000;
+/// By how much the p99 may grow, in hundredths.
+const PROMISED: u128 = 200;
+/// The same where time is not held to the letter; and then only what a person would notice counts.
+const GENEROUS: u128 = 1_000;
+const NOTICED: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let mut report = Report::default();
@@ -61,8 +63,8 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     );
     report.figure("samples", format!("{} and {}", quiet.len(), abused.len()));
     report.figure("abusive requests", flooded);
-    let bound = if stage.strict { STRICT } else { LOOSE };
-    report.check(ratio <= bound, || format!("the p99 of others grew to {ratio} hundredths of what it was"));
+    let holds = if stage.strict { ratio <= PROMISED } else { ratio <= GENEROUS || abused.p99() < NOTICED };
+    report.check(holds, || format!("the p99 of others grew to {ratio} hundredths of what it was"));
     report.check(flooded > 0, || "nobody was abusive".to_owned());
     memory(&mut report, before, server.usage());
     let (status, _) = server.stop().await?;

@@ -60,12 +60,12 @@ pub mod names {
     /// Connections that were refused for want of room.
     pub const CONNECTIONS_REFUSED: MetricName =
         MetricName::new("redress_connections_refused_total", "Connections that were refused for want of room.");
-    /// Records that wait to be written to the state.
-    pub const STATE_QUEUE: MetricName =
-        MetricName::new("redress_state_queue", "Records that wait to be written to the state.");
-    /// Calls of which no audit record could be kept.
-    pub const AUDIT_LOST: MetricName =
-        MetricName::new("redress_audit_lost_total", "Calls of which the audit could keep no record.");
+    /// How much waits to be written to the state.
+    pub const STATE_QUEUED: MetricName =
+        MetricName::new("redress_state_queued_bytes", "Bytes of records that wait to be written to the state.");
+    /// Calls whose answer could wait no longer for their record.
+    pub const AUDIT_LATE: MetricName =
+        MetricName::new("redress_audit_late_total", "Calls that were answered before their record was kept.");
     /// Lines that the access log could not write.
     pub const ACCESS_LOG_DROPPED: MetricName =
         MetricName::new("redress_access_log_dropped_total", "Lines that the access log could not write.");
@@ -85,8 +85,8 @@ pub mod names {
         SOCKETS,
         STREAMS,
         CONNECTIONS_REFUSED,
-        STATE_QUEUE,
-        AUDIT_LOST,
+        STATE_QUEUED,
+        AUDIT_LATE,
         ACCESS_LOG_DROPPED,
         OTLP_FAILED,
         RELOADS,
