@@ -64,15 +64,16 @@ pub fn run() -> io::Result<()> {
     // The first round warms up and counts for nothing.
     for round in 0..=ROUNDS {
         eprintln!("round {round} of {ROUNDS}");
-        let mut off = f64::NAN;
-        for (place, side) in sides.iter_mut().enumerate() {
+        let Some((off, others)) = sides.split_first_mut() else { return Ok(()) };
+        for side in others {
+            // Just before each of them, so that both meet the same disturbances.
+            let beside = cpu_us(off)?;
             let cpu_us = cpu_us(side)?;
-            if place == 0 {
-                off = cpu_us;
-            }
             if round > 0 {
+                off.cpu_us.push(beside);
+                off.ratios.push(1.0);
                 side.cpu_us.push(cpu_us);
-                side.ratios.push(cpu_us / off);
+                side.ratios.push(cpu_us / beside);
             }
         }
     }

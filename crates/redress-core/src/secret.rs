@@ -6,12 +6,12 @@ use zeroize::Zeroizing;
 
 /// A value that must not be seen: no `Serialize`, nothing in `Debug`, wiped when dropped.
 #[derive(Clone)]
-pub struct Secret(Arc<Zeroizing<String>>);
+pub struct Secret(Arc<Zeroizing<Box<str>>>);
 
 impl Secret {
     /// Keeps `value` secret.
     pub fn new(value: impl Into<String>) -> Secret {
-        Secret(Arc::new(Zeroizing::new(value.into())))
+        Secret(Arc::new(Zeroizing::new(value.into().into_boxed_str())))
     }
 
     /// The value itself. Each use of this name is a place to look at in a review.

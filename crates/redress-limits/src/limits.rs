@@ -119,15 +119,26 @@ impl Limit for Limits {
         let now = Instant::now();
         let chosen = choose(&inner.sources, call);
         let account = inner.accounts.of(call, now, &inner.sources);
-        let held = if inner.holds { Some(self.hold(call, &account, chosen, now)?) } else { None };
         // The rate comes last: a call that is refused for another reason takes nothing from it.
-        if let Some(place) = chosen.rate
-            && let Some(slot) = account.slot(place, &inner.sources[place])
-            && let Err(wait) = slot.take()
-        {
-            return Err(Limited::rate(millis(wait)).named("rate", "caller"));
+        if inner.holds {
+            let held = self.hold(call, account, chosen, now)?;
+            inner.take(&held.account, chosen)?;
+            Ok(Some(held.admitted()))
+        } else {
+            inner.take(&account, chosen)?;
+            Ok(None)
         }
-        Ok(held.map(Held::admitted))
+    }
+}
+
+impl Inner {
+    /// Takes the call from its caller's rate.
+    fn take(&self, account: &Account, chosen: Chosen) -> Result<(), Limited> {
+        let Some(place) = chosen.rate else { return Ok(()) };
+        match account.slot(place, &self.sources[place]).map(|slot| slot.take()) {
+            Some(Err(wait)) => Err(Limited::rate(millis(wait)).named("rate", "caller")),
+            Some(Ok(())) | None => Ok(()),
+        }
     }
 }
 
@@ -136,7 +147,7 @@ impl Limits {
     fn hold(
         &self,
         call: &LimitedCall<'_>,
-        account: &Arc<Account>,
+        account: Arc<Account>,
         chosen: Chosen,
         now: Instant,
     ) -> Result<Held, Limited> {
@@ -144,7 +155,7 @@ impl Limits {
         let streams = call.operation.shape() == Shape::Subscription;
         let mut held = Held {
             limits: Arc::clone(&self.0),
-            account: Arc::clone(account),
+            account,
             streams,
             place: None,
             together: None,
@@ -152,7 +163,7 @@ impl Limits {
             admitted: false,
         };
         if let Some((place, most)) = chosen.places
-            && let Some(slot) = account.slot(place, &inner.sources[place])
+            && let Some(slot) = held.account.slot(place, &inner.sources[place])
         {
             let places = slot.places();
             if !places.enter(streams, most) {
@@ -176,7 +187,7 @@ impl Limits {
             held.together = Some(place);
         }
         let measured = inner.options.shed.then(|| call.operation.name());
-        match inner.load.enter(&account.calls, measured, inner.options.in_flight_total, now) {
+        match inner.load.enter(&held.account.calls, measured, inner.options.in_flight_total, now) {
             Ok(entered) => held.counted = Counted::Call(entered),
             Err(full) => {
                 let limited = Limited::capacity(self.wait_ms());

@@ -1,6 +1,6 @@
 //! The audit: one line of JSON for each call, pushed under a short lock.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use redress_core::{Audit, AuditedCall, Receipt};
 
@@ -15,7 +15,7 @@ impl Audit for AuditLog {
         // What takes long is done before the lock is taken.
         let hash = call.input.map(|digest| hash::keyed(&shared.salt, digest));
         let at_ms = to_ms(shared.options.clock.wall());
-        let batch = shared.queue.record(at_ms, shared.running(), |text| write(text, at_ms, call, hash.as_ref()));
+        let batch = shared.queue.record(at_ms, || shared.running(), |text| write(text, at_ms, call, hash.as_ref()));
         let Some(batch) = batch else {
             tracing::error!(request_id = %call.request_id, "a call ended after the audit was closed");
             return None;
@@ -31,13 +31,20 @@ impl Audit for AuditLog {
 
 /// Appends the record: `[ms, request id, parent, face, caller, operation, code, µs, hash, repeated]`.
 fn write(text: &mut String, at_ms: i64, call: &AuditedCall<'_>, hash: Option<&[u8; hash::LENGTH]>) {
-    // Writing to a string cannot fail. Ids, names and codes are of characters that need no escape.
-    let _ = write!(text, "[{at_ms},\"{}\",", call.request_id);
-    let _ = match call.parent {
-        Some(parent) => write!(text, "\"{parent}\""),
-        None => text.write_str("null"),
-    };
+    // Ids, names and codes are of characters that need no escape. A formatter would cost more than all of the rest.
+    let mut number = itoa::Buffer::new();
+    text.push('[');
+    text.push_str(number.format(at_ms));
     text.push_str(",\"");
+    call.request_id.with_text(|id| text.push_str(id));
+    match call.parent {
+        Some(parent) => {
+            text.push_str("\",\"");
+            parent.with_text(|id| text.push_str(id));
+            text.push_str("\",\"");
+        }
+        None => text.push_str("\",null,\""),
+    }
     text.push_str(call.face.as_str());
     text.push_str("\",");
     match call.caller {
@@ -48,7 +55,9 @@ fn write(text: &mut String, at_ms: i64, call: &AuditedCall<'_>, hash: Option<&[u
     text.push_str(call.operation.name().as_str());
     text.push_str("\",\"");
     text.push_str(call.code());
-    let _ = write!(text, "\",{},", call.elapsed.as_micros());
+    text.push_str("\",");
+    text.push_str(number.format(call.elapsed.as_micros()));
+    text.push(',');
     match hash.and_then(|hash| std::str::from_utf8(hash).ok()) {
         Some(hash) => {
             text.push('"');

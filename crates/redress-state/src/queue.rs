@@ -41,6 +41,13 @@ pub(crate) struct Load {
     pub(crate) jobs: Vec<Job>,
 }
 
+/// How much waits for the writer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Backlog {
+    pub(crate) records: i64,
+    pub(crate) jobs: usize,
+}
+
 impl Load {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.jobs.is_empty()
@@ -119,7 +126,12 @@ impl Queue {
     }
 
     /// Adds one record, which `write` appends as JSON. Nothing comes back where the queue is closed.
-    pub(crate) fn record(&self, at_ms: i64, now: Duration, write: impl FnOnce(&mut String)) -> Option<Arc<Batch>> {
+    pub(crate) fn record(
+        &self,
+        at_ms: i64,
+        now: impl FnOnce() -> Duration,
+        write: impl FnOnce(&mut String),
+    ) -> Option<Arc<Batch>> {
         let mut pending = self.pending();
         if pending.closed {
             return None;
@@ -130,7 +142,7 @@ impl Queue {
         last.text.push(if first { '[' } else { ',' });
         write(&mut last.text);
         if first {
-            (last.first_ms, last.last_ms, last.since) = (at_ms, at_ms, now);
+            (last.first_ms, last.last_ms, last.since) = (at_ms, at_ms, now());
         }
         last.first_ms = last.first_ms.min(at_ms);
         last.last_ms = last.last_ms.max(at_ms);
@@ -159,6 +171,13 @@ impl Queue {
         drop(pending);
         self.wake.notify_one();
         Ok(waiting)
+    }
+
+    /// How much waits.
+    pub(crate) fn waiting(&self) -> Backlog {
+        let pending = self.pending();
+        let records = pending.full.iter().map(|row| row.count).sum::<i64>() + pending.last.count;
+        Backlog { records, jobs: pending.jobs.len() }
     }
 
     /// Takes all that waits.

@@ -93,7 +93,7 @@ impl State {
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
         let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
         let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
-        let writer = Writer { shared: Arc::clone(&shared), connection, upkeep, folder };
+        let writer = Writer { shared: Arc::clone(&shared), connection, upkeep, last: Default::default(), folder };
         let writer = Mutex::new(Some(tokio::spawn(writer.run())));
         Ok(State { shared, writer })
     }

@@ -25,6 +25,12 @@ const UPKEEP: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 /// The first and the longest pause after an attempt that failed.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// Writes that take less than this are not worth a timer.
+const WORTH_WAITING: Duration = Duration::from_micros(500);
+/// The longest that calls wait for others to be kept with them.
+const LONGEST_GATHERING: Duration = Duration::from_millis(2);
+/// How often calls that are ready to end are let come along, at most.
+const GATHERINGS: usize = 16;
 /// How long a state that is closed goes on trying.
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
@@ -32,6 +38,8 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) connection: SqliteConnection,
     pub(crate) upkeep: upkeep::Clock,
+    /// How long the last write took, and how many records were in it.
+    pub(crate) last: (Duration, i64),
     /// The lock on the folder, given back when the last word is written.
     pub(crate) folder: File,
 }
@@ -56,20 +64,38 @@ impl Writer {
                     break;
                 }
                 tokio::select! {
-                    () = queue.wake.notified() => {
-                        // Calls that are ready to end just now come along.
-                        tokio::task::yield_now().await;
-                    }
+                    () = queue.wake.notified() => self.gather().await,
                     _ = upkeep.tick() => drop(queue.push(Work::Upkeep)),
                 }
                 continue;
             }
+            let (began, records) = (shared.running(), load.rows.iter().map(|row| row.count).sum());
             self.keep(load).await?;
+            self.last = (shared.running().saturating_sub(began), records);
         }
         let kept = self.upkeep.keep(&shared, &mut self.connection).await;
         let closed = connect::close(self.connection).await;
         drop(self.folder);
         kept.and(closed).map_err(|cause| Unkept { records: 0, cause })
+    }
+
+    /// Lets calls come along that are about to end, since one write costs the same for all of them: those that are
+    /// ready, and where calls come together and a write takes long, those of as long as that, or of two milliseconds.
+    async fn gather(&self) {
+        let queue = &self.shared.queue;
+        let mut waiting = queue.waiting();
+        for _ in 0..GATHERINGS {
+            tokio::task::yield_now().await;
+            let before = std::mem::replace(&mut waiting, queue.waiting());
+            if waiting == before {
+                break;
+            }
+        }
+        let (took, records) = self.last;
+        let together = waiting.records > 1 || records > 1;
+        if together && waiting.jobs == 0 && took >= WORTH_WAITING && !queue.is_closed() {
+            sleep(took.min(LONGEST_GATHERING)).await;
+        }
     }
 
     /// Keeps the whole load, however often that has to be tried.

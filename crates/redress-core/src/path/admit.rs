@@ -12,6 +12,13 @@ use crate::{
     registry::Entry,
 };
 
+/// What the limits have handed out. There is seldom more than one, which needs no list.
+#[derive(Default)]
+pub(super) struct Permits {
+    first: Option<Permit>,
+    others: Vec<Permit>,
+}
+
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
 /// The id of the question for a consent.
@@ -99,8 +106,8 @@ impl Call {
     }
 
     /// Asks every limit; what they hand out is held until the call ends.
-    pub(super) fn limits(&self, entry: &Entry) -> Result<Vec<Permit>, Box<Bad>> {
-        let mut permits = Vec::new();
+    pub(super) fn limits(&self, entry: &Entry) -> Result<Permits, Box<Bad>> {
+        let mut permits = Permits::default();
         let ctx = &self.ctx;
         for limit in &ctx.registry.0.limits {
             let call = LimitedCall {
@@ -110,7 +117,9 @@ impl Call {
                 composed: ctx.parent.is_some(),
             };
             match limit.admit(&call) {
-                Ok(permit) => permits.extend(permit),
+                Ok(None) => {}
+                Ok(Some(permit)) if permits.first.is_none() => permits.first = Some(permit),
+                Ok(Some(permit)) => permits.others.push(permit),
                 Err(Limited { capacity, retry_after_ms, name }) => {
                     let code = if capacity { EngineCode::Overloaded } else { EngineCode::RateLimited };
                     let details = name.and_then(|name| Json::of(&name).ok());

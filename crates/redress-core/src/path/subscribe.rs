@@ -21,9 +21,9 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use super::{Asked, Bad, Call, drive::let_go};
+use super::{Asked, Bad, Call, admit::Permits, drive::let_go};
 use crate::{
-    Permit, Registry, Request,
+    Registry, Request,
     handler::{Bound, Items},
     registry::Entry,
 };
@@ -73,7 +73,7 @@ impl Registry {
 struct Opened {
     entry: Arc<Entry>,
     items: Items,
-    permits: Vec<Permit>,
+    permits: Permits,
     streaming: Streaming,
     runtime: Handle,
 }
