@@ -4,7 +4,7 @@ CREATE TABLE meta (
     value BLOB NOT NULL
 ) WITHOUT ROWID;
 
--- One row for each idempotency key. `age` is the running time at which it was claimed.
+-- One row for each idempotency key. `age` is the running time at which it was claimed, `input` a keyed hash.
 CREATE TABLE keys (
     caller TEXT NOT NULL,
     operation TEXT NOT NULL,
@@ -27,16 +27,17 @@ CREATE TABLE consents (
     PRIMARY KEY (caller, scope)
 ) WITHOUT ROWID;
 
--- One row for each batch of records that were kept together. `age_ms` is what retention goes by.
+-- One row for each batch of records that were kept together. `id` only grows, and is 4096 times a moment in
+-- milliseconds no earlier than any of the records. `age_ms` is what retention goes by.
 CREATE TABLE audit_batches (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     first_ms INTEGER NOT NULL,
     last_ms INTEGER NOT NULL,
     age_ms INTEGER NOT NULL,
     count INTEGER NOT NULL,
     records TEXT NOT NULL
 );
-CREATE INDEX audit_batches_by_time ON audit_batches (last_ms);
+CREATE INDEX audit_batches_by_age ON audit_batches (age_ms);
 
 -- The records one by one, for whoever asks with SQL.
 CREATE VIEW audit AS

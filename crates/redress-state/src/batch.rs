@@ -19,6 +19,28 @@ pub(crate) struct Batch {
     waiting: Mutex<Vec<Waker>>,
 }
 
+/// A batch as its records hold it: when they go, kept or not, nobody waits for them any longer.
+#[derive(Debug, Default)]
+pub(crate) struct Awaited(Arc<Batch>);
+
+impl Awaited {
+    /// A batch with room for as many calls as wait for another.
+    pub(crate) fn as_many_as(other: &Awaited) -> Awaited {
+        let waiting = Mutex::new(Vec::with_capacity(other.0.waiting().len()));
+        Awaited(Arc::new(Batch { done: AtomicBool::new(false), waiting }))
+    }
+
+    pub(crate) fn share(&self) -> Arc<Batch> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
 impl Batch {
     fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
         // A panic elsewhere cannot leave the list half changed, so poison says nothing here.
@@ -38,8 +60,8 @@ impl Batch {
         count
     }
 
-    pub(crate) fn kept(self: &Arc<Batch>) -> Kept {
-        Kept { batch: Arc::clone(self), place: None }
+    pub(crate) fn kept(self: Arc<Batch>) -> Kept {
+        Kept { batch: self, place: None }
     }
 }
 
@@ -52,19 +74,19 @@ pub(crate) struct Kept {
 impl Future for Kept {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.batch.done.load(Ordering::Acquire) {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Kept { batch, place } = self.get_mut();
+        if batch.done.load(Ordering::Acquire) {
             return Poll::Ready(());
         }
-        let batch = Arc::clone(&self.batch);
         let mut waiting = batch.waiting();
         if batch.done.load(Ordering::Acquire) {
             return Poll::Ready(());
         }
-        match self.place.and_then(|place| waiting.get_mut(place)) {
+        match place.and_then(|place| waiting.get_mut(place)) {
             Some(waker) => waker.clone_from(cx.waker()),
             None => {
-                self.place = Some(waiting.len());
+                *place = Some(waiting.len());
                 waiting.push(cx.waker().clone());
             }
         }

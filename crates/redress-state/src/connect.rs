@@ -25,6 +25,8 @@ pub(crate) async fn writing(folder: &Path, sync: Sync) -> Result<SqliteConnectio
         .synchronous(sync.pragma())
         .busy_timeout(BUSY)
         .pragma("wal_autocheckpoint", CHECKPOINT)
+        // What is past its time is not to be found in the file any more.
+        .pragma("secure_delete", "ON")
         .disable_statement_logging()
         .connect()
         .await
@@ -60,6 +62,11 @@ pub(crate) async fn salt(connection: &mut SqliteConnection) -> Result<Salt, sqlx
 pub(crate) async fn read_salt(connection: &mut SqliteConnection) -> Result<Salt, sqlx::Error> {
     let salt: Vec<u8> = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'salt'").fetch_one(connection).await?;
     Salt::try_from(salt.as_slice()).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
+/// The last row of records there is.
+pub(crate) async fn newest(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) FROM audit_batches").fetch_one(connection).await
 }
 
 /// A number that is kept about the file.

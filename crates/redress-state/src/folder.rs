@@ -46,7 +46,14 @@ fn make_private(folder: &Path) -> io::Result<()> {
     if !folder.exists() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    // To narrow a folder that others use would break them.
+    if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
+        if !is_ours(folder)? {
+            let others = "others may read this folder, and it holds other things: give the state a folder of its own";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, others));
+        }
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    }
     for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm"), LOCK.to_owned()] {
         match fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -54,6 +61,12 @@ fn make_private(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a folder is empty or holds a state.
+#[cfg(unix)]
+fn is_ours(folder: &Path) -> io::Result<bool> {
+    Ok(folder.join(DATABASE).exists() || fs::read_dir(folder)?.next().is_none())
 }
 
 #[cfg(not(unix))]

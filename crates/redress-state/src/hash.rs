@@ -12,11 +12,15 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// How many characters a hash has.
 pub(crate) const LENGTH: usize = 32;
 
-/// The hash of an input with this digest, as text.
+/// The hash of an input with this digest.
+pub(crate) fn sealed(salt: &Salt, digest: &Fingerprint) -> Fingerprint {
+    Sha256::new().chain_update(salt).chain_update(digest).finalize().into()
+}
+
+/// The first half of that hash, as text.
 pub(crate) fn keyed(salt: &Salt, digest: &Fingerprint) -> [u8; LENGTH] {
-    let hash = Sha256::new().chain_update(salt).chain_update(digest).finalize();
     let mut text = [0; LENGTH];
-    for (place, byte) in text.chunks_exact_mut(2).zip(hash) {
+    for (place, byte) in text.chunks_exact_mut(2).zip(sealed(salt, digest)) {
         if let [high, low] = place {
             *high = HEX[usize::from(byte >> 4)];
             *low = HEX[usize::from(byte & 15)];

@@ -22,6 +22,7 @@
 
 mod audit;
 mod batch;
+mod book;
 mod clock;
 mod connect;
 mod consents;

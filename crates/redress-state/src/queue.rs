@@ -14,7 +14,7 @@ use redress_core::StoreBroken;
 use tokio::sync::Notify;
 
 use crate::{
-    batch::Batch,
+    batch::{Awaited, Batch},
     job::{Job, Waiting, Work},
 };
 
@@ -22,16 +22,21 @@ use crate::{
 const ROW: usize = 256 << 10;
 
 /// Records that become one row.
-#[derive(Default)]
 pub(crate) struct Records {
-    /// A JSON array, closed once the row is.
-    pub(crate) text: String,
+    /// A JSON array.
+    pub(crate) text: Arc<str>,
+    pub(crate) about: About,
+}
+
+/// What is known of the records of one row.
+#[derive(Default)]
+pub(crate) struct About {
     pub(crate) count: i64,
     pub(crate) first_ms: i64,
     pub(crate) last_ms: i64,
     /// When the first of them came, in running time.
     pub(crate) since: Duration,
-    pub(crate) batch: Arc<Batch>,
+    pub(crate) batch: Awaited,
 }
 
 /// What the writer takes at once.
@@ -52,12 +57,19 @@ impl Load {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.jobs.is_empty()
     }
+
+    /// How many records are in it.
+    pub(crate) fn records(&self) -> i64 {
+        self.rows.iter().map(|row| row.about.count).sum()
+    }
 }
 
 #[derive(Default)]
 struct Pending {
     full: VecDeque<Records>,
-    last: Records,
+    /// The row that is being filled, a JSON array that is not closed. It keeps its room from row to row.
+    text: String,
+    about: About,
     jobs: Vec<Job>,
     closed: bool,
 }
@@ -65,11 +77,11 @@ struct Pending {
 impl Pending {
     /// Ends the row that is being filled.
     fn seal(&mut self) {
-        // The next text will be about as long, so it need not grow.
-        let room = String::with_capacity(self.last.text.len().min(ROW) + 64);
-        let mut row = mem::replace(&mut self.last, Records { text: room, ..Records::default() });
-        row.text.push(']');
-        self.full.push_back(row);
+        self.text.push(']');
+        let text = Arc::from(self.text.as_str());
+        self.text.clear();
+        let next = About { batch: Awaited::as_many_as(&self.about.batch), ..About::default() };
+        self.full.push_back(Records { text, about: mem::replace(&mut self.about, next) });
     }
 }
 
@@ -136,20 +148,21 @@ impl Queue {
         if pending.closed {
             return None;
         }
-        let last = &mut pending.last;
-        let before = last.text.len();
-        let first = last.count == 0;
-        last.text.push(if first { '[' } else { ',' });
-        write(&mut last.text);
+        let Pending { text, about, .. } = &mut *pending;
+        let before = text.len();
+        let first = about.count == 0;
+        text.push(if first { '[' } else { ',' });
+        write(text);
         if first {
-            (last.first_ms, last.last_ms, last.since) = (at_ms, at_ms, now());
+            (about.first_ms, about.last_ms, about.since) = (at_ms, at_ms, now());
         }
-        last.first_ms = last.first_ms.min(at_ms);
-        last.last_ms = last.last_ms.max(at_ms);
-        last.count += 1;
-        let batch = Arc::clone(&last.batch);
-        self.bytes.fetch_add(last.text.len() - before, Ordering::Relaxed);
-        if last.text.len() >= ROW {
+        about.first_ms = about.first_ms.min(at_ms);
+        about.last_ms = about.last_ms.max(at_ms);
+        about.count += 1;
+        let batch = about.batch.share();
+        let after = text.len();
+        self.bytes.fetch_add(after - before, Ordering::Relaxed);
+        if after >= ROW {
             pending.seal();
         }
         drop(pending);
@@ -176,14 +189,14 @@ impl Queue {
     /// How much waits.
     pub(crate) fn waiting(&self) -> Backlog {
         let pending = self.pending();
-        let records = pending.full.iter().map(|row| row.count).sum::<i64>() + pending.last.count;
+        let records = pending.full.iter().map(|row| row.about.count).sum::<i64>() + pending.about.count;
         Backlog { records, jobs: pending.jobs.len() }
     }
 
     /// Takes all that waits.
     pub(crate) fn take(&self) -> Load {
         let mut pending = self.pending();
-        if pending.last.count > 0 {
+        if pending.about.count > 0 {
             pending.seal();
         }
         Load { rows: mem::take(&mut pending.full).into(), jobs: mem::take(&mut pending.jobs) }
@@ -199,12 +212,12 @@ impl Queue {
     pub(crate) fn release_before(&self, in_hand: &[Records], then: Duration) {
         let waiting: Vec<Arc<Batch>> = {
             let mut pending = self.pending();
-            if pending.last.count > 0 && pending.last.since <= then {
+            if pending.about.count > 0 && pending.about.since <= then {
                 // What comes next waits on its own.
                 pending.seal();
             }
             let all = in_hand.iter().chain(&pending.full);
-            all.filter(|row| row.since <= then).map(|row| Arc::clone(&row.batch)).collect()
+            all.filter(|row| row.about.since <= then).map(|row| row.about.batch.share()).collect()
         };
         let late: usize = waiting.iter().map(|batch| batch.release()).sum();
         if late > 0 {

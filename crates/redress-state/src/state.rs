@@ -9,6 +9,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 use crate::{
     StateOptions,
     audit::AuditLog,
+    book::Book,
     clock::{from_ms, to_ms},
     connect,
     consents::{ConsentTable, Consents},
@@ -17,7 +18,7 @@ use crate::{
     keys::Keys,
     shared::Shared,
     upkeep,
-    writer::{Unkept, Writer},
+    writer::{Broken, Writer},
 };
 
 /// Why a state cannot be opened.
@@ -51,6 +52,9 @@ pub enum CloseError {
         #[source]
         cause: sqlx::Error,
     },
+    /// Everything is kept, but in the log of the file, which could not be moved into it.
+    #[error("the state file could not be closed")]
+    File(#[source] sqlx::Error),
     /// The task that writes has gone.
     #[error("the state was not written to its end")]
     Writer(#[from] tokio::task::JoinError),
@@ -73,7 +77,7 @@ pub struct Health {
 /// Everything is written by one task, many calls at a time. What it says is kept outlives the process.
 pub struct State {
     shared: Arc<Shared>,
-    writer: Mutex<Option<JoinHandle<Result<(), Unkept>>>>,
+    writer: Mutex<Option<JoinHandle<Result<(), Broken>>>>,
 }
 
 impl State {
@@ -93,8 +97,8 @@ impl State {
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
         let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
         let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
-        let writer = Writer { shared: Arc::clone(&shared), connection, upkeep, last: Default::default(), folder };
-        let writer = Mutex::new(Some(tokio::spawn(writer.run())));
+        let book = Book::open(connection, upkeep, folder).await?;
+        let writer = Mutex::new(Some(tokio::spawn(Writer::new(Arc::clone(&shared), book).run())));
         Ok(State { shared, writer })
     }
 
@@ -124,7 +128,7 @@ impl State {
         Health { is_open: queue.is_open(), queued_bytes: queue.bytes(), late: queue.late() }
     }
 
-    /// Removes what is past its time, at most a thousand rows of each sort. That happens every minute by itself.
+    /// Removes a piece of what is past its time. That happens every minute by itself, piece by piece until all is gone.
     pub async fn upkeep(&self) -> Result<(), StoreBroken> {
         self.shared.queue.push(Work::Upkeep)?.answer().await.map(|_| ())
     }
@@ -134,7 +138,10 @@ impl State {
     pub async fn close(&self) -> Result<(), CloseError> {
         self.shared.queue.close();
         let Some(writer) = self.writer.lock().await.take() else { return Ok(()) };
-        writer.await?.map_err(|Unkept { records, cause }| CloseError::Unkept { records, cause })
+        writer.await?.map_err(|broken| match broken {
+            Broken::Unkept { records, cause } => CloseError::Unkept { records, cause },
+            Broken::Unclosed(cause) => CloseError::File(cause),
+        })
     }
 }
 

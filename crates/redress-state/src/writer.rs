@@ -1,26 +1,21 @@
 //! The one task that writes. It takes all that waits, keeps it in one transaction, and only then lets anybody say so;
 //! what cannot be kept it tries again until it can.
 
-use std::{fs::File, future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
-use redress_core::{
-    Begin, Recorded, StoreBroken,
-    contract::{Json, Output},
-};
-use sqlx::{Row as _, SqliteConnection};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use redress_core::StoreBroken;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    clock::{ms, to_ms},
-    connect,
+    book::Book,
     job::{Answer, Job, Work},
     queue::{Load, Records},
     shared::Shared,
-    upkeep,
 };
 
-/// How often what is past its time is removed.
+/// How often what is past its time is removed, and how soon again where one piece was not all of it.
 const UPKEEP: Duration = Duration::from_secs(60);
+const NEXT_PIECE: Duration = Duration::from_millis(100);
 /// How often those who wait are looked at while a write takes long.
 const LOOK: Duration = Duration::from_millis(250);
 /// The first and the longest pause after an attempt that failed.
@@ -35,29 +30,48 @@ const GATHERINGS: usize = 16;
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
 pub(crate) struct Writer {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) connection: SqliteConnection,
-    pub(crate) upkeep: upkeep::Clock,
+    shared: Arc<Shared>,
+    book: Book,
     /// How long the last write took, and how many records were in it.
-    pub(crate) last: (Duration, i64),
-    /// The lock on the folder, given back when the last word is written.
-    pub(crate) folder: File,
+    last: (Duration, i64),
 }
 
-/// That a closed state could not keep all that it had been given.
-pub(crate) struct Unkept {
-    pub(crate) records: i64,
-    pub(crate) cause: sqlx::Error,
+/// Why the writer did not end as it should.
+pub(crate) enum Broken {
+    /// So many records could not be kept.
+    Unkept { records: i64, cause: sqlx::Error },
+    /// All is kept, but in the log of the file, which could not be moved into it.
+    Unclosed(sqlx::Error),
+}
+
+/// Whatever ends the writer, nothing is taken any more, and nobody waits for what will not come.
+struct Closing(Arc<Shared>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.queue.close();
+        drop(self.0.queue.take());
+    }
 }
 
 impl Writer {
+    pub(crate) fn new(shared: Arc<Shared>, book: Book) -> Writer {
+        Writer { shared, book, last: (Duration::ZERO, 0) }
+    }
+
     /// Writes until the queue is closed and empty.
-    pub(crate) async fn run(mut self) -> Result<(), Unkept> {
+    pub(crate) async fn run(mut self) -> Result<(), Broken> {
         let shared = Arc::clone(&self.shared);
         let queue = &shared.queue;
-        let mut upkeep = interval(UPKEEP);
-        upkeep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let _closing = Closing(Arc::clone(&shared));
+        let mut upkeep = Instant::now();
         loop {
+            // However much there is to write: what is never removed fills the disk.
+            if Instant::now() >= upkeep {
+                // A closed queue needs no upkeep.
+                drop(queue.push(Work::Upkeep));
+                upkeep = Instant::now() + UPKEEP;
+            }
             let load = queue.take();
             if load.is_empty() {
                 if queue.is_closed() {
@@ -65,18 +79,18 @@ impl Writer {
                 }
                 tokio::select! {
                     () = queue.wake.notified() => self.gather().await,
-                    _ = upkeep.tick() => drop(queue.push(Work::Upkeep)),
+                    () = sleep_until(upkeep) => {}
                 }
                 continue;
             }
-            let (began, records) = (shared.running(), load.rows.iter().map(|row| row.count).sum());
+            let (began, records) = (shared.running(), load.records());
             self.keep(load).await?;
             self.last = (shared.running().saturating_sub(began), records);
+            if self.book.upkeep.take_more() {
+                upkeep = upkeep.min(Instant::now() + NEXT_PIECE);
+            }
         }
-        let kept = self.upkeep.keep(&shared, &mut self.connection).await;
-        let closed = connect::close(self.connection).await;
-        drop(self.folder);
-        kept.and(closed).map_err(|cause| Unkept { records: 0, cause })
+        self.book.close(&shared).await.map_err(Broken::Unclosed)
     }
 
     /// Lets calls come along that are about to end, since one write costs the same for all of them: those that are
@@ -99,13 +113,12 @@ impl Writer {
     }
 
     /// Keeps the whole load, however often that has to be tried.
-    async fn keep(&mut self, mut load: Load) -> Result<(), Unkept> {
+    async fn keep(&mut self, mut load: Load) -> Result<(), Broken> {
         let shared = Arc::clone(&self.shared);
         let mut pause = PAUSE.0;
         let mut closed_since = None;
         loop {
-            let attempt = attempt(&shared, &mut self.connection, &mut self.upkeep, &load);
-            let cause = match attend(&shared, &load.rows, attempt).await {
+            let cause = match attend(&shared, &load.rows, self.book.attempt(&shared, &load)).await {
                 Ok(answers) => {
                     shared.queue.set_failing(false);
                     finish(&shared, load, answers);
@@ -124,9 +137,7 @@ impl Writer {
             if shared.queue.is_closed() {
                 let since = *closed_since.get_or_insert_with(|| shared.running());
                 if shared.running().saturating_sub(since) >= LAST_TRIES {
-                    shared.queue.release_before(&load.rows, Duration::MAX);
-                    let records = load.rows.iter().map(|row| row.count).sum();
-                    return Err(Unkept { records, cause });
+                    return Err(Broken::Unkept { records: load.records() + shared.queue.waiting().records, cause });
                 }
             }
             attend(&shared, &load.rows, sleep(pause)).await;
@@ -135,8 +146,10 @@ impl Writer {
     }
 }
 
-/// Waits for `step`, and meanwhile answers the calls that have waited long enough for their records.
+/// Waits for `step`, and meanwhile answers the calls that have waited long enough for their records. A disk that takes
+/// longer than that over one step is as good as one that fails.
 async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Output = T>) -> T {
+    let began = shared.running();
     let mut step = pin!(step);
     loop {
         tokio::select! {
@@ -144,6 +157,9 @@ async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Outpu
             ended = &mut step => return ended,
             () = sleep(LOOK) => {
                 if let Some(then) = shared.running().checked_sub(shared.options.patience) {
+                    if began <= then {
+                        shared.queue.set_failing(true);
+                    }
                     shared.queue.release_before(in_hand, then);
                 }
             }
@@ -165,9 +181,8 @@ fn refuse_new(load: &mut Load, cause: &sqlx::Error) {
 /// Tells everybody that their work is kept.
 fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
     shared.queue.kept(&load.rows);
-    for row in &load.rows {
-        row.batch.release();
-    }
+    // Which lets their calls be answered.
+    drop(load.rows);
     for (job, answer) in load.jobs.into_iter().zip(answers) {
         match &job.work {
             Work::Settle { key, claim, .. } => shared.let_go(key, *claim),
@@ -180,151 +195,37 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
     }
 }
 
-/// One transaction with all of the load in it.
-async fn attempt(
-    shared: &Shared,
-    connection: &mut SqliteConnection,
-    upkeep: &mut upkeep::Clock,
-    load: &Load,
-) -> Result<Vec<Answer>, sqlx::Error> {
-    // By far the most frequent load is one statement, which is a transaction of its own.
-    if let ([row], []) = (load.rows.as_slice(), load.jobs.as_slice()) {
-        insert(shared, connection, upkeep, row).await?;
-        return Ok(Vec::new());
-    }
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
-    let written = write(shared, connection, upkeep, load).await;
-    let ended = match written {
-        Ok(answers) => sqlx::query("COMMIT").execute(&mut *connection).await.map(|_| answers),
-        Err(error) => Err(error),
-    };
-    if ended.is_err() {
-        // It may have been rolled back already, and then there is nothing to do.
-        let _ = sqlx::query("ROLLBACK").execute(&mut *connection).await;
-    }
-    ended
-}
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
 
-async fn write(
-    shared: &Shared,
-    connection: &mut SqliteConnection,
-    upkeep: &mut upkeep::Clock,
-    load: &Load,
-) -> Result<Vec<Answer>, sqlx::Error> {
-    for row in &load.rows {
-        insert(shared, connection, upkeep, row).await?;
-    }
-    let mut answers = Vec::with_capacity(load.jobs.len());
-    for job in &load.jobs {
-        answers.push(carry_out(shared, connection, upkeep, &job.work).await?);
-    }
-    Ok(answers)
-}
+    use super::*;
+    use crate::{Clock, StateOptions, consents::Consents};
 
-async fn insert(
-    shared: &Shared,
-    connection: &mut SqliteConnection,
-    upkeep: &upkeep::Clock,
-    row: &Records,
-) -> Result<(), sqlx::Error> {
-    let age_ms = upkeep.now_ms(shared).max(row.last_ms);
-    sqlx::query("INSERT INTO audit_batches (first_ms, last_ms, age_ms, count, records) VALUES (?, ?, ?, ?, ?)")
-        .bind(row.first_ms)
-        .bind(row.last_ms)
-        .bind(age_ms)
-        .bind(row.count)
-        .bind(row.text.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
+    /// The clock of a runtime that a test holds still.
+    #[derive(Debug)]
+    struct Held(Instant);
 
-async fn carry_out(
-    shared: &Shared,
-    connection: &mut SqliteConnection,
-    upkeep: &mut upkeep::Clock,
-    work: &Work,
-) -> Result<Answer, sqlx::Error> {
-    match work {
-        Work::Begin { key, input, claim } => {
-            let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
-            let known = sqlx::query(
-                "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
-            )
-            .bind(key.caller.as_str())
-            .bind(key.operation.as_str())
-            .bind(&*key.key)
-            .bind(oldest)
-            .fetch_optional(&mut *connection)
-            .await?;
-            if let Some(row) = known {
-                let same = row.try_get::<&[u8], _>(0)? == input;
-                let begin = if same { again(row.try_get(1)?, row.try_get(2)?) } else { Begin::Conflict };
-                return Ok(Answer::Begin(begin));
-            }
-            sqlx::query(
-                "INSERT OR REPLACE INTO keys (caller, operation, key, claim, input, age, stage) \
-                 VALUES (?, ?, ?, ?, ?, ?, 'running')",
-            )
-            .bind(key.caller.as_str())
-            .bind(key.operation.as_str())
-            .bind(&*key.key)
-            .bind(claim)
-            .bind(input.as_slice())
-            .bind(shared.ran_ms())
-            .execute(connection)
-            .await?;
-            return Ok(Answer::Begin(Begin::Fresh));
+    impl Clock for Held {
+        fn wall(&self) -> std::time::SystemTime {
+            std::time::SystemTime::UNIX_EPOCH + self.running()
         }
-        Work::Free { key, claim } => {
-            sqlx::query("DELETE FROM keys WHERE caller = ? AND operation = ? AND key = ? AND claim = ?")
-                .bind(key.caller.as_str())
-                .bind(key.operation.as_str())
-                .bind(&*key.key)
-                .bind(claim)
-                .execute(connection)
-                .await?;
+
+        fn running(&self) -> Duration {
+            self.0.elapsed()
         }
-        Work::Settle { key, claim, stage, outcome } => {
-            sqlx::query(
-                "UPDATE keys SET stage = ?, outcome = ? WHERE caller = ? AND operation = ? AND key = ? AND claim = ?",
-            )
-            .bind(*stage)
-            .bind(outcome.as_deref())
-            .bind(key.caller.as_str())
-            .bind(key.operation.as_str())
-            .bind(&*key.key)
-            .bind(claim)
-            .execute(connection)
-            .await?;
-        }
-        Work::Grant { consent, .. } => {
-            sqlx::query("INSERT OR REPLACE INTO consents (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?)")
-                .bind(consent.caller.as_str())
-                .bind(consent.scope.to_string())
-                .bind(to_ms(consent.until))
-                .bind(consent.reason.as_str())
-                .execute(connection)
-                .await?;
-        }
-        Work::Withdraw { caller, scope, .. } => {
-            sqlx::query("DELETE FROM consents WHERE caller = ? AND scope = ?")
-                .bind(caller.as_str())
-                .bind(scope.as_str())
-                .execute(connection)
-                .await?;
-        }
-        Work::Upkeep => upkeep.run(shared, connection).await?,
     }
-    Ok(Answer::Done)
-}
 
-/// What a row says to the same call once more. One that cannot be read tells as little as one that was cut off.
-fn again(stage: &str, outcome: Option<String>) -> Begin {
-    let recorded = match (stage, outcome) {
-        ("output", Some(text)) => Output::encode(&Json::from_written(text)).ok().map(Recorded::Output),
-        ("problem", Some(text)) => serde_json::from_str(&text).ok().map(|problem| Recorded::Problem(Box::new(problem))),
-        _ => None,
-    };
-    recorded.map_or(Begin::Unknown, Begin::Replay)
+    #[tokio::test(start_paused = true)]
+    async fn a_disk_that_hangs_closes_the_state_as_one_that_fails_does() {
+        let options =
+            StateOptions::new("nowhere").patience(Duration::from_secs(5)).clock(Arc::new(Held(Instant::now())));
+        let shared = Shared::new(options, [0; 16], Consents::of(Vec::new()), 0);
+        let hangs = std::future::pending::<()>();
+        let _ = timeout(Duration::from_secs(4), attend(&shared, &[], hangs)).await;
+        assert!(shared.queue.is_open(), "it may still come");
+        let hangs = std::future::pending::<()>();
+        let _ = timeout(Duration::from_secs(6), attend(&shared, &[], hangs)).await;
+        assert!(!shared.queue.is_open());
+    }
 }

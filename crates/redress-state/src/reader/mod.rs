@@ -12,6 +12,7 @@ pub use record::AuditRecord;
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
+    book::IDS_IN_A_MS,
     connect, folder,
     hash::{self, Salt},
 };
@@ -80,7 +81,7 @@ impl AuditReader {
         }
         let mut connection = connect::reading(folder).await?;
         let salt = connect::read_salt(&mut connection).await?;
-        let seen = newest(&mut connection).await?;
+        let seen = connect::newest(&mut connection).await?;
         Ok(AuditReader { connection, salt, seen })
     }
 
@@ -91,16 +92,17 @@ impl AuditReader {
 
     /// The latest records that pass the filter, the oldest of them first.
     pub async fn read(&mut self, filter: &AuditFilter) -> Result<Vec<AuditRecord>, ReadError> {
-        let newest = newest(&mut self.connection).await?;
+        let newest = connect::newest(&mut self.connection).await?;
         let mut found = Vec::new();
         let mut before = newest.saturating_add(1);
         while found.len() < filter.limit {
             let rows = sqlx::query(
                 "SELECT id, records FROM audit_batches \
-                 WHERE id < ? AND last_ms >= ? AND first_ms <= ? ORDER BY id DESC LIMIT ?",
+                 WHERE id < ?1 AND id >= ?2 * ?3 AND last_ms >= ?2 AND first_ms <= ?4 ORDER BY id DESC LIMIT ?5",
             )
             .bind(before)
             .bind(filter.since_ms())
+            .bind(IDS_IN_A_MS)
             .bind(filter.until_ms())
             .bind(ROWS)
             .fetch_all(&mut self.connection)
@@ -137,11 +139,6 @@ impl AuditReader {
             }
         }
     }
-}
-
-/// The last row there is.
-async fn newest(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) FROM audit_batches").fetch_one(connection).await
 }
 
 impl Batch {

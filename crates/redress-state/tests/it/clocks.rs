@@ -1,6 +1,10 @@
 //! Clocks that are set: nothing is removed before its time, and nothing lasts longer for it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use redress_state::{AuditFilter, AuditReader, State, StateOptions};
 use serde_json::json;
@@ -64,6 +68,29 @@ async fn a_clock_that_is_set_years_ahead_does_not_empty_the_audit() {
     let records = reader.read(&AuditFilter::new().limit(1)).await.unwrap();
     assert_eq!(records[0].code, "ACCOUNT_EMPTY");
     assert_eq!(count(folder.path()).await, 4);
+    state.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_follows_the_audit_sees_every_record_once_and_in_order_whatever_the_clock_does() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
+    let state = open(folder.path(), &hands).await;
+    let registry = service(&state, &Runs::default());
+    let mut reader = AuditReader::open(folder.path()).await.unwrap();
+    let an_hour_ago = AuditFilter::new().since(SystemTime::now() - HOUR);
+    for jump in [0_i32, 10, -10, -1, 1] {
+        if jump > 0 {
+            hands.set_ahead(jump.unsigned_abs() * YEAR);
+        } else {
+            hands.set_back(jump.unsigned_abs() * YEAR);
+        }
+        call(&registry, "pay.send", &json!({})).await;
+        call(&registry, "pay.fail", &json!({})).await;
+        let followed = reader.next(&AuditFilter::new()).await.unwrap();
+        assert_eq!(followed.iter().map(|record| record.code.as_str()).collect::<Vec<_>>(), ["ok", "ACCOUNT_EMPTY"]);
+    }
+    // Those of the year before are left out by their own time.
+    assert_eq!(reader.read(&an_hour_ago).await.unwrap().len(), 8);
     state.close().await.unwrap();
 }
 

@@ -27,6 +27,25 @@ async fn nobody_but_the_owner_can_read_the_state() {
     assert_eq!((mode(&folder), mode(&folder.join("redress.db"))), (0o700, 0o600));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_others_use_is_refused_and_stays_as_it_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let set = |mode| std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+    let mode = || std::fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777;
+    std::fs::write(folder.path().join("website.html"), "somebody reads this").unwrap();
+    set(0o755);
+    let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
+    let OpenError::Folder(cause) = error else { panic!("{error:?}") };
+    assert!(cause.to_string().contains("a folder of its own"), "{cause}");
+    assert_eq!(mode(), 0o755);
+    // One with nothing in it is as good as one that is made.
+    std::fs::remove_file(folder.path().join("website.html")).unwrap();
+    open_state(folder.path()).await.close().await.unwrap();
+    assert_eq!(mode(), 0o700);
+}
+
 #[tokio::test]
 async fn two_services_do_not_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();

@@ -56,7 +56,7 @@ async fn of_many_calls_with_one_key_at_once_one_runs_and_all_get_its_outcome() {
     state.close().await.unwrap();
 }
 
-fn key() -> IdempotencyKey {
+pub(crate) fn key() -> IdempotencyKey {
     IdempotencyKey { caller: "ada".into(), operation: Name::new("pay.send").unwrap(), key: Arc::from("k") }
 }
 
@@ -109,5 +109,23 @@ async fn a_claim_is_in_the_file_before_its_handler_may_run() {
     let stage: String =
         sqlx::query_scalar("SELECT stage FROM keys").fetch_one(&mut other(folder.path()).await).await.unwrap();
     assert_eq!(stage, "running");
+    state.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_file_has_no_digest_of_an_input_that_others_could_make() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = open_state(folder.path()).await;
+    let (keys, guessed) = (state.keys(), [7; 32]);
+    assert!(matches!(keys.begin(&key(), guessed).await.unwrap(), Begin::Fresh));
+    let row = sqlx::query("SELECT input FROM keys").fetch_one(&mut other(folder.path()).await).await.unwrap();
+    let kept: Vec<u8> = sqlx::Row::get(&row, 0);
+    assert_eq!(kept.len(), 32);
+    assert_ne!(kept, guessed);
+    state.close().await.unwrap();
+    // It still tells the same input from another one.
+    let state = open_state(folder.path()).await;
+    assert!(matches!(state.keys().begin(&key(), guessed).await.unwrap(), Begin::Unknown));
+    assert!(matches!(state.keys().begin(&key(), [8; 32]).await.unwrap(), Begin::Conflict));
     state.close().await.unwrap();
 }

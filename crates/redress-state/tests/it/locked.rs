@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use redress_state::{AuditFilter, AuditReader, State, StateOptions};
+use redress_state::{AuditFilter, AuditReader, CloseError, State, StateOptions};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::service::{Runs, call, keyed, open_state, other, service, until};
+use crate::keeping::key;
+use crate::service::{Hands, Runs, call, keyed, open_state, other, service, until};
 
 async fn run(connection: &mut SqliteConnection, sql: &'static str) {
     sqlx::query(sql).execute(connection).await.unwrap();
@@ -83,6 +84,55 @@ async fn a_revocation_that_could_not_be_kept_in_time_holds_at_once_and_is_kept_l
     let state = open_state(folder.path()).await;
     assert!(state.consents().list(Some("ada")).await.unwrap().is_empty());
     state.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_state_that_closes_on_a_broken_disk_counts_all_that_it_could_not_keep_and_lets_nobody_wait() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
+    let options = StateOptions::new(folder.path()).patience(Duration::from_secs(600)).clock(hands.clone());
+    let state = State::open(options).await.unwrap();
+    let registry = service(&state, &Runs::default());
+    let mut somebody = other(folder.path()).await;
+    run(&mut somebody, "BEGIN EXCLUSIVE").await;
+    let call =
+        |registry: redress_core::Registry| tokio::spawn(async move { call(&registry, "pay.send", &json!({})).await });
+    let first = call(registry.clone());
+    until(|| state.health().queued_bytes > 0).await;
+    // The writer is busy with the first for as long as it waits for the lock.
+    let one = state.health().queued_bytes;
+    let second = call(registry.clone());
+    until(|| state.health().queued_bytes > one).await;
+    let (closed, ()) = tokio::join!(state.close(), async {
+        while !second.is_finished() {
+            hands.pass(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let error = closed.unwrap_err();
+    assert!(matches!(error, CloseError::Unkept { records: 2, .. }), "{error}");
+    assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_writer_that_dies_closes_the_state_and_lets_nobody_wait() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
+    let options = StateOptions::new(folder.path()).patience(Duration::from_secs(600)).clock(hands.clone());
+    let state = State::open(options).await.unwrap();
+    let (registry, keys) = (service(&state, &Runs::default()), state.keys());
+    let mut somebody = other(folder.path()).await;
+    run(&mut somebody, "BEGIN EXCLUSIVE").await;
+    let waiting = tokio::spawn({
+        let registry = registry.clone();
+        async move { call(&registry, "pay.send", &json!({})).await }
+    });
+    until(|| state.health().queued_bytes > 0).await;
+    hands.stop();
+    run(&mut somebody, "COMMIT").await;
+    assert!(waiting.await.unwrap().is_ok());
+    until(|| !state.is_open()).await;
+    assert!(!registry.is_ready());
+    assert!(keys.begin(&key(), [0; 32]).await.is_err());
+    assert!(matches!(state.close().await, Err(CloseError::Writer(_))));
 }
 
 /// Grants a consent, however often its short patience is over first.

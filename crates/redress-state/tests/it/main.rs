@@ -10,3 +10,4 @@ mod folders;
 mod keeping;
 mod locked;
 mod service;
+mod upkeep;

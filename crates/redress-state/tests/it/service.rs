@@ -4,7 +4,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -94,11 +94,16 @@ pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
 
 /// Clocks that a test sets.
 #[derive(Debug)]
-pub(crate) struct Hands(Mutex<(SystemTime, Duration)>);
+pub(crate) struct Hands(Mutex<(SystemTime, Duration)>, AtomicBool);
 
 impl Hands {
     pub(crate) fn new() -> Arc<Hands> {
-        Arc::new(Hands(Mutex::new((SystemTime::now(), Duration::ZERO))))
+        Arc::new(Hands(Mutex::new((SystemTime::now(), Duration::ZERO)), AtomicBool::new(false)))
+    }
+
+    /// Breaks the clock that runs: whoever asks it next dies.
+    pub(crate) fn stop(&self) {
+        self.1.store(true, Ordering::SeqCst);
     }
 
     /// Lets time pass, on both clocks.
@@ -125,6 +130,7 @@ impl Clock for Hands {
     }
 
     fn running(&self) -> Duration {
+        assert!(!self.1.load(Ordering::SeqCst), "the clock is broken");
         self.0.lock().unwrap().1
     }
 }

@@ -1,0 +1,189 @@
+//! The file, as the writer fills it: one transaction for all that waits.
+
+use std::{fs::File, sync::Arc};
+
+use redress_core::{
+    Begin, Recorded,
+    contract::{Json, Output},
+};
+use sqlx::{Row as _, SqliteConnection};
+
+use crate::{
+    clock::{ms, to_ms},
+    connect, hash,
+    job::{Answer, Work},
+    queue::{Load, Records},
+    shared::Shared,
+    upkeep,
+};
+
+/// How many rows there may be in a millisecond before their ids run ahead of it.
+pub(crate) const IDS_IN_A_MS: i64 = 4096;
+/// The latest moment that an id tells; there is room above it.
+const LATEST_MS: i64 = i64::MAX / IDS_IN_A_MS / 2;
+
+/// The file, open for writing.
+pub(crate) struct Book {
+    connection: SqliteConnection,
+    pub(crate) upkeep: upkeep::Clock,
+    /// The id of the last row of records. Ids only grow, so whoever follows the audit misses nothing.
+    last_id: i64,
+    /// The lock on the folder, given back when the last word is written.
+    folder: File,
+}
+
+impl Book {
+    pub(crate) async fn open(
+        mut connection: SqliteConnection,
+        upkeep: upkeep::Clock,
+        folder: File,
+    ) -> Result<Book, sqlx::Error> {
+        let last_id = connect::newest(&mut connection).await?;
+        Ok(Book { connection, upkeep, last_id, folder })
+    }
+
+    /// Keeps the clocks, moves the log into the file, and lets go of both.
+    pub(crate) async fn close(mut self, shared: &Shared) -> Result<(), sqlx::Error> {
+        let kept = self.upkeep.keep(shared, &mut self.connection).await;
+        let closed = connect::close(self.connection).await;
+        drop(self.folder);
+        kept.and(closed)
+    }
+
+    /// One transaction with all of the load in it.
+    pub(crate) async fn attempt(&mut self, shared: &Shared, load: &Load) -> Result<Vec<Answer>, sqlx::Error> {
+        // By far the most frequent load is one statement, which is a transaction of its own.
+        if let ([row], []) = (load.rows.as_slice(), load.jobs.as_slice()) {
+            self.insert(shared, row).await?;
+            return Ok(Vec::new());
+        }
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
+        let written = self.write(shared, load).await;
+        let ended = match written {
+            Ok(answers) => sqlx::query("COMMIT").execute(&mut self.connection).await.map(|_| answers),
+            Err(error) => Err(error),
+        };
+        if ended.is_err() {
+            // It may have been rolled back already, and then there is nothing to do.
+            let _ = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
+        }
+        ended
+    }
+
+    async fn write(&mut self, shared: &Shared, load: &Load) -> Result<Vec<Answer>, sqlx::Error> {
+        for row in &load.rows {
+            self.insert(shared, row).await?;
+        }
+        let mut answers = Vec::with_capacity(load.jobs.len());
+        for job in &load.jobs {
+            answers.push(self.carry_out(shared, &job.work).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn insert(&mut self, shared: &Shared, row: &Records) -> Result<(), sqlx::Error> {
+        let about = &row.about;
+        let age_ms = self.upkeep.now_ms(shared).max(about.last_ms);
+        self.last_id = age_ms.clamp(0, LATEST_MS).saturating_mul(IDS_IN_A_MS).max(self.last_id + 1);
+        sqlx::query(
+            "INSERT INTO audit_batches (id, first_ms, last_ms, age_ms, count, records) VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(self.last_id)
+        .bind(about.first_ms)
+        .bind(about.last_ms)
+        .bind(age_ms)
+        .bind(about.count)
+        .bind(Arc::clone(&row.text))
+        .execute(&mut self.connection)
+        .await?;
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, shared: &Shared, work: &Work) -> Result<Answer, sqlx::Error> {
+        let connection = &mut self.connection;
+        match work {
+            Work::Begin { key, input, claim } => {
+                // A bare digest would tell a small input to whoever guesses it and reads the file.
+                let input = hash::sealed(&shared.salt, input);
+                let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
+                let known = sqlx::query(
+                    "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
+                )
+                .bind(key.caller.as_str())
+                .bind(key.operation.as_str())
+                .bind(&*key.key)
+                .bind(oldest)
+                .fetch_optional(&mut *connection)
+                .await?;
+                if let Some(row) = known {
+                    let same = row.try_get::<&[u8], _>(0)? == input;
+                    let begin = if same { again(row.try_get(1)?, row.try_get(2)?) } else { Begin::Conflict };
+                    return Ok(Answer::Begin(begin));
+                }
+                sqlx::query(
+                    "INSERT OR REPLACE INTO keys (caller, operation, key, claim, input, age, stage) \
+                     VALUES (?, ?, ?, ?, ?, ?, 'running')",
+                )
+                .bind(key.caller.as_str())
+                .bind(key.operation.as_str())
+                .bind(&*key.key)
+                .bind(claim)
+                .bind(input.as_slice())
+                .bind(shared.ran_ms())
+                .execute(connection)
+                .await?;
+                return Ok(Answer::Begin(Begin::Fresh));
+            }
+            Work::Free { key, claim } => {
+                sqlx::query("DELETE FROM keys WHERE caller = ? AND operation = ? AND key = ? AND claim = ?")
+                    .bind(key.caller.as_str())
+                    .bind(key.operation.as_str())
+                    .bind(&*key.key)
+                    .bind(claim)
+                    .execute(connection)
+                    .await?;
+            }
+            Work::Settle { key, claim, stage, outcome } => {
+                sqlx::query(
+                    "UPDATE keys SET stage = ?, outcome = ? WHERE caller = ? AND operation = ? AND key = ? AND claim = ?",
+                )
+                .bind(*stage)
+                .bind(outcome.as_deref())
+                .bind(key.caller.as_str())
+                .bind(key.operation.as_str())
+                .bind(&*key.key)
+                .bind(claim)
+                .execute(connection)
+                .await?;
+            }
+            Work::Grant { consent, .. } => {
+                sqlx::query("INSERT OR REPLACE INTO consents (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?)")
+                    .bind(consent.caller.as_str())
+                    .bind(consent.scope.to_string())
+                    .bind(to_ms(consent.until))
+                    .bind(consent.reason.as_str())
+                    .execute(connection)
+                    .await?;
+            }
+            Work::Withdraw { caller, scope, .. } => {
+                sqlx::query("DELETE FROM consents WHERE caller = ? AND scope = ?")
+                    .bind(caller.as_str())
+                    .bind(scope.as_str())
+                    .execute(connection)
+                    .await?;
+            }
+            Work::Upkeep => self.upkeep.run(shared, connection).await?,
+        }
+        Ok(Answer::Done)
+    }
+}
+
+/// What a row says to the same call once more. One that cannot be read tells as little as one that was cut off.
+fn again(stage: &str, outcome: Option<String>) -> Begin {
+    let recorded = match (stage, outcome) {
+        ("output", Some(text)) => Output::encode(&Json::from_written(text)).ok().map(Recorded::Output),
+        ("problem", Some(text)) => serde_json::from_str(&text).ok().map(|problem| Recorded::Problem(Box::new(problem))),
+        _ => None,
+    };
+    recorded.map_or(Begin::Unknown, Begin::Replay)
+}
