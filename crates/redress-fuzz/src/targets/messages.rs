@@ -1,7 +1,11 @@
 //! WebSocket messages, one a line: every request ends exactly once.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::Value;
 
 use super::frames::message;
@@ -28,6 +32,8 @@ pub(super) fn target(data: &[u8]) {
         let mut unclear = false;
         for line in &lines {
             match serde_json::from_slice::<Value>(line) {
+                // It may have two ids, and is refused under neither.
+                Ok(value) if value.is_object() && serde_json::from_slice::<Once>(line).is_err() => unclear = true,
                 Ok(value) => {
                     let Some(id) = value["id"].as_str().filter(|id| (1..=128).contains(&id.len())) else { continue };
                     let of_id = asked.entry(id.to_owned()).or_default();
@@ -72,4 +78,32 @@ pub(super) fn target(data: &[u8]) {
             assert!(of_id.ends >= of_id.requests, "{id} was asked for and has no end: {of_id:?}");
         }
     });
+}
+
+/// An object that has each of its members once.
+struct Once;
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Once, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Once;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Once, A::Error> {
+                let mut seen = Vec::new();
+                while let Some((name, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+                    if seen.contains(&name) {
+                        return Err(A::Error::custom("a member is there twice"));
+                    }
+                    seen.push(name);
+                }
+                Ok(Once)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
 }
