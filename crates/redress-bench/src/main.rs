@@ -13,6 +13,10 @@ usage: redress-bench http          the HTTP and JSON-RPC faces beside raw axum, 
 
 Instructions are counted by callgrind: `valgrind` has to be installed.";
 
+/// As the command `redress` has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

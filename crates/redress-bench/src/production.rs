@@ -23,7 +23,7 @@ use crate::{
 
 const CONNECTIONS: usize = 32;
 /// The requests that each connection sends in one round.
-const TIMED: usize = 250;
+const TIMED: usize = 500;
 /// How often the sides take turns.
 const ROUNDS: usize = 11;
 const GREET: &str = r#"{"name":"Ada Lovelace","times":3}"#;
