@@ -218,7 +218,8 @@ impl Load {
             Some(Full::Share)
         } else {
             // Those who have less than their share may be many. What others have beyond theirs is no reason.
-            (callers > bound.saturating_mul(2)).then_some(Full::Server)
+            let many = bound.saturating_mul(2).max(4 * self.least);
+            (callers > many).then_some(Full::Server)
         }
     }
 

@@ -296,7 +296,7 @@ fn where_there_are_too_many_callers_they_come_again_after_as_long_as_a_light_cal
     assert!(load.worth_waiting(Full::Server) < SECOND);
     load.bound.store(4, Relaxed);
     load.needed.store(nanos(9 * SECOND), Relaxed);
-    let many: Vec<Own> = (0..9).map(|_| Own::default()).collect();
+    let many: Vec<Own> = (0..17).map(|_| Own::default()).collect();
     let refused: Vec<_> = many.iter().filter_map(|own| enter(own, 9000).err()).collect();
     assert_eq!(refused, [Full::Server]);
 }
