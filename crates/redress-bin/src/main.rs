@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use redress_cli::{BuiltIn, Program, Unserved};
-use redress_core::{InFlight, Registry, consent_grant, consent_list, consent_revoke};
+use redress_core::{Registry, consent_grant, consent_list, consent_revoke};
 use redress_files::{Files, FilesOptions};
 
 /// Calls allocate little, but often and on one thread what another frees, which this one is made for; and a static build
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 fn registry(wanted: &BuiltIn) -> Result<Registry, Unserved> {
     let options = FilesOptions { root: wanted.root.clone(), write: wanted.write };
     let files = Files::with_options(&options).map_err(|error| Unserved::Root(Box::new(error)))?;
-    let builder = Registry::builder().deadline(wanted.deadline).limit(InFlight::new(wanted.max_in_flight));
+    let builder = Registry::builder().deadline(wanted.deadline);
     let builder = files.add_to(builder).add(consent_grant()).add(consent_list()).add(consent_revoke());
     let builder = redress_serve::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
     Ok(builder.build()?)

@@ -59,8 +59,6 @@ pub struct BuiltIn {
     pub write: bool,
     /// How long a call may take where its operation does not say.
     pub deadline: Duration,
-    /// How many calls may run at once.
-    pub max_in_flight: usize,
 }
 
 /// Why there are no built-in operations.
@@ -250,7 +248,10 @@ impl Setup<'_> {
             file = if self.program.is_built_in() { read } else { read.for_a_registry(&written)? };
             document = Some(written);
         }
-        Settings::of(typed, &self.folder, &self.bounds, file, document)
+        let mut settings = Settings::of(typed, &self.folder, &self.bounds, file, document)?;
+        // A program of one's own has the bounds that its registry was built with.
+        settings.max_in_flight = settings.max_in_flight.filter(|_| self.program.is_built_in());
+        Ok(settings)
     }
 
     /// The operations, bound as `settings` say where they are the built-in ones.
@@ -260,12 +261,7 @@ impl Setup<'_> {
             Source::BuiltIn(make) => make,
         };
         apart::check(settings)?;
-        let built_in = BuiltIn {
-            root: settings.root.clone(),
-            write: settings.write,
-            deadline: settings.deadline,
-            max_in_flight: settings.max_in_flight.max(1),
-        };
+        let built_in = BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline };
         make(&built_in).map_err(|unserved| match unserved {
             Unserved::Registry(error) => Trouble::RegistryInvalid(error),
             Unserved::Root(error) => {

@@ -91,7 +91,7 @@ impl Ctx {
             Ok(_) if self.depth >= max_depth => {
                 Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})))
             }
-            Ok(input) => call.answer(&Asked { name, input: Cow::Owned(input), token: None }).await,
+            Ok(input) => call.answer(&Asked { name, input: Cow::Owned(input), token: None }, None).await,
         };
         call.end(ended)
     }

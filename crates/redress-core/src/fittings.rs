@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::task::TaskTracker;
+
 use crate::{Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits
@@ -103,6 +105,7 @@ impl Registry {
         inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
         inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
         inner.observers.extend(observers);
+        inner.own_keyed = TaskTracker::new();
         Registry(Arc::new(inner))
     }
 }

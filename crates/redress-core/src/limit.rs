@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use redress_contract::{Caller, Operation};
+use redress_contract::{Caller, Operation, Shape};
 use tokio::sync::Semaphore;
 
 /// A call that a limit is asked about. Nothing of its input has been read.
@@ -89,7 +89,11 @@ pub trait Limit: Send + Sync + 'static {
     fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited>;
 }
 
-/// A limit on how many calls run at once.
+/// When to come again to a full service, where nothing tells how long its calls take.
+const A_WHILE_MS: u64 = 1000;
+
+/// A limit on how many calls run at once. A stream may last for as long as it likes and takes no place; nor does a call
+/// that an operation makes, since the call that makes it has one.
 #[derive(Debug)]
 pub struct InFlight(Arc<Semaphore>);
 
@@ -101,10 +105,32 @@ impl InFlight {
 }
 
 impl Limit for InFlight {
-    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        if call.composed || call.operation.shape() == Shape::Subscription {
+            return Ok(None);
+        }
         match Arc::clone(&self.0).try_acquire_owned() {
             Ok(permit) => Ok(Some(Box::new(permit))),
-            Err(_) => Err(Limited::capacity(None).named("in_flight", "server")),
+            Err(_) => Err(Limited::capacity(A_WHILE_MS).named("in_flight", "server")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_a_stream_nor_a_composed_call_takes_a_place() {
+        let limit = InFlight::new(1);
+        let (read, watch) = (Operation::query("files.read"), Operation::subscription("files.watch"));
+        let call = LimitedCall::new(&read, None);
+        let held = limit.admit(&call).unwrap();
+        let limited = limit.admit(&call).unwrap_err();
+        assert!(held.is_some() && limited.capacity && limited.retry_after_ms().is_some());
+        assert!(limit.admit(&LimitedCall { composed: true, ..call }).is_ok());
+        assert!(limit.admit(&LimitedCall::new(&watch, None)).is_ok());
+        drop(held);
+        assert!(limit.admit(&call).is_ok());
     }
 }

@@ -16,6 +16,7 @@ use governor::{
 };
 
 use crate::{
+    active::Own,
     clock::{CallClock, Moment},
     mean::Mean,
     source::Source,
@@ -26,8 +27,8 @@ type Bucket = RateLimiter<NotKeyed, InMemoryState, CallClock, NoOpMiddleware<Mom
 /// What is counted of one caller: one slot for each source, made when a call first needs it.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// The calls in flight, whichever source counts them; its share of the server.
-    pub(crate) calls: Arc<AtomicU32>,
+    /// What it has of the server, whichever source counts it.
+    pub(crate) own: Arc<Own>,
     slots: Box<[OnceLock<Slot>]>,
     /// When it was last asked for, in milliseconds of the store's own time.
     pub(crate) last_ms: AtomicU64,
@@ -52,7 +53,7 @@ pub(crate) struct Places {
 impl Account {
     pub(crate) fn new(sources: &[Source]) -> Account {
         let slots = sources.iter().map(|_| OnceLock::new()).collect();
-        Account { calls: Arc::default(), slots, last_ms: AtomicU64::new(0) }
+        Account { own: Arc::default(), slots, last_ms: AtomicU64::new(0) }
     }
 
     /// What `source`, which is at `place`, counts of this caller.
@@ -72,7 +73,7 @@ impl Account {
             })
         });
         Account {
-            calls: Arc::clone(&self.calls),
+            own: Arc::clone(&self.own),
             slots: slots.collect(),
             last_ms: AtomicU64::new(self.last_ms.load(Ordering::Relaxed)),
         }

@@ -26,6 +26,7 @@
 
 mod account;
 mod accounts;
+mod active;
 mod clock;
 mod limits;
 mod load;

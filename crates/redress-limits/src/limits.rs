@@ -47,14 +47,16 @@ struct Inner {
     accounts: Accounts,
     load: Arc<Load>,
     /// Whether a call holds anything while it runs.
-    holds: bool,
+    calls_hold: bool,
+    /// Whether a stream does.
+    streams_hold: bool,
 }
 
 /// What the limits count right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitFigures {
-    /// The calls that run, streams left out. Where only rates are limited, nothing counts them.
+    /// The calls that run, streams left out. Where only rates and streams are limited, nothing counts them.
     pub in_flight: u32,
     /// The streams that are read.
     pub streams: u32,
@@ -99,13 +101,15 @@ impl Limits {
             in_flight: load.in_flight(),
             streams: load.streams.load(Ordering::Relaxed),
             callers: accounts.len(),
-            shed_above: load.bound().filter(|_| options.shed),
+            shed_above: load.bound(Instant::now()).filter(|_| options.shed),
         }
     }
 
     fn of(options: LimitOptions, sources: Vec<Source>, accounts: Accounts, load: Arc<Load>) -> Limits {
-        let holds = options.shed || options.in_flight_total.is_some() || sources.iter().any(Source::counts_running);
-        Limits(Arc::new(Inner { options, sources, accounts, load, holds }))
+        let counted = options.shed || options.in_flight_total.is_some();
+        let calls_hold = counted || sources.iter().any(Source::counts_calls);
+        let streams_hold = counted || sources.iter().any(Source::counts_streams);
+        Limits(Arc::new(Inner { options, sources, accounts, load, calls_hold, streams_hold }))
     }
 }
 
@@ -120,8 +124,9 @@ impl Limit for Limits {
         let chosen = choose(&inner.sources, call);
         let account = inner.accounts.of(call, now, &inner.sources);
         // The rate comes last: a call that is refused for another reason takes nothing from it.
-        if inner.holds {
-            let held = self.hold(call, account, chosen, now)?;
+        let streams = call.operation.shape() == Shape::Subscription;
+        if if streams { inner.streams_hold } else { inner.calls_hold } {
+            let held = self.hold(call, streams, account, chosen, now)?;
             inner.take(&held.account, chosen)?;
             Ok(Some(held.admitted()))
         } else {
@@ -140,6 +145,10 @@ impl Inner {
             Some(Ok(())) | None => Ok(()),
         }
     }
+
+    fn no_room(&self, full: Full) -> Limited {
+        Limited::capacity(millis(self.load.worth_waiting(full)))
+    }
 }
 
 impl Limits {
@@ -147,12 +156,12 @@ impl Limits {
     fn hold(
         &self,
         call: &LimitedCall<'_>,
+        streams: bool,
         account: Arc<Account>,
         chosen: Chosen,
         now: Instant,
     ) -> Result<Held, Limited> {
         let inner = &*self.0;
-        let streams = call.operation.shape() == Shape::Subscription;
         let mut held = Held {
             limits: Arc::clone(&self.0),
             account,
@@ -182,15 +191,15 @@ impl Limits {
             let more = |now: u32| (now < most).then(|| now + 1);
             let together = &inner.sources[place].together;
             if together.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
-                return Err(Limited::capacity(self.wait_ms()).named("in_flight", "rule"));
+                return Err(inner.no_room(Full::Total).named("in_flight", "rule"));
             }
             held.together = Some(place);
         }
         let measured = inner.options.shed.then(|| call.operation.name());
-        match inner.load.enter(&held.account.calls, measured, inner.options.in_flight_total, now) {
+        match inner.load.enter(&held.account.own, measured, inner.options.in_flight_total, now) {
             Ok(entered) => held.counted = Counted::Call(entered),
             Err(full) => {
-                let limited = Limited::capacity(self.wait_ms());
+                let limited = inner.no_room(full);
                 return Err(match full {
                     Full::Total => limited.named("in_flight", "server"),
                     Full::Share => limited.named("shed", "caller"),
@@ -199,10 +208,6 @@ impl Limits {
             }
         }
         Ok(held)
-    }
-
-    fn wait_ms(&self) -> u64 {
-        millis(self.0.load.worth_waiting())
     }
 }
 
@@ -259,14 +264,14 @@ impl Drop for Held {
                 load.streams.fetch_sub(1, Ordering::Relaxed);
             }
             Counted::Call(_) if !self.admitted => {
-                load.give_back(&self.account.calls);
+                load.give_back(&self.account.own);
             }
             Counted::Call(entered) => {
                 let now = Instant::now();
                 if let Some(places) = self.places() {
                     places.kept(now.saturating_duration_since(entered.since));
                 }
-                load.leave(&self.account.calls, entered, now);
+                load.leave(&self.account.own, entered, now);
             }
         }
     }

@@ -5,8 +5,13 @@
 //! than there were as they were too slow. From then on the bound follows what is measured, a little up when calls are
 //! quick, as far down as needed when they are not, and falls away when nobody has come near it for a while.
 //!
+//! A call is *light* if its caller has no more than its share of what runs. Only light calls are measured: it is their
+//! latency that is to be kept, and whoever asks for more may ask for what takes long by itself.
+//!
 //! Whoever keeps most of the server busy is refused first: at the bound, a caller is refused who already has its share
-//! of it, and one who has not is still admitted. So the calls of all others neither wait nor fail because of one.
+//! of it, and one who has not is still admitted, however much of others runs. So the calls of all others neither wait
+//! nor fail because of one. Calls within their share are refused only where there are too many callers. And whoever has
+//! far more than its share gets no more while a light call is late: a flood is there sooner than its measure.
 //!
 //! A wrong measure heals by itself: at the lowest bound every call counts as one that runs by itself, so an operation
 //! that has become slow for good is measured anew.
@@ -14,7 +19,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -24,19 +29,33 @@ use arc_swap::ArcSwap;
 use redress_contract::Name;
 use tokio::time::Instant;
 
-use crate::mean::Mean;
+use crate::{
+    active::{Active, Own},
+    mean::Mean,
+};
 
 /// How many times as long as by itself a call may take.
 const TOLERANCE: f64 = 1.5;
 /// What takes less than this is quick, whatever it takes by itself.
 const QUICK: Duration = Duration::from_millis(1);
-/// One call that hangs weighs no more than this.
-const MOST_STRETCH: f64 = 10.0;
+/// One call that hangs, or asks for what takes long, weighs no more than this many times what its operation takes by
+/// itself: neither in what that is, nor in what is compared with it, so that the two stay comparable.
+const MOST_STRETCH: u32 = 3;
 /// The bound is looked at once in this time, if enough calls have ended.
 const WINDOW: Duration = Duration::from_millis(100);
 const ENOUGH: u32 = 10;
-/// The bound falls away after so many windows in which nobody came near it.
-const CALM_WINDOWS: u32 = 50;
+/// Where calls are rare, it is looked at after this time, by fewer of them.
+const LONG_WINDOW: Duration = Duration::from_secs(1);
+const FEW: u32 = 3;
+/// The bound falls away after so long a time in which nobody came near it.
+const CALM: Duration = Duration::from_secs(5);
+/// A light call that takes longer than this, and than so many times what it takes by itself, is late.
+const LATE: Duration = Duration::from_millis(50);
+const LATE_STRETCH: u32 = 4;
+/// So many times the fewest calls that can be bounded are a flood, if they are of one caller.
+const FLOOD: u32 = 8;
+/// Nobody is sent away for less than this.
+const LEAST_WAIT: Duration = Duration::from_millis(10);
 /// Nothing has ended for so long: whatever calls wait for, more of them would only wait too.
 const STALL: Duration = Duration::from_secs(1);
 /// No bound.
@@ -52,25 +71,31 @@ pub(crate) struct Load {
     pub(crate) streams: AtomicU32,
     /// The callers that have a call in flight.
     callers: AtomicU32,
+    /// Those that have called of late, where the load is measured.
+    active: Active,
     bound: AtomicU32,
-    /// How long a call takes, of any operation.
+    /// When the bound was last of use, in nanoseconds since the start.
+    needed: AtomicU64,
+    /// How long a light call takes, of any operation.
     typical: Mean,
     /// How long calls of each operation take by themselves.
     alone: ArcSwap<HashMap<Name, Arc<Mean>, foldhash::fast::RandomState>>,
     /// When a call last ended, or little ran, in nanoseconds since the start.
     moved: AtomicU64,
+    /// By when a light call should have ended that is waited for, in nanoseconds since the start; 0 where none is.
+    late: AtomicU64,
     window: Window,
-    calm: Mutex<u32>,
 }
 
-/// What has been seen since the bound was last looked at.
+/// What has been seen of light calls since the bound was last looked at.
 #[derive(Debug, Default)]
 struct Window {
+    /// When the first of them to end began, in nanoseconds since the start.
     opened: AtomicU64,
     ended: AtomicU32,
     /// The sum of how many times as long as by themselves the calls took, in thousandths.
     stretch: AtomicU64,
-    /// The most calls in flight.
+    /// The most calls in flight, light or not.
     peak: AtomicU32,
 }
 
@@ -81,6 +106,7 @@ pub(crate) struct Entered {
     /// How long its operation takes by itself, where the load is measured.
     alone: Option<Arc<Mean>>,
     quiet: bool,
+    light: bool,
 }
 
 /// Why there is no room for a call.
@@ -90,7 +116,7 @@ pub(crate) enum Full {
     Total,
     /// The caller has its share of what the server bears.
     Share,
-    /// The server bears no more, of nobody.
+    /// There are more callers than the server bears calls.
     Server,
 }
 
@@ -102,12 +128,14 @@ impl Load {
             in_flight: AtomicU32::new(0),
             streams: AtomicU32::new(0),
             callers: AtomicU32::new(0),
+            active: Active::default(),
             bound: AtomicU32::new(OPEN),
+            needed: AtomicU64::new(0),
             typical: Mean::default(),
             alone: ArcSwap::default(),
             moved: AtomicU64::new(0),
+            late: AtomicU64::new(0),
             window: Window::default(),
-            calm: Mutex::new(0),
         }
     }
 
@@ -124,129 +152,189 @@ impl Load {
     }
 
     /// How many calls may run, where that is bounded.
-    pub(crate) fn bound(&self) -> Option<u32> {
-        Some(self.bound.load(Relaxed)).filter(|bound| *bound != OPEN)
+    pub(crate) fn bound(&self, now: Instant) -> Option<u32> {
+        Some(self.bound_at(self.nanos(now))).filter(|bound| *bound != OPEN)
     }
 
-    /// How long a refused caller had better wait: as long as a call takes, and no less than the bound needs to move.
-    pub(crate) fn worth_waiting(&self) -> Duration {
-        self.typical.get().unwrap_or(WINDOW).clamp(WINDOW, Duration::from_secs(10))
+    /// How long a caller had better wait whom `full` has refused: as long as a light call takes. Who has its share
+    /// already waits no less than the bound needs to move.
+    pub(crate) fn worth_waiting(&self, full: Full) -> Duration {
+        let least = if full == Full::Share { WINDOW } else { LEAST_WAIT };
+        self.typical.get().unwrap_or(WINDOW).clamp(least, Duration::from_secs(10))
     }
 
     /// Lets a call in whose caller has `own` calls in flight. `operation` is given where the load is to be measured
     /// and kept bearable, `total` where there is a hard bound.
     pub(crate) fn enter(
         &self,
-        own: &AtomicU32,
+        own: &Own,
         operation: Option<&Name>,
         total: Option<u32>,
         now: Instant,
     ) -> Result<Entered, Full> {
         let running = self.in_flight.fetch_add(1, Relaxed);
-        let mine = own.fetch_add(1, Relaxed);
+        let mine = own.calls.fetch_add(1, Relaxed);
         if mine == 0 {
             self.callers.fetch_add(1, Relaxed);
         }
-        let quiet = running < self.least;
-        let full = match (total, operation) {
-            (Some(total), _) if running >= total => Some(Full::Total),
-            (_, Some(_)) => self.full(running, mine, quiet, now),
-            (_, None) => None,
+        if total.is_some_and(|total| running >= total) {
+            self.give_back(own);
+            return Err(Full::Total);
+        }
+        let Some(operation) = operation else {
+            return Ok(Entered { since: now, alone: None, quiet: false, light: true });
         };
-        if let Some(full) = full {
+        let at = now.saturating_duration_since(self.since);
+        self.active.note(own, at);
+        let quiet = running < self.least;
+        if let Some(full) = self.full(running, mine, quiet, nanos(at)) {
             self.give_back(own);
             return Err(full);
         }
-        Ok(Entered { since: now, alone: operation.map(|operation| self.alone(operation)), quiet })
+        let light = mine == 0 || self.is_light(running, mine);
+        let alone = self.alone(operation);
+        if light && self.late.load(Relaxed) == 0 {
+            self.late.store(nanos(at + patience(&alone)), Relaxed);
+        }
+        Ok(Entered { since: now, alone: Some(alone), quiet, light })
     }
 
-    fn full(&self, running: u32, mine: u32, quiet: bool, now: Instant) -> Option<Full> {
+    fn full(&self, running: u32, mine: u32, quiet: bool, nanos: u64) -> Option<Full> {
+        let bound = self.bound_at(nanos);
         if quiet {
-            self.moved.store(self.nanos(now), Relaxed);
+            self.moved.store(nanos, Relaxed);
             return None;
         }
-        self.look_for_stall(running, now);
-        let bound = self.bound.load(Relaxed);
-        let callers = self.callers.load(Relaxed).max(1);
+        let bound = if self.is_stalled(nanos) { self.hold_at(running, nanos) } else { bound };
+        let (sharing, callers) = (self.sharing(), self.callers.load(Relaxed).max(1));
+        if self.is_late(nanos) && 2 * u64::from(mine) * u64::from(sharing) > 3 * u64::from(running) {
+            return Some(Full::Share);
+        }
         // A quarter is left to those who have less than their share, as soon as there is anybody else.
-        let contested = if callers > 1 { bound - bound / 4 } else { bound };
+        let contested = if sharing > 1 { bound - bound / 4 } else { bound };
         if running < contested {
             None
         } else if mine >= (bound / callers).max(1) {
             Some(Full::Share)
         } else {
-            // Those who have less than their share may be many.
-            (running >= bound.saturating_mul(2)).then_some(Full::Server)
+            // Those who have less than their share may be many. What others have beyond theirs is no reason.
+            let many = bound.saturating_mul(2).max(4 * self.least);
+            (callers > many).then_some(Full::Server)
         }
     }
 
-    /// Where nothing ends, nothing is measured either; then no more calls run than do.
-    fn look_for_stall(&self, running: u32, now: Instant) {
-        let still = Duration::from_nanos(self.nanos(now).saturating_sub(self.moved.load(Relaxed)));
-        if still > STALL && still > self.typical.get().unwrap_or_default() * 8 {
-            self.bound.fetch_min(running, Relaxed);
+    /// Whether the caller of a call that begins has no more than its share of what runs. Who floods the server while
+    /// nobody else is there counts too: otherwise nothing would be measured until somebody else comes and waits.
+    fn is_light(&self, running: u32, mine: u32) -> bool {
+        let within_share = u64::from(mine) * u64::from(self.sharing()) <= u64::from(running);
+        within_share || running >= FLOOD * self.least && self.callers.load(Relaxed) == 1
+    }
+
+    /// How many callers there are to share what the server bears, whether or not each has a call in flight just now.
+    fn sharing(&self) -> u32 {
+        self.active.count().max(self.callers.load(Relaxed)).max(1)
+    }
+
+    /// The bound, which falls away when nobody has come near it for a while.
+    fn bound_at(&self, nanos: u64) -> u32 {
+        let bound = self.bound.load(Relaxed);
+        if bound != OPEN && since(nanos, &self.needed) > CALM {
+            self.bound.store(OPEN, Relaxed);
+            return OPEN;
         }
+        bound
+    }
+
+    /// Where nothing ends, nothing is measured either.
+    fn is_stalled(&self, nanos: u64) -> bool {
+        let still = since(nanos, &self.moved);
+        still > STALL && still > self.typical.get().unwrap_or_default() * 8
+    }
+
+    fn is_late(&self, nanos: u64) -> bool {
+        let late = self.late.load(Relaxed);
+        late != 0 && nanos > late
+    }
+
+    /// No more calls run than do.
+    fn hold_at(&self, running: u32, nanos: u64) -> u32 {
+        self.needed.store(nanos, Relaxed);
+        self.bound.fetch_min(running, Relaxed).min(running)
     }
 
     /// Takes back a call that was let in and refused for another reason.
-    pub(crate) fn give_back(&self, own: &AtomicU32) -> u32 {
-        if own.fetch_sub(1, Relaxed) == 1 {
+    pub(crate) fn give_back(&self, own: &Own) -> u32 {
+        if own.calls.fetch_sub(1, Relaxed) == 1 {
             self.callers.fetch_sub(1, Relaxed);
         }
         self.in_flight.fetch_sub(1, Relaxed)
     }
 
     /// Lets a call out that has ended.
-    pub(crate) fn leave(&self, own: &AtomicU32, entered: &Entered, now: Instant) {
+    pub(crate) fn leave(&self, own: &Own, entered: &Entered, now: Instant) {
         let running = self.give_back(own);
         let took = now.saturating_duration_since(entered.since);
-        self.typical.add(took);
+        if entered.light {
+            self.typical.add(took);
+        }
         let Some(alone) = &entered.alone else { return };
-        if entered.quiet {
-            alone.add(took);
+        // A light call that was late is no sign that the next one will not be.
+        if entered.light && took <= patience(alone) {
+            self.late.store(0, Relaxed);
         }
         let nanos = self.nanos(now);
         self.moved.store(nanos, Relaxed);
-        let Some(alone) = alone.measured() else { return };
-        let stretch = (took.as_secs_f64() / alone.max(QUICK).as_secs_f64()).min(MOST_STRETCH);
+        let by_itself = alone.measured().map(|by_itself| by_itself.max(QUICK));
+        let weighs = by_itself.map_or(took, |by_itself| took.min(by_itself * MOST_STRETCH));
+        match by_itself {
+            // What is slow beside nothing else would be no quicker beside less.
+            _ if entered.quiet && entered.light => alone.add(weighs),
+            Some(by_itself) if !entered.quiet => {
+                self.window.peak.fetch_max(running, Relaxed);
+                if entered.light {
+                    let began = self.nanos(entered.since);
+                    self.measure(weighs.as_secs_f64() / by_itself.as_secs_f64(), began, nanos);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note of how many times as long as by itself a call took, and moves the bound when it is time.
+    fn measure(&self, stretch: f64, began: u64, nanos: u64) {
         let window = &self.window;
         window.stretch.fetch_add((stretch * 1e3) as u64, Relaxed);
-        window.peak.fetch_max(running, Relaxed);
         let ended = window.ended.fetch_add(1, Relaxed) + 1;
-        let open_for = Duration::from_nanos(nanos.saturating_sub(window.opened.load(Relaxed)));
-        if ended >= ENOUGH
-            && open_for >= WINDOW
+        if ended == 1 {
+            window.opened.store(began, Relaxed);
+        }
+        let opened = window.opened.load(Relaxed);
+        let open_for = Duration::from_nanos(nanos.saturating_sub(opened));
+        if (ended >= ENOUGH && open_for >= WINDOW || ended >= FEW && open_for >= LONG_WINDOW)
             // Who comes while another looks has nothing to add.
-            && let Ok(mut calm) = self.calm.try_lock()
+            && window.opened.compare_exchange(opened, nanos, Relaxed, Relaxed).is_ok()
         {
-            self.look(nanos, &mut calm);
+            self.look(nanos);
         }
     }
 
     /// Looks at what the window has seen and moves the bound.
-    fn look(&self, nanos: u64, calm: &mut u32) {
+    fn look(&self, nanos: u64) {
         let window = &self.window;
-        window.opened.store(nanos, Relaxed);
         let (stretch, ended) = (window.stretch.swap(0, Relaxed), window.ended.swap(0, Relaxed));
         let peak = window.peak.swap(0, Relaxed);
-        if ended == 0 {
-            return;
-        }
-        let stretch = stretch as f64 / 1e3 / f64::from(ended);
+        let stretch = stretch as f64 / 1e3 / f64::from(ended.max(1));
         let bound = self.bound.load(Relaxed);
         if stretch > TOLERANCE {
-            *calm = 0;
-            let less = (TOLERANCE / stretch).max(0.5) * f64::from(bound.min(peak));
-            self.bound.store((less as u32).max(self.least), Relaxed);
-        } else if bound != OPEN && peak >= bound / 2 {
-            *calm = 0;
-            self.bound.store(bound.saturating_add((bound / 32).max(1)), Relaxed);
-        } else {
-            *calm += 1;
-            if *calm >= CALM_WINDOWS {
-                *calm = 0;
-                self.bound.store(OPEN, Relaxed);
+            // So few calls are not what makes each other slow.
+            if peak > self.least {
+                let less = (TOLERANCE / stretch).max(0.5) * f64::from(bound.min(peak));
+                self.needed.store(nanos, Relaxed);
+                self.bound.store((less as u32).max(self.least), Relaxed);
             }
+        } else if bound != OPEN && peak >= bound / 2 {
+            self.needed.store(nanos, Relaxed);
+            self.bound.store(bound.saturating_add((bound / 32).max(1)), Relaxed);
         }
     }
 
@@ -265,8 +353,22 @@ impl Load {
     }
 
     fn nanos(&self, now: Instant) -> u64 {
-        u64::try_from(now.saturating_duration_since(self.since).as_nanos()).unwrap_or(u64::MAX)
+        nanos(now.saturating_duration_since(self.since))
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How long a light call may take that takes this long by itself.
+fn patience(alone: &Mean) -> Duration {
+    alone.measured().map_or(STALL, |alone| (alone * LATE_STRETCH).max(LATE))
+}
+
+/// How long ago it was.
+fn since(nanos: u64, moment: &AtomicU64) -> Duration {
+    Duration::from_nanos(nanos.saturating_sub(moment.load(Relaxed)))
 }
 
 #[cfg(test)]

@@ -114,10 +114,14 @@ impl Source {
         self.rule.operations == other.rule.operations && self.rule.callers == other.rule.callers
     }
 
-    /// Whether any of its limits counts calls or streams that run.
-    pub(crate) fn counts_running(&self) -> bool {
-        let rule = &self.rule;
-        [rule.in_flight, rule.streams, rule.in_flight_total].iter().any(Option::is_some)
+    /// Whether any of its limits counts calls that run.
+    pub(crate) fn counts_calls(&self) -> bool {
+        self.rule.in_flight.is_some() || self.rule.in_flight_total.is_some()
+    }
+
+    /// Whether any of its limits counts streams that are read.
+    pub(crate) fn counts_streams(&self) -> bool {
+        self.rule.streams.is_some()
     }
 
     /// How long a caller who has used up its burst has to be silent to have it all again.

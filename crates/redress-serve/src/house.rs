@@ -7,7 +7,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures_util::FutureExt as _;
 use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry};
 use serde_json::json;
@@ -38,7 +37,7 @@ impl House {
     /// Remembers what is no longer served; forgets of what was remembered before where nothing runs.
     pub(crate) fn remember(&self, registry: Registry) {
         let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        earlier.retain(|registry| registry.settled().now_or_never().is_none());
+        earlier.retain(|registry| !registry.is_settled());
         earlier.push(registry);
     }
 
@@ -177,7 +176,54 @@ pub(crate) fn counted_as(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use redress_core::{Fittings, Operation, Request, contract};
+    use tokio::sync::Semaphore;
+
     use super::*;
+
+    #[tokio::test]
+    async fn what_was_served_is_forgotten_when_its_own_calls_have_ended() {
+        let (began, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let gates = (Arc::clone(&began), Arc::clone(&go));
+        let declared = contract::Operation::mutation("pay.send").with_summary("Pay.").with_idempotency_key();
+        let operation =
+            Operation::dynamic(declared.with_access(contract::Access::anyone())).with_handler(move |_, _| {
+                let (began, go) = gates.clone();
+                async move {
+                    began.add_permits(1);
+                    go.acquire().await.unwrap().forget();
+                    Ok(serde_json::Value::Null)
+                }
+            });
+        let first = Registry::builder().add(operation).build().unwrap();
+        let (second, third) = (first.fitted(Fittings::new()), first.fitted(Fittings::new()));
+        let house = House::default();
+        let remembered = || house.earlier.lock().unwrap().len();
+        // One key after the other is at work, each under what was served when it came.
+        let call = |registry: &Registry, key: &'static str| {
+            let registry = registry.clone();
+            tokio::spawn(async move {
+                registry.call("pay.send", Request::new(b"{}").with_idempotency_key(key)).await;
+            })
+        };
+        let one = call(&first, "one");
+        began.acquire().await.unwrap().forget();
+        house.remember(first);
+        let two = call(&second, "two");
+        began.acquire().await.unwrap().forget();
+        house.remember(second);
+        assert_eq!(remembered(), 2);
+        go.add_permits(1);
+        one.await.unwrap();
+        house.remember(third.clone());
+        assert_eq!(remembered(), 2, "the second, whose call runs, and the third, which has just been replaced");
+        // Whoever goes down waits for all of them all the same.
+        let mut settled = Box::pin(house.settled(&third));
+        assert!(futures_util::poll!(&mut settled).is_pending());
+        go.add_permits(1);
+        settled.await;
+        two.await.unwrap();
+    }
 
     #[test]
     fn what_is_given_back_can_be_taken_again() {

@@ -173,6 +173,23 @@ fn a_call_at_a_server_is_answered_as_in_process() {
 }
 
 #[test]
+fn streams_take_no_place_from_the_calls() {
+    let place = Place::new().with("notes.md", "one");
+    let words = ["serve", "--listen", "127.0.0.1:0", "--max-in-flight", "1", "--json"];
+    let served = Served::start(&mut place.command(&words));
+    let (url, client) = (served.url(), reqwest::blocking::Client::builder().timeout(None).build().unwrap());
+    let post = |path: &str, body: &'static str| {
+        client.post(format!("{url}{path}")).header("content-type", "application/json").body(body).send().unwrap()
+    };
+    let watch = || post("/subscribe", r#"{"operation":"files.watch","input":{"path":""}}"#);
+    let streams = [watch(), watch()];
+    assert!(streams.iter().all(|stream| stream.status() == 200));
+    assert_eq!(post("/ops/files/list", "{}").status(), 200);
+    drop(streams);
+    served.stop();
+}
+
+#[test]
 fn a_server_stops_well_on_both_signals_and_says_so() {
     let place = Place::new();
     for signal in [Signal::TERM, Signal::INT] {

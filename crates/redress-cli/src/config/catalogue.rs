@@ -42,7 +42,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("serve.write", "`false`").typed("--write", "REDRESS_WRITE").built_in().fixed(),
     Setting::new("serve.max_body", "what the largest input needs").typed("--max-body", "REDRESS_MAX_BODY"),
     Setting::new("serve.shutdown_grace", "`10s`").typed("--shutdown-grace", "REDRESS_SHUTDOWN_GRACE").fixed(),
-    Setting::new("serve.max_in_flight", "`1024`").typed("--max-in-flight", "REDRESS_MAX_IN_FLIGHT").built_in().fixed(),
+    Setting::new("serve.max_in_flight", "`1024`").typed("--max-in-flight", "REDRESS_MAX_IN_FLIGHT").built_in(),
     Setting::new("serve.deadline", "`30s`").typed("--deadline", "REDRESS_DEADLINE").built_in().fixed(),
     Setting::new("access.tokens", "none").typed("--tokens", "REDRESS_TOKENS"),
     Setting::new("access.jwt.issuer", "any"),

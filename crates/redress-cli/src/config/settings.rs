@@ -31,7 +31,8 @@ pub(crate) struct Settings {
     pub(crate) write: bool,
     pub(crate) max_body: Option<usize>,
     pub(crate) grace: Duration,
-    pub(crate) max_in_flight: usize,
+    /// Nothing where the program has bounds of its own.
+    pub(crate) max_in_flight: Option<usize>,
     pub(crate) deadline: Duration,
     /// Nothing where nobody is known.
     pub(crate) access: Option<AccessTable>,
@@ -104,7 +105,7 @@ impl Settings {
             write: folder.write.or(serve.write).unwrap_or(false),
             max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
             grace: span(typed.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
-            max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).unwrap_or(DEFAULT_IN_FLIGHT),
+            max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).or(Some(DEFAULT_IN_FLIGHT)),
             deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
             state: kept(typed.kept.state.as_deref(), state, document.as_ref()),
             tls: None,
@@ -153,7 +154,6 @@ impl Settings {
             ("serve.listen", self.listen.to_string()),
             ("serve.root", self.root.display().to_string()),
             ("serve.write", self.write.to_string()),
-            ("serve.max_in_flight", self.max_in_flight.to_string()),
             ("serve.deadline", format!("{:?}", self.deadline)),
             ("serve.shutdown_grace", format!("{:?}", self.grace)),
             ("state", folder.is_some().to_string()),

@@ -16,7 +16,9 @@ pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
     let mut options = LimitOptions::default();
     options.rate = rate(table.rate, table.burst).map_err(|error| wrong(settings, &error))?;
     options.in_flight = table.in_flight.map(NonZeroU32::get);
-    options.streams = table.streams.map(NonZeroU32::get);
+    // The faces count the streams of a caller each on its own, and over WebSockets those of one connection.
+    options.streams = u32::try_from(faces(settings).streams).ok();
+    options.in_flight_total = settings.max_in_flight.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(1));
     options.shed = table.shed.unwrap_or(false);
     let rules = table.rules.iter().map(rule).collect::<Result<_, _>>();
     options.rules = rules.map_err(|error| wrong(settings, &error))?;
@@ -62,4 +64,26 @@ pub(crate) fn networks(settings: &Settings) -> Result<Vec<Network>, Trouble> {
     let written = settings.http.trusted_proxies.iter().flatten();
     let read = written.map(|text| text.parse::<Network>()).collect::<Result<_, _>>();
     read.map_err(|error| settings.wrong("http.trusted_proxies", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        arguments::{Bounds, Folder, Serve},
+        config::File,
+    };
+
+    fn of(text: &str) -> LimitOptions {
+        let file: File = toml::from_str(text).unwrap();
+        let settings = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap();
+        options(&settings).unwrap()
+    }
+
+    #[test]
+    fn every_face_counts_the_streams_of_a_caller_together_from_the_start() {
+        assert_eq!(of("").streams, Some(256));
+        assert_eq!(of("[limits]\nstreams = 3\n").streams, Some(3));
+        assert_eq!(of("[serve]\nmax_in_flight = 7\n").in_flight_total, Some(7));
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
 
 /// What the limits have handed out. There is seldom more than one, which needs no list.
 #[derive(Default)]
-pub(super) struct Permits {
+pub(crate) struct Permits {
     first: Option<Permit>,
     others: Vec<Permit>,
 }
@@ -54,7 +54,7 @@ impl Call {
     }
 
     /// Asks whether the caller has agreed, for an operation that needs it (B4).
-    pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+    pub(super) async fn consent(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         match self.ctx.registry.0.consent.has(caller, declaration.name()).await {
@@ -65,6 +65,8 @@ impl Call {
                 return Err(self.cannot_keep());
             }
         }
+        // Who is asked may leave.
+        self.note_input(asked);
         if self.ask_consent(caller, entry).await? {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use redress_contract::{EngineCode, Envelope, Meta, RequestId};
 use tokio::runtime::Handle;
 
 use super::{Asked, Call};
-use crate::Registry;
+use crate::{Registry, registry::Inner};
 
 /// What is left on the caller's side of a call that runs in a task of its own.
 pub(super) struct Apart {
@@ -59,7 +59,8 @@ impl Apart {
         self,
         call: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Envelope> {
-        let running = self.registry.0.keyed.spawn_on(call, &self.runtime);
+        let Inner { keyed, own_keyed, .. } = &*self.registry.0;
+        let running = keyed.spawn_on(own_keyed.track_future(call), &self.runtime);
         running.await.map_err(|error| {
             // A panic is contained inside, so this is a runtime that shuts down.
             tracing::debug!(request_id = %self.request_id, %error, "a call ended with its runtime");

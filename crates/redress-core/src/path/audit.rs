@@ -2,7 +2,10 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,28 +16,35 @@ use crate::{AuditedCall, Fingerprint, Receipt, StoreBroken, idempotency::fingerp
 
 /// What is known of a call for its record. A registry with no audit makes none.
 pub(super) struct Audited {
-    /// The digest of the input; nothing where that is too large to be looked at.
-    input: Option<Fingerprint>,
+    /// The digest of the input; nothing where that is too large to be looked at, or the call came to nothing before.
+    input: OnceLock<Fingerprint>,
     repeated: AtomicBool,
     receipt: Option<Receipt>,
 }
 
 impl Call {
-    /// Takes note that the call will be recorded. The digest is made here, since a call that is dropped has no
-    /// input left to look at.
-    pub(super) fn note_audited(&mut self, asked: &Asked<'_>) {
-        if self.ctx.registry.0.audit.is_none() {
-            return;
+    /// Takes note that the call will be recorded.
+    pub(super) fn note_audited(&mut self) {
+        if self.ctx.registry.0.audit.is_some() {
+            let input = OnceLock::new();
+            self.audited = Some(Box::new(Audited { input, repeated: AtomicBool::new(false), receipt: None }));
         }
-        let looked_at = self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input);
-        let input = looked_at.then(|| fingerprint(&asked.input));
-        self.audited = Some(Box::new(Audited { input, repeated: AtomicBool::new(false), receipt: None }));
+    }
+
+    /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
+    /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
+    pub(super) fn note_input(&self, asked: &Asked<'_>) {
+        if let (Some(audited), Some(entry)) = (&self.audited, &self.ctx.entry)
+            && asked.input.len() <= entry.max_input
+        {
+            audited.input.get_or_init(|| fingerprint(&asked.input));
+        }
     }
 
     /// The digest of the input, which is made once.
     pub(super) fn input_digest(&self, asked: &Asked<'_>) -> Fingerprint {
-        let known = self.audited.as_ref().and_then(|audited| audited.input);
-        known.unwrap_or_else(|| fingerprint(&asked.input))
+        let known = self.audited.as_ref().and_then(|audited| audited.input.get());
+        known.copied().unwrap_or_else(|| fingerprint(&asked.input))
     }
 
     /// Takes note that the outcome is that of an earlier call.
@@ -76,7 +86,7 @@ impl Call {
             asks,
             repeated: audited.repeated.load(Ordering::Relaxed),
             elapsed,
-            input: audited.input.as_ref(),
+            input: audited.input.get(),
         };
         let receipt = catch_unwind(AssertUnwindSafe(|| audit.record(&call))).unwrap_or_else(|_| {
             tracing::error!(request_id = %self.ctx.request_id, "the audit panicked");

@@ -65,11 +65,8 @@ impl Registry {
         let mut call = Call::begin(ctx, since);
         let input = json!({"argument": argument, "value": value, "given": given}).to_string();
         let asked = Asked { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
-        let ended = call.answer(&asked).await;
-        let envelope = call.end_outside(ended);
-        if let Some(receipt) = call.receipt() {
-            receipt.await;
-        }
+        let ended = call.answer(&asked, None).await;
+        let envelope = call.end_recorded(ended).await;
         match envelope.output().map(serde_json::from_slice) {
             Some(Ok(values)) => Ok(Completion::of(values)),
             // The registry has checked what the operation gives.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Envelope, Meta};
+use redress_contract::{EngineCode, Envelope, Meta, Output};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Bad, Call, apart::Taken};
+use super::{Asked, Bad, Call, admit::Permits, apart::Taken};
 use crate::{
     Conversation, Question, Registry, Request,
     ask::{Asking, Round},
@@ -69,20 +69,29 @@ impl Registry {
         let (mut call, asked) = self.begin(name, request);
         let asking = Arc::new(Asking::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
-        if let Some(apart) = call.apart(&asked) {
-            let taken = Taken::from(asked);
-            let round = async move { call.round(&taken.asked(), &asking).await };
-            return Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended);
+        let Some(apart) = call.apart(&asked) else { return call.round(&asked, &asking, None).await };
+        match Box::pin(call.admitted(&asked)).await {
+            Err(bad) => call.turn(&asked, &asking, Err(bad)).await,
+            Ok(permits) => {
+                let taken = Taken::from(asked);
+                let round = async move { call.round(&taken.asked(), &asking, Some(permits)).await };
+                Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended)
+            }
         }
-        call.round(&asked, &asking).await
     }
 }
 
 impl Call {
     /// One round, up to its outcome or its questions.
-    async fn round(&mut self, asked: &Asked<'_>, asking: &Asking) -> Turn {
+    async fn round(&mut self, asked: &Asked<'_>, asking: &Asking, permits: Option<Permits>) -> Turn {
         let _over = asking.over().clone().drop_guard();
-        let turn = match self.answer(asked).await {
+        let ended = self.answer(asked, permits).await;
+        self.turn(asked, asking, ended).await
+    }
+
+    /// What a round that ended like this comes to.
+    async fn turn(&mut self, asked: &Asked<'_>, asking: &Asking, ended: Result<Output, Box<Bad>>) -> Turn {
+        let turn = match ended {
             Err(bad) if bad.asks => match self.fingerprint(asked).and_then(|call| asking.questions(call)) {
                 Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
                 None => {
@@ -109,7 +118,7 @@ impl Call {
     /// A state says which call it belongs to: this operation, of this caller, with this input.
     /// With any other the answers would be given to a question that nobody was asked.
     pub(super) fn belongs(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        let Some(asking) = &self.ctx.asking else { return Ok(()) };
+        let Some(asking) = self.ctx.asking.as_ref().filter(|_| self.ctx.parent.is_none()) else { return Ok(()) };
         if asking.belongs(|| self.fingerprint_of(entry, asked)) {
             return Ok(());
         }

@@ -31,10 +31,13 @@ use std::{
     task::Poll,
 };
 
+use futures_util::FutureExt as _;
 use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
-use apart::Taken;
+use admit::Permits;
+use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
@@ -59,15 +62,10 @@ impl Registry {
     pub async fn call(&self, name: &str, request: Request<'_>) -> Envelope {
         let (mut call, asked) = self.begin(name, request);
         if let Some(apart) = call.apart(&asked) {
-            let taken = Taken::from(asked);
-            return Box::pin(apart.run(call.answer_apart(taken))).await.unwrap_or_else(|gone| gone);
+            return Box::pin(call.answer_apart(apart, asked)).await;
         }
-        let ended = call.answer(&asked).await;
-        let envelope = call.end_outside(ended);
-        if let Some(receipt) = call.receipt() {
-            receipt.await;
-        }
-        envelope
+        let ended = call.answer(&asked, None).await;
+        call.end_recorded(ended).await
     }
 
     /// The call that a request from outside makes.
@@ -101,10 +99,10 @@ impl Call {
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
     ///
     /// The steps are polled where they stand: each combinator around them would copy them.
-    pub(crate) async fn answer(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
+    pub(crate) async fn answer(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
         let span = (!self.span.is_disabled()).then(|| self.span.clone());
         let ended = {
-            let mut steps = pin!(self.steps(asked));
+            let mut steps = pin!(self.steps(asked, permits));
             poll_fn(|cx| {
                 let _inside = span.as_ref().map(tracing::Span::enter);
                 match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
@@ -117,9 +115,23 @@ impl Call {
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    /// The whole of a call that runs in a task of its own.
-    async fn answer_apart(mut self, taken: Taken) -> Envelope {
-        let ended = self.answer(&taken.asked()).await;
+    /// A call that runs in a task of its own, from when it is admitted.
+    async fn answer_apart(mut self, apart: Apart, asked: Asked<'_>) -> Envelope {
+        match self.admitted(&asked).await {
+            Err(bad) => self.end_recorded(Err(bad)).await,
+            Ok(permits) => {
+                let taken = Taken::from(asked);
+                let rest = async move {
+                    let ended = self.answer(&taken.asked(), Some(permits)).await;
+                    self.end_recorded(ended).await
+                };
+                apart.run(rest).await.unwrap_or_else(|gone| gone)
+            }
+        }
+    }
+
+    /// Ends a call from outside, and waits until that is recorded.
+    async fn end_recorded(&mut self, ended: Result<Output, Box<Bad>>) -> Envelope {
         let envelope = self.end_outside(ended);
         if let Some(receipt) = self.receipt() {
             receipt.await;
@@ -127,12 +139,29 @@ impl Call {
         envelope
     }
 
-    async fn steps(&mut self, asked: &Asked<'_>) -> Result<Output, Box<Bad>> {
-        self.admit(asked, Shape::Query).await?;
+    /// The steps up to the limits, for a call that goes on elsewhere.
+    pub(super) async fn admitted(&mut self, asked: &Asked<'_>) -> Result<Permits, Box<Bad>> {
+        let span = self.span.clone();
+        let steps = async {
+            self.admit(asked, Shape::Query).await?;
+            self.limits(self.entry()?)
+        };
+        let ended = AssertUnwindSafe(steps).catch_unwind().instrument(span).await;
+        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
+    }
+
+    async fn steps(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+        if permits.is_none() {
+            self.admit(asked, Shape::Query).await?;
+        }
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
-        let _permits = this.limits(entry)?;
+        let _permits = match permits {
+            Some(permits) => permits,
+            None => this.limits(entry)?,
+        };
+        this.note_input(asked);
         this.size(entry, asked)?;
         let Bound::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
@@ -182,16 +211,19 @@ impl Call {
         let admitted = self.access(self.entry()?);
         // Nobody at all must not be able to fill the audit.
         if admitted.is_ok() || self.ctx.caller.is_some() {
-            self.note_audited(asked);
+            self.note_audited();
         }
-        admitted?;
         let entry = self.entry()?;
-        if self.ctx.asking.is_some() && self.ctx.parent.is_none() {
-            self.belongs(entry, asked)?;
+        let admitted = admitted.and_then(|()| self.belongs(entry, asked));
+        let admitted = match admitted {
+            Ok(()) if entry.declaration.access().needs_consent() => {
+                Box::pin(self.within(self.consent(entry, asked))).await
+            }
+            admitted => admitted,
+        };
+        if admitted.is_err() {
+            self.note_input(asked);
         }
-        if entry.declaration.access().needs_consent() {
-            Box::pin(self.within(self.consent(entry))).await?;
-        }
-        Ok(())
+        admitted
     }
 }

@@ -84,6 +84,7 @@ impl Call {
         let this = &*self;
         let entry = Arc::clone(this.entry()?);
         let permits = this.limits(&entry)?;
+        this.note_input(asked);
         this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));

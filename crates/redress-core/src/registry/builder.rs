@@ -288,6 +288,7 @@ impl Builder {
             idempotency: self.idempotency,
             audit: self.audit,
             keyed: TaskTracker::new(),
+            own_keyed: TaskTracker::new(),
             classifier: self.classifier.map(OnceLock::from).unwrap_or_default(),
             settings: self.settings,
             extensions,

@@ -46,8 +46,10 @@ pub(crate) struct Inner {
     pub(crate) consent: Arc<dyn ConsentStore>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
     pub(crate) audit: Option<Arc<dyn Audit>>,
-    /// The calls with an idempotency key that run, each in a task of its own.
+    /// The calls with an idempotency key that run, each in a task of its own; of every registry with these operations.
     pub(crate) keyed: TaskTracker,
+    /// Those of them that run with the parts of this registry.
+    pub(crate) own_keyed: TaskTracker,
     /// The standard one is made when the first foreign error is met: its patterns take longer
     /// to compile than a hundred operations to register.
     pub(crate) classifier: OnceLock<Classifier>,
@@ -134,11 +136,18 @@ impl Registry {
         self.0.idempotency.is_open() && self.0.audit.as_ref().is_none_or(|audit| audit.is_open())
     }
 
-    /// Resolves when no call with an idempotency key runs any more. Such a call goes on when its caller leaves, so a
-    /// service that goes down waits for this too.
+    /// Resolves when no call with an idempotency key runs any more, in this registry or in another that is
+    /// [fitted](Registry::fitted) from the same. Such a call goes on when its caller leaves, so a service that goes down
+    /// waits for this too.
     pub async fn settled(&self) {
         self.0.keyed.close();
         self.0.keyed.wait().await;
+    }
+
+    /// Whether no call with an idempotency key runs in this registry itself, so that nothing needs its parts any more
+    /// once it is no longer called.
+    pub fn is_settled(&self) -> bool {
+        self.0.own_keyed.is_empty()
     }
 
     /// The numbers that bound every call.

@@ -10,8 +10,8 @@ use std::{
 
 use futures_util::StreamExt as _;
 use redress::{
-    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Fittings, Form, InFlight, Kind, Operation,
-    Question, QuestionKind, Receipt, Registry, Request, Turn,
+    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Fittings, Form, InFlight, Kind, Limit,
+    Limited, LimitedCall, Operation, Permit, Question, QuestionKind, Receipt, Registry, Request, Turn,
     testing::{assert_failure, assert_ok},
 };
 use serde_json::json;
@@ -117,6 +117,31 @@ async fn every_way_a_call_can_end_is_recorded_once_and_what_a_flood_is_refused_w
             "ada end.stream ok",
         ]
     );
+}
+
+/// A limit that breaks while it is asked.
+struct Broken;
+
+impl Limit for Broken {
+    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        panic!("a limit broke")
+    }
+}
+
+#[tokio::test]
+async fn an_input_is_looked_at_after_the_limits_or_where_access_refuses_its_call() {
+    let list = List::new();
+    let builder = Registry::builder()
+        .add(ends(query("end.well"), || Ok(json!(1))))
+        .add(ends(query("end.closed").with_access(Access::caller().scope("x")), || Ok(json!(1))));
+    let registry = audited(&registry(builder), &list);
+    assert_eq!(registry.call("end.well", ada()).await.code(), None);
+    assert_eq!(registry.call("end.closed", ada()).await.code(), Some("FORBIDDEN"));
+    // A flood that a limit refuses must not cost a digest of each input; what a limit ends otherwise shows that.
+    let limited = registry.fitted(Fittings::new().limit(Broken));
+    assert_eq!(limited.call("end.well", ada()).await.code(), Some("INTERNAL"));
+    let looked_at: Vec<bool> = list.records().iter().map(|kept| kept.input.is_some()).collect();
+    assert_eq!(looked_at, [true, true, false]);
 }
 
 #[tokio::test]

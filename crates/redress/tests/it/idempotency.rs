@@ -3,8 +3,9 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Begin, Caller, DynamicFailure, Effect, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Kind,
-    Operation, Registry, Request, Retry, Settled, StoreBroken,
+    Begin, Caller, Conversation, DynamicFailure, Effect, Fingerprint, Fittings, IdempotencyKey, IdempotencyMemory,
+    IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry, Request, Retry,
+    Settled, StoreBroken, Turn,
     testing::{Answer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
@@ -221,6 +222,32 @@ async fn a_service_that_goes_down_can_wait_for_the_calls_that_their_callers_left
     go.notify_one();
     settled.await;
     assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+}
+
+/// A limit that refuses every call, and tells whether one of them ran in a task of its own by then.
+struct Refusing(Arc<std::sync::OnceLock<Registry>>);
+
+impl Limit for Refusing {
+    fn admit(&self, _: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        assert!(self.0.get().unwrap().is_settled());
+        Err(Limited::rate(1))
+    }
+}
+
+#[tokio::test]
+async fn a_call_with_a_key_leaves_its_caller_when_it_is_admitted_and_not_before() {
+    let served = Arc::default();
+    let (harness, count) = pay(|n| Ok(json!(n)));
+    let refusing = harness.registry().fitted(Fittings::new().limit(Refusing(Arc::clone(&served))));
+    served.get_or_init(|| refusing.clone());
+    let refused = refusing.call("pay.send", Request::new(b"{}").with_idempotency_key("k")).await;
+    assert_eq!(refused.code(), Some("RATE_LIMITED"));
+    let asked = Conversation::new([QuestionKind::Form]);
+    let refused = refusing.converse("pay.send", Request::new(b"{}").with_idempotency_key("k"), asked).await;
+    assert!(matches!(refused, Turn::Ended(refused) if refused.code() == Some("RATE_LIMITED")));
+    // The key is as free as it was.
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+    assert_eq!(count.get(), 1);
 }
 
 /// A store whose disk is full: from the start, or once a key is claimed.
