@@ -27,6 +27,10 @@ mod stage;
 
 use std::{env, path::PathBuf, process::ExitCode};
 
+/// As the command `redress` has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
         Some("run") => return run::main(),

@@ -10,11 +10,13 @@ fn output_of(example: &str) -> String {
     text
 }
 
-/// Runs an example with these words, and gives what it printed and whether it ended well. All
-/// are built with the same features, and so only once.
+/// All are built with the same features, and so only once.
+const FEATURES: &str = "cli,access,limits,state,telemetry";
+
+/// Runs an example with these words, and gives what it printed and whether it ended well.
 fn run(example: &str, words: &[&str]) -> (String, bool) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", "cli", "--example", example, "--"])
+        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", FEATURES, "--example", example, "--"])
         .args(words)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output();
@@ -47,7 +49,7 @@ fn the_notes_example_shows_four_ways_to_end() {
 /// Runs the orders example with the words of a command, and gives its exit code and what it printed.
 fn orders(words: &[&str]) -> (i32, serde_json::Value) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--example", "orders", "--features", "cli", "--"])
+        .args(["run", "--quiet", "--locked", "--package", "redress", "--example", "orders", "--features", FEATURES, "--"])
         .args(words)
         .arg("--json")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -94,6 +96,11 @@ fn a_binary_of_ones_own_has_every_command() {
     let (refused, ended_well) = run("serve", &["call", "clock.convert", r#"{"hour":27}"#, "--json"]);
     assert!(!ended_well);
     insta::assert_snapshot!(format!("{listed}\n{refused}"));
+}
+
+#[test]
+fn callers_limits_state_and_metrics_are_fitted_in_a_program_of_ones_own() {
+    insta::assert_snapshot!(output_of("fitted"));
 }
 
 #[test]
