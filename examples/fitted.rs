@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p redress --features serve,access,limits,state,telemetry --example fitted`
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use axum::{Router, body::Body, extract::Request};
 use redress::{
@@ -52,14 +52,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut audit = AuditReader::open(folder.path().join("state")).await?;
     for record in audit.read(&AuditFilter::new()).await? {
         let caller = record.caller.as_deref().unwrap_or("nobody");
-        println!("  {caller} {} {} {}", record.operation, record.code, if record.repeated { "repeated" } else { "" });
+        let repeated = if record.repeated { ", repeated" } else { "" };
+        println!("  {caller} {} {}{repeated}", record.operation, record.code);
     }
     state.close().await?;
     Ok(())
 }
 
 /// The faces of a registry with everything fitted.
-fn served(tokens: &Path, state: &State) -> Result<(Router, Metrics), Box<dyn std::error::Error>> {
+fn served(tokens: &Path, state: &State) -> Result<(Router, Arc<Metrics>), Box<dyn std::error::Error>> {
     let mut access = AccessOptions::default();
     access.tokens = Some(tokens.to_owned());
     let mut limits = LimitOptions::default();
@@ -76,7 +77,7 @@ fn served(tokens: &Path, state: &State) -> Result<(Router, Metrics), Box<dyn std
             .audit(state.audit())
             .observer(metrics.clone()),
     );
-    let counted = metrics.clone();
+    let counted = Arc::clone(&metrics);
     Ok((Faces::new(registry).metrics(move || counted.text()).router(), metrics))
 }
 

@@ -16,7 +16,18 @@ const FEATURES: &str = "cli,access,limits,state,telemetry";
 /// Runs an example with these words, and gives what it printed and whether it ended well.
 fn run(example: &str, words: &[&str]) -> (String, bool) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--features", FEATURES, "--example", example, "--"])
+        .args([
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "redress",
+            "--features",
+            FEATURES,
+            "--example",
+            example,
+            "--",
+        ])
         .args(words)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output();
@@ -49,7 +60,18 @@ fn the_notes_example_shows_four_ways_to_end() {
 /// Runs the orders example with the words of a command, and gives its exit code and what it printed.
 fn orders(words: &[&str]) -> (i32, serde_json::Value) {
     let cargo = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "redress", "--example", "orders", "--features", FEATURES, "--"])
+        .args([
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "redress",
+            "--example",
+            "orders",
+            "--features",
+            FEATURES,
+            "--",
+        ])
         .args(words)
         .arg("--json")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
