@@ -74,7 +74,7 @@ pub use fittings::Fittings;
 pub use guard::{Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Veto, WhenBroken};
 pub use idempotency::{Begin, Fingerprint, IdempotencyKey, IdempotencyMemory, IdempotencyStore, Recorded, Settled};
 pub use identity::{IdentityError, IdentityProvider};
-pub use limit::{InFlight, Limit, Limited, LimitedCall, Permit};
+pub use limit::{Hold, InFlight, Limit, Limited, LimitedCall, Permit};
 pub use listener::{Ear, Heard, Level, Listener, Mouth, Note, Progress, hearing};
 pub use observer::{EndedCall, Observer};
 pub use operation::Operation;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use redress_contract::Shape;
-use redress_core::{Limit, Limited, LimitedCall, Permit};
+use redress_core::{Hold, Limit, Limited, LimitedCall, Permit};
 use tokio::time::Instant;
 
 use crate::{
@@ -233,7 +233,7 @@ struct Held {
     /// The source that counts it for all callers.
     together: Option<usize>,
     counted: Counted,
-    /// Whether it ran, so that what it took says something.
+    /// Whether nothing has refused it.
     admitted: bool,
 }
 
@@ -246,6 +246,15 @@ impl Held {
     fn places(&self) -> Option<&Places> {
         let place = self.place?;
         self.account.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
+    }
+}
+
+impl Hold for Held {
+    fn ran(&mut self, since: Option<Instant>) {
+        if let Counted::Call(entered) = &mut self.counted {
+            entered.ran = true;
+            entered.since = since.unwrap_or(entered.since);
+        }
     }
 }
 
@@ -268,7 +277,7 @@ impl Drop for Held {
             }
             Counted::Call(entered) => {
                 let now = Instant::now();
-                if let Some(places) = self.places() {
+                if let Some(places) = self.places().filter(|_| entered.ran) {
                     places.kept(now.saturating_duration_since(entered.since));
                 }
                 load.leave(&self.account.own, entered, now);
