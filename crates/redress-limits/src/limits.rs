@@ -121,16 +121,17 @@ impl Limit for Limits {
         }
         let inner = &*self.0;
         let now = Instant::now();
+        let at = inner.accounts.at(now);
         let chosen = choose(&inner.sources, call);
-        let account = inner.accounts.of(call, now, &inner.sources);
+        let account = inner.accounts.of(call, at, &inner.sources);
         // The rate comes last: a call that is refused for another reason takes nothing from it.
         let streams = call.operation.shape() == Shape::Subscription;
         if if streams { inner.streams_hold } else { inner.calls_hold } {
             let held = self.hold(call, streams, account, chosen, now)?;
-            inner.take(&held.account, chosen)?;
+            inner.take(&held.account, chosen, at)?;
             Ok(Some(held.admitted()))
         } else {
-            inner.take(&account, chosen)?;
+            inner.take(&account, chosen, at)?;
             Ok(None)
         }
     }
@@ -138,9 +139,9 @@ impl Limit for Limits {
 
 impl Inner {
     /// Takes the call from its caller's rate.
-    fn take(&self, account: &Account, chosen: Chosen) -> Result<(), Limited> {
+    fn take(&self, account: &Account, chosen: Chosen, at: Duration) -> Result<(), Limited> {
         let Some(place) = chosen.rate else { return Ok(()) };
-        match account.slot(place, &self.sources[place]).map(|slot| slot.take()) {
+        match account.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
             Some(Err(wait)) => Err(Limited::rate(millis(wait)).named("rate", "caller")),
             Some(Ok(())) | None => Ok(()),
         }
