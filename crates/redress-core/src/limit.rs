@@ -96,6 +96,12 @@ pub trait Hold: Send + 'static {
     }
 }
 
+impl std::fmt::Debug for dyn Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Permit")
+    }
+}
+
 /// A limit on calls, asked after access and before anything is decoded.
 pub trait Limit: Send + Sync + 'static {
     /// Admits the call, with what it holds until it ends, or refuses it.

@@ -4,13 +4,13 @@ use std::{
     borrow::Borrow,
     collections::HashMap,
     hash::{BuildHasher as _, Hash},
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use foldhash::fast::RandomState;
-use redress_core::LimitedCall;
+use redress_core::{LimitedCall, household};
 use tokio::time::Instant;
 
 use crate::{account::Account, source::Source};
@@ -181,17 +181,6 @@ fn locked<K>(shard: &Mutex<Shard<K>>) -> MutexGuard<'_, Shard<K>> {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// What one subscriber of a network usually has: an IPv4 address, or the /64 of an IPv6 address.
-fn household(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-    }
 }
 
 #[cfg(test)]
