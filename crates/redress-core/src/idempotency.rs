@@ -1,22 +1,21 @@
-//! The memory that makes repeating a call safe: a key works at most once.
+//! What makes repeating a call safe: a key works at most once. Where keys are kept, and what they are.
 
-use std::{
-    collections::HashMap,
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+mod memory;
+
+use std::sync::Arc;
 
 use redress_contract::{Name, Output, Problem};
 use sha2::{Digest as _, Sha256};
-use tokio::{sync::watch, time::Instant};
+
+pub use memory::IdempotencyMemory;
 
 use crate::{StoreBroken, handler::BoxFuture};
 
 /// What tells two calls with an idempotency key apart: another caller's key is another key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {
-    /// Who calls.
+    /// Who calls. For the anonymous it is the address that they come from, behind a zero byte, which no id begins with;
+    /// nothing where that is not known.
     pub caller: String,
     /// What is called.
     pub operation: Name,
@@ -79,125 +78,4 @@ pub trait IdempotencyStore: Send + Sync + 'static {
 
 pub(crate) fn fingerprint(input: &[u8]) -> Fingerprint {
     Sha256::digest(input).into()
-}
-
-/// Keys kept in memory, bounded in number and time, gone with the process.
-#[derive(Debug)]
-pub struct IdempotencyMemory {
-    entries: Mutex<HashMap<IdempotencyKey, Entry>>,
-    lasts: Duration,
-    at_most: usize,
-}
-
-#[derive(Debug)]
-struct Entry {
-    input: Fingerprint,
-    since: Instant,
-    stage: Stage,
-    ended: watch::Sender<()>,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Running,
-    Ended(Recorded),
-    Lost,
-}
-
-impl Entry {
-    fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running)
-    }
-}
-
-impl Default for IdempotencyMemory {
-    fn default() -> IdempotencyMemory {
-        IdempotencyMemory::new(Duration::from_secs(24 * 60 * 60), 100_000)
-    }
-}
-
-impl IdempotencyMemory {
-    /// Keys that last so long, and at most so many of them; past that the oldest ended
-    /// ones are forgotten first.
-    pub fn new(lasts: Duration, at_most: usize) -> IdempotencyMemory {
-        IdempotencyMemory { entries: Mutex::default(), lasts, at_most }
-    }
-
-    fn entries(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, Entry>> {
-        // A panic elsewhere cannot leave the map half changed, so poison says nothing here.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn make_room(&self, entries: &mut HashMap<IdempotencyKey, Entry>) {
-        if entries.len() < self.at_most {
-            return;
-        }
-        let now = Instant::now();
-        entries.retain(|_, entry| entry.is_running() || now.duration_since(entry.since) < self.lasts);
-        while entries.len() >= self.at_most {
-            let oldest = entries.iter().filter(|(_, entry)| !entry.is_running()).min_by_key(|(_, entry)| entry.since);
-            let Some(key) = oldest.map(|(key, _)| key.clone()) else { return };
-            entries.remove(&key);
-        }
-    }
-
-    /// One look at the key: an answer, or what to wait for.
-    fn look(&self, key: &IdempotencyKey, input: Fingerprint) -> Result<Begin, watch::Receiver<()>> {
-        let mut entries = self.entries();
-        match entries.get(key) {
-            Some(entry) if !entry.is_running() && entry.since.elapsed() >= self.lasts => {
-                entries.remove(key);
-            }
-            Some(entry) if entry.input != input => return Ok(Begin::Conflict),
-            Some(entry) => {
-                return match &entry.stage {
-                    Stage::Running => Err(entry.ended.subscribe()),
-                    Stage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
-                    Stage::Lost => Ok(Begin::Unknown),
-                };
-            }
-            None => {}
-        }
-        self.make_room(&mut entries);
-        let entry = Entry { input, since: Instant::now(), stage: Stage::Running, ended: watch::Sender::new(()) };
-        entries.insert(key.clone(), entry);
-        Ok(Begin::Fresh)
-    }
-}
-
-impl IdempotencyStore for IdempotencyMemory {
-    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
-        Box::pin(async move {
-            loop {
-                match self.look(key, input) {
-                    Ok(answer) => return Ok(answer),
-                    // The sender goes away when the first call frees its key; either way
-                    // the next look tells.
-                    Err(mut ended) => {
-                        let _ = ended.changed().await;
-                    }
-                }
-            }
-        })
-    }
-
-    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
-        let mut entries = self.entries();
-        let stage = match settled {
-            Settled::Outcome(outcome) => Some(Stage::Ended(outcome)),
-            Settled::Lost => Some(Stage::Lost),
-            Settled::Free => None,
-        };
-        match (stage, entries.get_mut(key)) {
-            (Some(stage), Some(entry)) => {
-                entry.stage = stage;
-                entry.ended.send_replace(());
-            }
-            (None, Some(_)) => {
-                entries.remove(key);
-            }
-            (_, None) => {}
-        }
-        Box::pin(ready(Ok(())))
-    }
 }

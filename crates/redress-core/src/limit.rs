@@ -3,7 +3,10 @@
 use std::{net::IpAddr, sync::Arc};
 
 use redress_contract::{Caller, Operation, Shape};
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 
 /// A call that a limit is asked about. Nothing of its input has been read.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +83,24 @@ impl Limited {
     }
 }
 
-/// What an admitted call holds until it ends.
-pub type Permit = Box<dyn std::any::Any + Send>;
+/// What an admitted call holds until it ends. Dropping it gives that back.
+pub type Permit = Box<dyn Hold>;
+
+/// What an admitted call holds, told how far the call has come.
+pub trait Hold: Send + 'static {
+    /// Says that the handler runs, so that how long the call takes says something: since it was admitted, or since
+    /// this moment where it had to wait after that. A call that is refused later, that gets the outcome of an earlier
+    /// one or that asks its caller something is not told of.
+    fn ran(&mut self, since: Option<Instant>) {
+        let _ = since;
+    }
+}
+
+impl std::fmt::Debug for dyn Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Permit")
+    }
+}
 
 /// A limit on calls, asked after access and before anything is decoded.
 pub trait Limit: Send + Sync + 'static {
@@ -104,13 +123,18 @@ impl InFlight {
     }
 }
 
+/// A place among the calls that run.
+struct Place(#[expect(dead_code, reason = "dropping it is what it is for")] OwnedSemaphorePermit);
+
+impl Hold for Place {}
+
 impl Limit for InFlight {
     fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
         if call.composed || call.operation.shape() == Shape::Subscription {
             return Ok(None);
         }
         match Arc::clone(&self.0).try_acquire_owned() {
-            Ok(permit) => Ok(Some(Box::new(permit))),
+            Ok(permit) => Ok(Some(Box::new(Place(permit)))),
             Err(_) => Err(Limited::capacity(A_WHILE_MS).named("in_flight", "server")),
         }
     }

@@ -12,17 +12,13 @@ use governor::{
     RateLimiter,
     clock::Clock as _,
     middleware::NoOpMiddleware,
+    nanos::Nanos,
     state::{InMemoryState, NotKeyed},
 };
 
-use crate::{
-    active::Own,
-    clock::{CallClock, Moment},
-    mean::Mean,
-    source::Source,
-};
+use crate::{active::Own, clock::CallClock, mean::Mean, source::Source};
 
-type Bucket = RateLimiter<NotKeyed, InMemoryState, CallClock, NoOpMiddleware<Moment>>;
+type Bucket = RateLimiter<NotKeyed, InMemoryState, CallClock, NoOpMiddleware<Nanos>>;
 
 /// What is counted of one caller: one slot for each source, made when a call first needs it.
 #[derive(Debug)]
@@ -62,6 +58,13 @@ impl Account {
         Some(slot.get_or_init(|| Slot { bucket: bucket(source), places: Arc::default() }))
     }
 
+    /// How long it has something to remember when its caller is silent: until the rates that it has used are whole
+    /// again.
+    pub(crate) fn remembers(&self, sources: &[Source]) -> Duration {
+        let used = self.slots.iter().zip(sources).filter(|(slot, _)| slot.get().is_some());
+        used.map(|(_, source)| source.refill()).max().unwrap_or_default()
+    }
+
     /// The same caller under other sources. `kept` says for each of them which of `sources` counted the same calls, and
     /// whether its rate is the same.
     pub(crate) fn moved(&self, kept: &[Option<(usize, bool)>], sources: &[Source]) -> Account {
@@ -81,16 +84,15 @@ impl Account {
 }
 
 fn bucket(source: &Source) -> Option<Arc<Bucket>> {
-    source.quota.map(|quota| Arc::new(RateLimiter::direct_with_clock(quota, CallClock)))
+    source.quota.map(|quota| Arc::new(RateLimiter::direct_with_clock(quota, CallClock::default())))
 }
 
 impl Slot {
-    /// Takes one call from the rate, or tells how long it takes until there is one.
-    pub(crate) fn take(&self) -> Result<(), Duration> {
-        match &self.bucket {
-            None => Ok(()),
-            Some(bucket) => bucket.check().map_err(|not_until| not_until.wait_time_from(CallClock.now())),
-        }
+    /// Takes one call from the rate, so long after the start, or tells how long it takes until there is one.
+    pub(crate) fn take(&self, at: Duration) -> Result<(), Duration> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        bucket.clock().set(at);
+        bucket.check().map_err(|not_until| not_until.wait_time_from(bucket.clock().now()))
     }
 
     pub(crate) fn places(&self) -> &Places {

@@ -1,15 +1,16 @@
 //! The accounts of all callers, of which there are never more than so many.
 
 use std::{
+    borrow::Borrow,
     collections::HashMap,
-    hash::BuildHasher,
-    net::{IpAddr, Ipv6Addr},
+    hash::{BuildHasher as _, Hash},
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use foldhash::fast::RandomState;
-use redress_core::LimitedCall;
+use redress_core::{LimitedCall, household};
 use tokio::time::Instant;
 
 use crate::{account::Account, source::Source};
@@ -19,69 +20,62 @@ const SHARDS: usize = 16;
 /// A shard that is full is swept no more often than this, however many new callers come.
 const SWEEP_EVERY_MS: u64 = 100;
 
-/// The accounts of all callers: of those with an id by their id, of the anonymous by the address they come from.
+/// The accounts of all callers: of those with an id by their id, of the anonymous by the address they come from. Neither
+/// takes room from the other: addresses cost nothing, and must not crowd out who is known.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     since: Instant,
-    /// How long a silent caller's account has something to remember.
-    remember: Duration,
     hasher: RandomState,
-    shards: Box<[Mutex<Shard>]>,
-    most_per_shard: usize,
+    callers: Room<Box<str>>,
+    peers: Room<IpAddr>,
     /// For the anonymous whose address is not known.
     nobody: Arc<Account>,
+}
+
+/// Accounts by one kind of key.
+#[derive(Debug)]
+struct Room<K> {
+    shards: Box<[Mutex<Shard<K>>]>,
+    most_per_shard: usize,
     /// For those who come when there are too many.
     crowd: Arc<Account>,
 }
 
-#[derive(Debug, Default)]
-struct Shard {
-    callers: HashMap<Box<str>, Arc<Account>, RandomState>,
-    peers: HashMap<IpAddr, Arc<Account>, RandomState>,
+#[derive(Debug)]
+struct Shard<K> {
+    accounts: HashMap<K, Arc<Account>, RandomState>,
     swept_ms: Option<u64>,
 }
 
 impl Accounts {
+    /// As many of each kind as `most`.
     pub(crate) fn new(most: usize, sources: &[Source]) -> Accounts {
-        // Few accounts in many shards would fill one shard while others are empty.
-        let shards = (most / 256).clamp(1, SHARDS);
+        let account = || Arc::new(Account::new(sources));
         Accounts {
             since: Instant::now(),
-            remember: sources.iter().map(Source::refill).max().unwrap_or_default(),
             hasher: RandomState::default(),
-            shards: (0..shards).map(|_| Mutex::default()).collect(),
-            most_per_shard: most.div_ceil(shards),
-            nobody: Arc::new(Account::new(sources)),
-            crowd: Arc::new(Account::new(sources)),
+            callers: Room::new(most, account()),
+            peers: Room::new(most, account()),
+            nobody: account(),
         }
     }
 
-    /// The account of who makes this call.
-    pub(crate) fn of(&self, call: &LimitedCall<'_>, now: Instant, sources: &[Source]) -> Arc<Account> {
-        let now_ms = millis(now.saturating_duration_since(self.since));
+    /// How long after the start `now` is.
+    pub(crate) fn at(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
+    }
+
+    /// The account of who makes this call, so long after the start.
+    pub(crate) fn of(&self, call: &LimitedCall<'_>, at: Duration, sources: &[Source]) -> Arc<Account> {
+        let now_ms = millis(at);
         let account = match (call.caller, call.peer) {
             (Some(caller), _) => {
-                let mut shard = self.shard(self.hasher.hash_one(caller.id()));
-                let known = shard.callers.get(caller.id()).map(Arc::clone);
-                known.unwrap_or_else(|| {
-                    let account = self.open(&mut shard, now_ms, sources);
-                    if let Some(account) = &account {
-                        shard.callers.insert(caller.id().into(), Arc::clone(account));
-                    }
-                    account.unwrap_or_else(|| Arc::clone(&self.crowd))
-                })
+                let id = caller.id();
+                self.callers.account(self.hasher.hash_one(id), id, |id| id.into(), now_ms, sources)
             }
             (None, Some(peer)) => {
                 let peer = household(peer);
-                let mut shard = self.shard(self.hasher.hash_one(peer));
-                let known = shard.peers.get(&peer).map(Arc::clone);
-                known.unwrap_or_else(|| {
-                    let account = self.open(&mut shard, now_ms, sources);
-                    if let Some(account) = &account {
-                        shard.peers.insert(peer, Arc::clone(account));
-                    }
-                    account.unwrap_or_else(|| Arc::clone(&self.crowd))
-                })
+                self.peers.account(self.hasher.hash_one(peer), &peer, |peer| *peer, now_ms, sources)
             }
             (None, None) => Arc::clone(&self.nobody),
         };
@@ -91,74 +85,96 @@ impl Accounts {
 
     /// How many callers are told apart.
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| locked(shard).len()).sum()
+        self.callers.len() + self.peers.len()
     }
 
     /// The same callers under other sources; see [`Account::moved`].
     pub(crate) fn moved(&self, most: usize, kept: &[Option<(usize, bool)>], sources: &[Source]) -> Accounts {
-        let move_one = |account: &Arc<Account>| Arc::new(account.moved(kept, sources));
-        let new = Accounts {
+        let hasher = RandomState::default();
+        let move_one = |account: &Account| Arc::new(account.moved(kept, sources));
+        Accounts {
             since: self.since,
+            callers: self.callers.moved(&hasher, most, move_one),
+            peers: self.peers.moved(&hasher, most, move_one),
             nobody: move_one(&self.nobody),
-            crowd: move_one(&self.crowd),
-            ..Accounts::new(most, sources)
-        };
+            hasher,
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone> Room<K> {
+    fn new(most: usize, crowd: Arc<Account>) -> Room<K> {
+        // Few accounts in many shards would fill one shard while others are empty.
+        let shards = (most / 256).clamp(1, SHARDS);
+        let shard = || Mutex::new(Shard { accounts: HashMap::default(), swept_ms: None });
+        Room { shards: (0..shards).map(|_| shard()).collect(), most_per_shard: most.div_ceil(shards), crowd }
+    }
+
+    /// The account under `key`, a new one where there is room, or else that of the crowd.
+    fn account<Q: Hash + Eq + ?Sized>(
+        &self,
+        hash: u64,
+        key: &Q,
+        owned: impl FnOnce(&Q) -> K,
+        now_ms: u64,
+        sources: &[Source],
+    ) -> Arc<Account>
+    where
+        K: Borrow<Q>,
+    {
+        let mut shard = self.shard(hash);
+        if let Some(known) = shard.accounts.get(key) {
+            return Arc::clone(known);
+        }
+        if !self.has_room(&mut shard, now_ms, sources) {
+            return Arc::clone(&self.crowd);
+        }
+        let account = Arc::new(Account::new(sources));
+        shard.accounts.insert(owned(key), Arc::clone(&account));
+        account
+    }
+
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| locked(shard).accounts.len()).sum()
+    }
+
+    fn moved(&self, hasher: &RandomState, most: usize, move_one: impl Fn(&Account) -> Arc<Account>) -> Room<K> {
+        let new = Room::new(most, move_one(&self.crowd));
         for shard in &self.shards {
-            let shard = locked(shard);
-            for (id, account) in &shard.callers {
-                let mut to = new.shard(new.hasher.hash_one(&**id));
-                if to.len() < new.most_per_shard {
-                    to.callers.insert(id.clone(), move_one(account));
-                }
-            }
-            for (peer, account) in &shard.peers {
-                let mut to = new.shard(new.hasher.hash_one(peer));
-                if to.len() < new.most_per_shard {
-                    to.peers.insert(*peer, move_one(account));
+            for (key, account) in &locked(shard).accounts {
+                let mut to = new.shard(hasher.hash_one(key));
+                if to.accounts.len() < new.most_per_shard {
+                    to.accounts.insert(key.clone(), move_one(account));
                 }
             }
         }
         new
     }
 
-    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard<K>> {
         let place = usize::try_from(hash % self.shards.len() as u64).unwrap_or(0);
         locked(&self.shards[place])
     }
 
-    /// A new account, if the shard has room for one.
-    fn open(&self, shard: &mut Shard, now_ms: u64, sources: &[Source]) -> Option<Arc<Account>> {
-        self.has_room(shard, now_ms).then(|| Arc::new(Account::new(sources)))
-    }
-
     /// Whether one more account has room, after those have gone that have nothing to remember.
-    fn has_room(&self, shard: &mut Shard, now_ms: u64) -> bool {
-        if shard.len() < self.most_per_shard {
+    fn has_room(&self, shard: &mut Shard<K>, now_ms: u64, sources: &[Source]) -> bool {
+        if shard.accounts.len() < self.most_per_shard {
             return true;
         }
         if shard.swept_ms.is_some_and(|swept| now_ms < swept + SWEEP_EVERY_MS) {
             return false;
         }
         shard.swept_ms = Some(now_ms);
-        let remember_ms = millis(self.remember);
         // Accounts are lent under this lock alone, so one that only the map holds has no call that runs.
-        let remembers = |account: &Arc<Account>| {
+        shard.accounts.retain(|_, account| {
             let silent_ms = now_ms.saturating_sub(account.last_ms.load(Ordering::Relaxed));
-            Arc::strong_count(account) > 1 || silent_ms <= remember_ms
-        };
-        shard.callers.retain(|_, account| remembers(account));
-        shard.peers.retain(|_, account| remembers(account));
-        shard.len() < self.most_per_shard
+            Arc::strong_count(account) > 1 || silent_ms <= millis(account.remembers(sources))
+        });
+        shard.accounts.len() < self.most_per_shard
     }
 }
 
-impl Shard {
-    fn len(&self) -> usize {
-        self.callers.len() + self.peers.len()
-    }
-}
-
-fn locked(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+fn locked<K>(shard: &Mutex<Shard<K>>) -> MutexGuard<'_, Shard<K>> {
     // Every change to a shard is whole before anything can panic.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -167,23 +183,12 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What one subscriber of a network usually has: an IPv4 address, or the /64 of an IPv6 address.
-fn household(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use redress_contract::{Caller, Operation};
 
     use super::*;
-    use crate::{LimitOptions, source::sources};
+    use crate::{LimitOptions, LimitRule, source::sources};
 
     fn rated() -> Vec<Source> {
         sources(&LimitOptions { rate: Some("10/s".parse().unwrap()), ..LimitOptions::default() })
@@ -193,10 +198,12 @@ mod tests {
     fn an_account_that_has_nothing_to_remember_makes_room_for_another() {
         let (sources, operation) = (rated(), Operation::query("demo.greet"));
         let accounts = Accounts::new(4, &sources);
-        let start = accounts.since;
-        let named = |id: String, now| {
+        let start = Duration::ZERO;
+        let named = |id: String, at| {
             let caller = Caller::new(id);
-            accounts.of(&LimitedCall::new(&operation, Some(&caller)), now, &sources)
+            let account = accounts.of(&LimitedCall::new(&operation, Some(&caller)), at, &sources);
+            account.slot(0, &sources[0]).unwrap();
+            account
         };
         let busy = named("caller 0".into(), start);
         for number in 1..4 {
@@ -215,18 +222,56 @@ mod tests {
     }
 
     #[test]
+    fn addresses_take_no_room_from_callers_with_an_id() {
+        let (sources, operation) = (rated(), Operation::query("demo.greet"));
+        let accounts = Accounts::new(4, &sources);
+        let peer = |number: u8| {
+            let call = LimitedCall::new(&operation, None).with_peer(IpAddr::from([192, 0, 2, number]));
+            accounts.of(&call, Duration::ZERO, &sources)
+        };
+        let held: Vec<_> = (0..6).map(peer).collect();
+        assert!(Arc::ptr_eq(&held[4], &held[5]), "who comes too late shares an account");
+        let [ada, ben] = ["ada", "ben"].map(|id| {
+            let caller = Caller::new(id);
+            accounts.of(&LimitedCall::new(&operation, Some(&caller)), Duration::ZERO, &sources)
+        });
+        assert!(!Arc::ptr_eq(&ada, &ben) && !Arc::ptr_eq(&ada, &held[4]));
+    }
+
+    #[test]
+    fn an_account_is_remembered_for_as_long_as_the_rates_that_it_has_used_need() {
+        let mut rare = LimitRule::new(["reports.*"]);
+        rare.rate = Some("5/h".parse().unwrap());
+        let options =
+            LimitOptions { rules: vec![rare], rate: Some("10/s".parse().unwrap()), ..LimitOptions::default() };
+        let (sources, operation) = (sources(&options), Operation::query("demo.greet"));
+        let accounts = Accounts::new(1, &sources);
+        let used = |id: &str, place: usize, at: Duration| {
+            let caller = Caller::new(id);
+            let account = accounts.of(&LimitedCall::new(&operation, Some(&caller)), at, &sources);
+            account.slot(place, &sources[place]).unwrap();
+            Arc::as_ptr(&account)
+        };
+        let crowd = Arc::as_ptr(&accounts.callers.crowd);
+        used("ada", 1, Duration::ZERO);
+        assert_ne!(used("ben", 0, Duration::from_secs(2)), crowd, "nobody has called a report by then");
+        assert_eq!(used("cem", 1, Duration::from_secs(1800)), crowd);
+        assert_ne!(used("cem", 1, Duration::from_secs(3700)), crowd);
+    }
+
+    #[test]
     fn the_anonymous_are_told_apart_by_their_address() {
         let (sources, operation) = (rated(), Operation::query("demo.greet"));
         let accounts = Accounts::new(1000, &sources);
         let of = |address: &str| {
             let call = LimitedCall::new(&operation, None).with_peer(address.parse().unwrap());
-            accounts.of(&call, accounts.since, &sources)
+            accounts.of(&call, Duration::ZERO, &sources)
         };
         assert!(Arc::ptr_eq(&of("192.0.2.1"), &of("::ffff:192.0.2.1")));
         assert!(!Arc::ptr_eq(&of("192.0.2.1"), &of("192.0.2.2")));
         assert!(Arc::ptr_eq(&of("2001:db8::1"), &of("2001:db8::2:3")), "one /64 is one household");
         assert!(!Arc::ptr_eq(&of("2001:db8::1"), &of("2001:db8:0:1::1")));
-        let nowhere = accounts.of(&LimitedCall::new(&operation, None), accounts.since, &sources);
+        let nowhere = accounts.of(&LimitedCall::new(&operation, None), Duration::ZERO, &sources);
         assert!(!Arc::ptr_eq(&nowhere, &of("192.0.2.1")));
     }
 }

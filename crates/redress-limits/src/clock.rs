@@ -1,42 +1,27 @@
-//! The clock by which rates are counted: tokio's, which a test can hold still.
+//! The clock by which rates are counted: it stands where the call that asks has come, so that a call reads the time once.
 
-use std::ops::Add;
-
-use governor::{
-    clock::{Clock, Reference},
-    nanos::Nanos,
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
-use tokio::time::Instant;
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CallClock;
+use governor::{clock::Clock, nanos::Nanos};
 
-/// A moment of the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(Instant);
+/// A clock that is set by whoever asks. Two calls at the same moment may see the one's time or the other's.
+#[derive(Debug, Default)]
+pub(crate) struct CallClock(AtomicU64);
+
+impl CallClock {
+    /// It is so long after the start.
+    pub(crate) fn set(&self, at: Duration) {
+        self.0.store(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
 
 impl Clock for CallClock {
-    type Instant = Moment;
+    type Instant = Nanos;
 
-    fn now(&self) -> Moment {
-        Moment(Instant::now())
-    }
-}
-
-impl Add<Nanos> for Moment {
-    type Output = Moment;
-
-    fn add(self, nanos: Nanos) -> Moment {
-        Moment(self.0.checked_add(nanos.into()).unwrap_or(self.0))
-    }
-}
-
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Moment) -> Nanos {
-        self.0.saturating_duration_since(earlier.0).into()
-    }
-
-    fn saturating_sub(&self, nanos: Nanos) -> Moment {
-        Moment(self.0.checked_sub(nanos.into()).unwrap_or(self.0))
+    fn now(&self) -> Nanos {
+        self.0.load(Ordering::Relaxed).into()
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use redress_contract::Shape;
-use redress_core::{Limit, Limited, LimitedCall, Permit};
+use redress_core::{Hold, Limit, Limited, LimitedCall, Permit};
 use tokio::time::Instant;
 
 use crate::{
@@ -121,16 +121,17 @@ impl Limit for Limits {
         }
         let inner = &*self.0;
         let now = Instant::now();
+        let at = inner.accounts.at(now);
         let chosen = choose(&inner.sources, call);
-        let account = inner.accounts.of(call, now, &inner.sources);
+        let account = inner.accounts.of(call, at, &inner.sources);
         // The rate comes last: a call that is refused for another reason takes nothing from it.
         let streams = call.operation.shape() == Shape::Subscription;
         if if streams { inner.streams_hold } else { inner.calls_hold } {
             let held = self.hold(call, streams, account, chosen, now)?;
-            inner.take(&held.account, chosen)?;
+            inner.take(&held.account, chosen, at)?;
             Ok(Some(held.admitted()))
         } else {
-            inner.take(&account, chosen)?;
+            inner.take(&account, chosen, at)?;
             Ok(None)
         }
     }
@@ -138,9 +139,9 @@ impl Limit for Limits {
 
 impl Inner {
     /// Takes the call from its caller's rate.
-    fn take(&self, account: &Account, chosen: Chosen) -> Result<(), Limited> {
+    fn take(&self, account: &Account, chosen: Chosen, at: Duration) -> Result<(), Limited> {
         let Some(place) = chosen.rate else { return Ok(()) };
-        match account.slot(place, &self.sources[place]).map(|slot| slot.take()) {
+        match account.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
             Some(Err(wait)) => Err(Limited::rate(millis(wait)).named("rate", "caller")),
             Some(Ok(())) | None => Ok(()),
         }
@@ -233,7 +234,7 @@ struct Held {
     /// The source that counts it for all callers.
     together: Option<usize>,
     counted: Counted,
-    /// Whether it ran, so that what it took says something.
+    /// Whether nothing has refused it.
     admitted: bool,
 }
 
@@ -246,6 +247,15 @@ impl Held {
     fn places(&self) -> Option<&Places> {
         let place = self.place?;
         self.account.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
+    }
+}
+
+impl Hold for Held {
+    fn ran(&mut self, since: Option<Instant>) {
+        if let Counted::Call(entered) = &mut self.counted {
+            entered.ran = true;
+            entered.since = since.unwrap_or(entered.since);
+        }
     }
 }
 
@@ -268,7 +278,7 @@ impl Drop for Held {
             }
             Counted::Call(entered) => {
                 let now = Instant::now();
-                if let Some(places) = self.places() {
+                if let Some(places) = self.places().filter(|_| entered.ran) {
                     places.kept(now.saturating_duration_since(entered.since));
                 }
                 load.leave(&self.account.own, entered, now);

@@ -103,6 +103,8 @@ struct Window {
 #[derive(Debug)]
 pub(crate) struct Entered {
     pub(crate) since: Instant,
+    /// Whether its handler ran, so that what it took says something.
+    pub(crate) ran: bool,
     /// How long its operation takes by itself, where the load is measured.
     alone: Option<Arc<Mean>>,
     quiet: bool,
@@ -182,7 +184,7 @@ impl Load {
             return Err(Full::Total);
         }
         let Some(operation) = operation else {
-            return Ok(Entered { since: now, alone: None, quiet: false, light: true });
+            return Ok(Entered { since: now, ran: false, alone: None, quiet: false, light: true });
         };
         let at = now.saturating_duration_since(self.since);
         self.active.note(own, at);
@@ -196,7 +198,7 @@ impl Load {
         if light && self.late.load(Relaxed) == 0 {
             self.late.store(nanos(at + patience(&alone)), Relaxed);
         }
-        Ok(Entered { since: now, alone: Some(alone), quiet, light })
+        Ok(Entered { since: now, ran: false, alone: Some(alone), quiet, light })
     }
 
     fn full(&self, running: u32, mine: u32, quiet: bool, nanos: u64) -> Option<Full> {
@@ -274,16 +276,19 @@ impl Load {
     pub(crate) fn leave(&self, own: &Own, entered: &Entered, now: Instant) {
         let running = self.give_back(own);
         let took = now.saturating_duration_since(entered.since);
-        if entered.light {
+        if entered.light && entered.ran {
             self.typical.add(took);
         }
         let Some(alone) = &entered.alone else { return };
         // A light call that was late is no sign that the next one will not be.
-        if entered.light && took <= patience(alone) {
+        if entered.light && (!entered.ran || took <= patience(alone)) {
             self.late.store(0, Relaxed);
         }
         let nanos = self.nanos(now);
         self.moved.store(nanos, Relaxed);
+        if !entered.ran {
+            return;
+        }
         let by_itself = alone.measured().map(|by_itself| by_itself.max(QUICK));
         let weighs = by_itself.map_or(took, |by_itself| took.min(by_itself * MOST_STRETCH));
         match by_itself {

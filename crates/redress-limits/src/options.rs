@@ -23,7 +23,8 @@ pub struct LimitOptions {
     pub shed: bool,
     /// What holds for some operations or callers.
     pub rules: Vec<LimitRule>,
-    /// How many callers are told apart at once. Those beyond share what one may have.
+    /// How many callers are told apart at once, and as many addresses of the anonymous beside them. Those beyond share
+    /// what one may have.
     pub callers: usize,
 }
 
@@ -85,6 +86,14 @@ pub enum LimitsError {
     Rate {
         /// What was given.
         text: String,
+    },
+    /// A burst that takes longer to come back than can be counted.
+    #[error("a burst of {burst} at {rate} would take centuries to come back: give fewer, or a higher rate")]
+    Burst {
+        /// How often calls may be made.
+        rate: String,
+        /// How many at once were asked for.
+        burst: u32,
     },
     /// A limit of nothing would refuse every call.
     #[error("`{setting}` is 0, which would refuse every call: give at least 1, or leave it out")]

@@ -45,15 +45,23 @@ impl Rate {
     /// So many calls at once after a pause, where it would otherwise be as many as in one unit of time.
     pub fn with_burst(self, burst: u32) -> Result<Rate, LimitsError> {
         let burst = NonZeroU32::new(burst).ok_or(LimitsError::Zero { setting: "burst" })?;
+        // What governor counts is nanoseconds in 64 bits, and a moment of the clock comes on top.
+        let countable = u128::from(u64::MAX / 4);
+        if self.period().as_nanos() * u128::from(burst.get()) > countable {
+            let rate = Rate { burst: self.calls, ..self }.to_string();
+            return Err(LimitsError::Burst { rate, burst: burst.get() });
+        }
         Ok(Rate { burst, ..self })
+    }
+
+    fn period(self) -> Duration {
+        // More than a thousand million calls in a second cannot be told from a thousand million.
+        (self.unit.duration() / self.calls.get()).max(Duration::from_nanos(1))
     }
 
     /// The same, as governor counts it.
     pub(crate) fn quota(self) -> Quota {
-        let period = self.unit.duration() / self.calls.get();
-        // More than a thousand million calls in a second cannot be told from a thousand million.
-        let period = period.max(Duration::from_nanos(1));
-        Quota::with_period(period).unwrap_or(Quota::per_second(self.calls)).allow_burst(self.burst)
+        Quota::with_period(self.period()).unwrap_or(Quota::per_second(self.calls)).allow_burst(self.burst)
     }
 }
 
@@ -105,6 +113,14 @@ mod tests {
             assert_eq!(text.parse::<Rate>(), Err(LimitsError::Rate { text: text.to_owned() }), "{text}");
         }
         assert_eq!("0/s".parse::<Rate>(), Err(LimitsError::Zero { setting: "rate" }));
+    }
+
+    #[test]
+    fn a_burst_that_cannot_be_counted_is_refused() {
+        let hourly: Rate = "1/h".parse().unwrap();
+        let refused = hourly.with_burst(5_124_096).unwrap_err();
+        assert_eq!(refused, LimitsError::Burst { rate: "1/h".to_owned(), burst: 5_124_096 });
+        assert!(hourly.with_burst(1_000_000).is_ok() && "1/s".parse::<Rate>().unwrap().with_burst(u32::MAX).is_ok());
     }
 
     #[test]

@@ -92,6 +92,12 @@ impl Asking {
         self.waiting.load(Ordering::Acquire)
     }
 
+    /// Whether the call has asked anything.
+    pub(crate) fn has_asked(&self) -> bool {
+        let talk = self.talk();
+        !talk.asked.is_empty() || !talk.conversation.record.answered.is_empty()
+    }
+
     /// Resolves when the call can only go on in its next round.
     pub(crate) async fn waiting(&self) {
         loop {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{Asked, Bad, Call};
 use crate::{
@@ -17,6 +18,15 @@ use crate::{
 pub(crate) struct Permits {
     first: Option<Permit>,
     others: Vec<Permit>,
+}
+
+impl Permits {
+    /// Tells them that the handler runs; see [`Hold::ran`](crate::Hold::ran).
+    pub(super) fn ran(&mut self, since: Option<Instant>) {
+        for permit in self.first.iter_mut().chain(&mut self.others) {
+            permit.ran(since);
+        }
+    }
 }
 
 /// The operation that grants a consent, where it is registered.

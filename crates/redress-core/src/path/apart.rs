@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, future::Future, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Meta, RequestId};
+use redress_contract::{Effect, EngineCode, Envelope, Meta, RequestId};
 use tokio::runtime::Handle;
 
 use super::{Asked, Call};
@@ -62,9 +62,11 @@ impl Apart {
         let Inner { keyed, own_keyed, .. } = &*self.registry.0;
         let running = keyed.spawn_on(own_keyed.track_future(call), &self.runtime);
         running.await.map_err(|error| {
-            // A panic is contained inside, so this is a runtime that shuts down.
+            // A panic is contained inside, so this is a runtime that shuts down. How far the call had come by then, its
+            // record and its key know.
             tracing::debug!(request_id = %self.request_id, %error, "a call ended with its runtime");
-            let problem = crate::Refusal::new(EngineCode::Cancelled).into_problem();
+            let mut problem = crate::Refusal::new(EngineCode::OutcomeUnknown).into_problem();
+            problem.effect = Effect::Unknown;
             let (request_id, session_id) = (self.request_id, self.session_id);
             Envelope::failure(problem, None, Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id })
         })

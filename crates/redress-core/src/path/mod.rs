@@ -157,7 +157,7 @@ impl Call {
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
-        let _permits = match permits {
+        let mut permits = match permits {
             Some(permits) => permits,
             None => this.limits(entry)?,
         };
@@ -182,12 +182,21 @@ impl Call {
                 repeat::Claimed::Again(recorded) => return recorded,
             },
         };
+        let began = (claim.is_some() || !entry.guards.is_empty()).then(Instant::now);
+        // Whether a person was waited for is known at the end alone.
+        if this.ctx.asking.is_none() {
+            permits.ran(began);
+        }
         let ended = this.drive(running).await;
+        if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
+            permits.ran(began);
+        }
         let outcome = this.map(entry, ended);
         let outcome = outcome.and_then(|output| this.check_output(entry, output));
         if let Some(claim) = claim {
             Box::pin(claim.settle(&outcome)).await;
         }
+        drop(permits);
         outcome
     }
 

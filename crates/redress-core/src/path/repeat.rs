@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, registry::Entry};
+use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, household, registry::Entry};
 
 /// What became of the key.
 pub(super) enum Claimed<'a> {
@@ -30,6 +30,15 @@ impl Call {
         self.ctx.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key())
     }
 
+    /// Whose key it is. Two strangers who choose the same one must not get each other's outcome.
+    fn key_holder(&self) -> String {
+        match (&self.ctx.caller, self.ctx.peer) {
+            (Some(caller), _) => caller.id().to_owned(),
+            (None, Some(peer)) => format!("\0{}", household(peer)),
+            (None, None) => String::new(),
+        }
+    }
+
     /// Claims the key, or finds what became of it before.
     pub(super) async fn claim(
         &self,
@@ -38,7 +47,7 @@ impl Call {
         key: &Arc<str>,
     ) -> Result<Claimed<'_>, Box<Bad>> {
         let key = IdempotencyKey {
-            caller: self.ctx.caller.as_ref().map(|caller| caller.id().to_owned()).unwrap_or_default(),
+            caller: self.key_holder(),
             operation: entry.declaration.name().clone(),
             key: Arc::clone(key),
         };

@@ -83,7 +83,7 @@ impl Call {
         self.admit(asked, Shape::Subscription).await?;
         let this = &*self;
         let entry = Arc::clone(this.entry()?);
-        let permits = this.limits(&entry)?;
+        let mut permits = this.limits(&entry)?;
         this.note_input(asked);
         this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
@@ -96,6 +96,7 @@ impl Call {
         };
         this.content(&entry, &asked.input)?;
         this.within(this.guards(&entry, asked)).await?;
+        permits.ran(None);
         let driven = this.drive(opening).await;
         let items = this.map(&entry, driven)?;
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();

@@ -111,7 +111,8 @@ impl Simulation {
             let operation = self.shed.then_some(&self.operation);
             match self.load.enter(&actor.own, operation, None, now) {
                 Err(_) => actor.refused += 1,
-                Ok(entered) => {
+                Ok(mut entered) => {
+                    entered.ran = true;
                     let busy = f64::from(self.load.in_flight()) / f64::from(WORKERS);
                     let takes = (ALONE * self.slower * actor.slow).mul_f64(busy.max(1.0));
                     let ends = self.plan(at + takes, place);
@@ -285,10 +286,12 @@ fn where_there_are_too_many_callers_they_come_again_after_as_long_as_a_light_cal
     let enter = |own: &Own, ms| load.enter(own, Some(&operation), None, load.since + Duration::from_millis(ms));
     for call in 0..100 {
         let own = Own::default();
-        let entered = enter(&own, call).unwrap();
+        let mut entered = enter(&own, call).unwrap();
+        entered.ran = true;
         load.leave(&own, &entered, entered.since + Duration::from_millis(20));
     }
-    let held: Vec<_> = (0..6).map(|_| enter(&heavy, 100).unwrap()).collect();
+    let mut held: Vec<_> = (0..6).map(|_| enter(&heavy, 100).unwrap()).collect();
+    held.iter_mut().for_each(|entered| entered.ran = true);
     // Its calls took long, and that is no reason for anybody else to wait.
     for entered in &held {
         load.leave(&heavy, entered, load.since + 9 * SECOND);

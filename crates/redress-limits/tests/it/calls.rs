@@ -177,6 +177,30 @@ async fn a_server_whose_calls_get_slow_refuses_the_caller_who_makes_them_so() {
     service.let_go(calls).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn calls_that_never_reach_their_handler_say_nothing_of_how_long_it_takes() {
+    let service = Service::new(options(|options| options.shed = true));
+    let together = async |count: usize| {
+        let mut calls = Vec::new();
+        for _ in 0..count {
+            calls.push(service.begin("ada", "demo.wait").await);
+        }
+        tokio::time::advance(Duration::from_millis(50)).await;
+        service.let_go(calls).await;
+    };
+    for _ in 0..20 {
+        together(1).await;
+    }
+    for _ in 0..64 {
+        let answer = service.of("ada").send("demo.wait", Request::new(b"no json")).await;
+        assert_eq!(answer.code(), Some("PARSE_ERROR"));
+    }
+    for _ in 0..5 {
+        together(40).await;
+        assert_eq!(service.limits.figures().shed_above, None);
+    }
+}
+
 #[test]
 fn limits_that_cannot_be_meant_are_refused() {
     let wrong = |change: fn(&mut redress_limits::LimitOptions)| Limits::new(options(change)).unwrap_err();

@@ -3,16 +3,16 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Begin, Caller, Conversation, DynamicFailure, Effect, Fingerprint, Fittings, IdempotencyKey, IdempotencyMemory,
-    IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry, Request, Retry,
-    Settled, StoreBroken, Turn,
+    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Fingerprint, Fittings, IdempotencyKey,
+    IdempotencyMemory, IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry,
+    Request, Retry, Settled, StoreBroken, Turn,
     testing::{Answer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Count, built, failure, mutation};
+use crate::service::{Count, built, failure, mutation, registry};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -222,6 +222,42 @@ async fn a_service_that_goes_down_can_wait_for_the_calls_that_their_callers_left
     go.notify_one();
     settled.await;
     assert_eq!(send(&harness, "k", &json!({})).await.output::<u64>(), 1);
+}
+
+#[tokio::test]
+async fn two_strangers_with_the_same_key_do_not_get_each_others_outcome() {
+    let count = Count::default();
+    let counting = count.clone();
+    let declared = mutation("pay.send").with_access(Access::anyone()).with_idempotency_key();
+    let operation = Operation::dynamic(declared).with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))));
+    let registry = registry(Registry::builder().add(operation));
+    let send = async |address: &str| {
+        let request = Request::new(b"{}").with_idempotency_key("k").with_peer(address.parse().unwrap());
+        registry.call("pay.send", request).await.output().map(<[u8]>::to_vec)
+    };
+    assert_eq!(send("192.0.2.1").await, Some(b"1".to_vec()));
+    assert_eq!(send("192.0.2.2").await, Some(b"2".to_vec()));
+    assert_eq!(send("192.0.2.1").await, Some(b"1".to_vec()));
+    assert_eq!(send("2001:db8::1").await, send("2001:db8::2").await, "one household is one stranger");
+}
+
+#[test]
+fn a_call_whose_runtime_ends_says_that_its_outcome_is_unknown() {
+    let (count, started, go) = (Count::default(), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let harness = gated(&count, &started, &go);
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    let input = json!({});
+    let mut call = Box::pin(send(&harness, "k", &input));
+    first.block_on(async {
+        assert!(futures_util::poll!(&mut call).is_pending());
+        started.notified().await;
+    });
+    drop(first);
+    let problem = assert_failure!(second.block_on(call), OUTCOME_UNKNOWN);
+    assert_eq!(problem.effect, Effect::Unknown);
+    // As the key says too.
+    assert_failure!(second.block_on(send(&harness, "k", &input)), OUTCOME_UNKNOWN);
 }
 
 /// A limit that refuses every call, and tells whether one of them ran in a task of its own by then.

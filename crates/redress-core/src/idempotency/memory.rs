@@ -1,0 +1,260 @@
+//! Keys in memory.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    future::ready,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled};
+use crate::{StoreBroken, handler::BoxFuture};
+
+/// Keys kept in memory, bounded in number and time, gone with the process.
+#[derive(Debug)]
+pub struct IdempotencyMemory {
+    keys: Mutex<Keys>,
+    lasts: Duration,
+    at_most: usize,
+}
+
+/// The keys, each also found by its age and by its caller.
+#[derive(Debug, Default)]
+struct Keys {
+    entries: HashMap<Arc<IdempotencyKey>, Entry>,
+    /// By the order in which they came.
+    order: BTreeMap<u64, Arc<IdempotencyKey>>,
+    /// The places in that order of each caller's keys.
+    of: HashMap<Arc<str>, BTreeSet<u64>>,
+    /// How many keys each caller has.
+    sizes: BTreeSet<(usize, Arc<str>)>,
+    came: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: u64,
+    input: Fingerprint,
+    since: Instant,
+    stage: Stage,
+    ended: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Running,
+    Ended(Recorded),
+    Lost,
+}
+
+impl Entry {
+    fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running)
+    }
+}
+
+impl Default for IdempotencyMemory {
+    fn default() -> IdempotencyMemory {
+        IdempotencyMemory::new(Duration::from_secs(24 * 60 * 60), 100_000)
+    }
+}
+
+impl IdempotencyMemory {
+    /// Keys that last so long, and at most so many of them. Past that, whoever has most of them loses its oldest that
+    /// has ended; who has none to lose is refused. So nobody makes another's key work twice.
+    pub fn new(lasts: Duration, at_most: usize) -> IdempotencyMemory {
+        IdempotencyMemory { keys: Mutex::default(), lasts, at_most }
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Keys> {
+        // A panic elsewhere cannot leave the keys half changed, so poison says nothing here.
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room for one more key of `caller`, after those have gone that can.
+    fn has_room(&self, keys: &mut Keys, caller: &str) -> bool {
+        if keys.entries.len() < self.at_most {
+            return true;
+        }
+        keys.forget_older_than(self.lasts);
+        keys.entries.len() < self.at_most || keys.forget_one_for(caller)
+    }
+
+    /// One look at the key: an answer, or what to wait for.
+    fn look(
+        &self,
+        key: &IdempotencyKey,
+        input: Fingerprint,
+    ) -> Result<Result<Begin, StoreBroken>, watch::Receiver<()>> {
+        let mut keys = self.keys();
+        match keys.entries.get(key) {
+            Some(entry) if !entry.is_running() && entry.since.elapsed() >= self.lasts => keys.remove(key),
+            Some(entry) if entry.input != input => return Ok(Ok(Begin::Conflict)),
+            Some(entry) => {
+                return match &entry.stage {
+                    Stage::Running => Err(entry.ended.subscribe()),
+                    Stage::Ended(outcome) => Ok(Ok(Begin::Replay(outcome.clone()))),
+                    Stage::Lost => Ok(Ok(Begin::Unknown)),
+                };
+            }
+            None => {}
+        }
+        if !self.has_room(&mut keys, &key.caller) {
+            return Ok(Err(StoreBroken::new("there is no room for another key")));
+        }
+        keys.insert(key, input);
+        Ok(Ok(Begin::Fresh))
+    }
+}
+
+impl Keys {
+    fn insert(&mut self, key: &IdempotencyKey, input: Fingerprint) {
+        self.came += 1;
+        let (place, key) = (self.came, Arc::new(key.clone()));
+        let entry = Entry { place, input, since: Instant::now(), stage: Stage::Running, ended: watch::Sender::new(()) };
+        self.order.insert(place, Arc::clone(&key));
+        self.count(&key.caller, |places| {
+            places.insert(place);
+        });
+        self.entries.insert(key, entry);
+    }
+
+    fn remove(&mut self, key: &IdempotencyKey) {
+        let Some(entry) = self.entries.remove(key) else { return };
+        self.order.remove(&entry.place);
+        self.count(&key.caller, |places| {
+            places.remove(&entry.place);
+        });
+    }
+
+    /// Changes the places of a caller, and how many they are.
+    fn count(&mut self, caller: &str, change: impl FnOnce(&mut BTreeSet<u64>)) {
+        let (caller, mut places) = self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), BTreeSet::new()));
+        self.sizes.remove(&(places.len(), Arc::clone(&caller)));
+        change(&mut places);
+        if !places.is_empty() {
+            self.sizes.insert((places.len(), Arc::clone(&caller)));
+            self.of.insert(caller, places);
+        }
+    }
+
+    fn forget_older_than(&mut self, lasts: Duration) {
+        let now = Instant::now();
+        let entry_of = |key: &Arc<IdempotencyKey>| self.entries.get(key);
+        let over: Vec<_> = self
+            .order
+            .values()
+            .take_while(|key| entry_of(key).is_none_or(|entry| now.duration_since(entry.since) >= lasts))
+            .filter(|key| entry_of(key).is_some_and(|entry| !entry.is_running()))
+            .cloned()
+            .collect();
+        over.iter().for_each(|key| self.remove(key));
+    }
+
+    /// Forgets the oldest key that has ended of whoever has most of them, `caller` with one more included.
+    fn forget_one_for(&mut self, caller: &str) -> bool {
+        let own = self.of.get(caller).map_or(0, BTreeSet::len) + 1;
+        let holder = match self.sizes.last() {
+            Some((most, holder)) if *most > own => holder,
+            _ => caller,
+        };
+        let places = self.of.get(holder).into_iter().flatten();
+        let mut keys = places.filter_map(|place| self.order.get(place));
+        let ended = keys.find(|key| self.entries.get(*key).is_some_and(|entry| !entry.is_running())).cloned();
+        ended.inspect(|key| self.remove(key)).is_some()
+    }
+}
+
+impl IdempotencyStore for IdempotencyMemory {
+    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        Box::pin(async move {
+            loop {
+                match self.look(key, input) {
+                    Ok(answer) => return answer,
+                    // The sender goes away when the first call frees its key; either way
+                    // the next look tells.
+                    Err(mut ended) => {
+                        let _ = ended.changed().await;
+                    }
+                }
+            }
+        })
+    }
+
+    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+        let mut keys = self.keys();
+        let stage = match settled {
+            Settled::Outcome(outcome) => Some(Stage::Ended(outcome)),
+            Settled::Lost => Some(Stage::Lost),
+            Settled::Free => None,
+        };
+        match (stage, keys.entries.get_mut(key)) {
+            (Some(stage), Some(entry)) => {
+                entry.stage = stage;
+                entry.ended.send_replace(());
+            }
+            (None, Some(_)) => keys.remove(key),
+            (_, None) => {}
+        }
+        Box::pin(ready(Ok(())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redress_contract::{Name, Output};
+
+    use super::*;
+
+    fn key(caller: &str, key: &str) -> IdempotencyKey {
+        IdempotencyKey { caller: caller.into(), operation: Name::new("pay.send").unwrap(), key: key.into() }
+    }
+
+    /// Makes a call with a key, and tells whether it ran; nothing where it was refused.
+    async fn ran(memory: &IdempotencyMemory, caller: &str, name: &str) -> Option<bool> {
+        let key = key(caller, name);
+        match memory.begin(&key, [0; 32]).await.ok()? {
+            Begin::Fresh => {
+                let outcome = Recorded::Output(Output::encode(&1).unwrap());
+                memory.settle(&key, Settled::Outcome(outcome)).await.unwrap();
+                Some(true)
+            }
+            Begin::Replay(_) => Some(false),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn fresh_keys_of_one_caller_push_out_no_key_of_another() {
+        let memory = IdempotencyMemory::new(Duration::from_secs(60), 8);
+        for name in ["a", "b", "c"] {
+            assert_eq!(ran(&memory, "ada", name).await, Some(true));
+        }
+        for number in 0..100 {
+            assert_eq!(ran(&memory, "eve", &number.to_string()).await, Some(true));
+        }
+        for name in ["a", "b", "c"] {
+            assert_eq!(ran(&memory, "ada", name).await, Some(false));
+        }
+        // Its own oldest have gone.
+        assert_eq!(ran(&memory, "eve", "99").await, Some(false));
+        assert_eq!(ran(&memory, "eve", "0").await, Some(true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_no_key_to_lose_is_refused_until_one_is_over() {
+        let memory = IdempotencyMemory::new(Duration::from_secs(60), 2);
+        assert_eq!(ran(&memory, "ada", "a").await, Some(true));
+        assert!(matches!(memory.begin(&key("ben", "a"), [0; 32]).await, Ok(Begin::Fresh)));
+        assert_eq!(ran(&memory, "cem", "a").await, None);
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert_eq!(ran(&memory, "cem", "a").await, Some(true), "that of ada is over, that of ben still runs");
+        assert_eq!(ran(&memory, "dan", "a").await, None);
+        memory.settle(&key("ben", "a"), Settled::Free).await.unwrap();
+        assert_eq!(ran(&memory, "dan", "a").await, Some(true));
+        let keys = memory.keys();
+        assert_eq!((keys.entries.len(), keys.order.len(), keys.of.len(), keys.sizes.len()), (2, 2, 2, 2));
+    }
+}
