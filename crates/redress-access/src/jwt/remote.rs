@@ -1,12 +1,15 @@
 //! Keys at a URL: fetched when they are needed, kept while the URL cannot be reached.
 //!
 //! Anybody can send a token that names a key which nobody has. Such a token may cause a fetch, but only one at a
-//! time, with a pause between two, and a pause that grows while fetches fail.
+//! time, with a pause between two, and a pause that grows while fetches fail. Nor does it end with whoever caused it:
+//! a fetch that a caller could break off would leave no trace, and the next caller would cause the next one.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
+
+use tokio::{sync::OwnedMutexGuard, time::Instant};
 
 use super::source::Source;
 use crate::{AccessError, JwtOptions};
@@ -22,8 +25,8 @@ pub(crate) struct Remote {
     client: reqwest::Client,
     refresh: Duration,
     pause: Duration,
-    /// Held during a fetch: whoever needs one meanwhile waits for that.
-    flight: tokio::sync::Mutex<()>,
+    /// Held by the task that fetches: whoever needs keys meanwhile waits for that.
+    flight: Arc<tokio::sync::Mutex<()>>,
     times: Mutex<Times>,
 }
 
@@ -32,7 +35,7 @@ pub(crate) struct Remote {
 struct Times {
     /// The last fetch that gave keys.
     fetched: Option<Instant>,
-    /// The end of the last fetch, however it went.
+    /// The last fetch, however it went: its end or, until then, its start.
     tried: Option<Instant>,
     failures: u32,
     /// What came last, so that the same again makes nobody forget what it verified.
@@ -59,7 +62,7 @@ impl Remote {
             client,
             refresh: options.refresh,
             pause: options.pause,
-            flight: tokio::sync::Mutex::default(),
+            flight: Arc::default(),
             times: Mutex::default(),
         })
     }
@@ -73,9 +76,9 @@ impl Remote {
 
     /// Fetches newer keys for a token that none verifies, unless it is too early to. Whether there are keys to try
     /// it with again.
-    pub(crate) async fn fetch_if_due(&self, source: &Source) -> bool {
+    pub(crate) async fn fetch_if_due(self: &Arc<Self>, source: &Arc<Source>) -> bool {
         let asked = Instant::now();
-        let _flight = self.flight.lock().await;
+        let flight = Arc::clone(&self.flight).lock_owned().await;
         let times = self.times().clone();
         if times.tried.is_some_and(|tried| tried >= asked) {
             // Somebody else's fetch ended while this one waited for it.
@@ -84,26 +87,34 @@ impl Remote {
         if !times.may_try(self.pause) {
             return false;
         }
-        match self.fetch(source).await {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(%error, failures = self.times().failures, "the keys that were fetched last stay in use");
-                false
+        let (remote, source) = (Arc::clone(self), Arc::clone(source));
+        let fetched = tokio::spawn(async move {
+            let result = remote.fetch(&source, flight).await;
+            if let Err(error) = &result {
+                let failures = remote.times().failures;
+                tracing::warn!(%error, failures, "the keys that were fetched last stay in use");
             }
-        }
+            result.is_ok()
+        });
+        fetched.await.unwrap_or(false)
     }
 
     /// Fetches the keys, whenever that was done last.
-    pub(crate) async fn fetch_now(&self, source: &Source) -> Result<(), AccessError> {
-        let _flight = self.flight.lock().await;
-        self.fetch(source).await
+    pub(crate) async fn fetch_now(self: &Arc<Self>, source: &Arc<Source>) -> Result<(), AccessError> {
+        let flight = Arc::clone(&self.flight).lock_owned().await;
+        let (remote, source) = (Arc::clone(self), Arc::clone(source));
+        let fetched = tokio::spawn(async move { remote.fetch(&source, flight).await });
+        fetched.await.unwrap_or_else(|_| Err(self.unreachable("it was broken off")))
     }
 
-    async fn fetch(&self, source: &Source) -> Result<(), AccessError> {
+    /// One fetch. It runs in a task of its own, which holds the flight to the end.
+    async fn fetch(&self, source: &Source, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
+        // Noted before the first wait as well: a task that ends with its runtime has been tried all the same.
+        self.times().tried = Some(Instant::now());
         let result = match self.get().await {
             Ok(bytes) if self.times().last.as_ref() == Some(&bytes) => Ok(bytes),
             Ok(bytes) => source.take(&bytes, &self.url).map(|()| bytes),
-            Err(reason) => Err(AccessError::Unreachable { url: self.url.clone(), reason }),
+            Err(reason) => Err(self.unreachable(reason)),
         };
         let mut times = self.times();
         let now = Instant::now();
@@ -120,6 +131,10 @@ impl Remote {
                 Err(error)
             }
         }
+    }
+
+    fn unreachable(&self, reason: &'static str) -> AccessError {
+        AccessError::Unreachable { url: self.url.clone(), reason }
     }
 
     /// What the URL answers. Why it could not be had is said in words of ours: an error of the client holds the

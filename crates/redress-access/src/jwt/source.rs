@@ -29,7 +29,7 @@ enum Origin {
         stamp: Mutex<Option<Stamp>>,
     },
     #[cfg(feature = "jwks-url")]
-    Url(super::remote::Remote),
+    Url(Arc<super::remote::Remote>),
 }
 
 impl Origin {
@@ -42,7 +42,7 @@ impl Origin {
             KeySource::SecretFile(path) => file(path, Keys::of_secret),
             KeySource::KeyFile(path) => file(path, |bytes, path| Keys::of_pem(&bytes, path)),
             #[cfg(feature = "jwks-url")]
-            KeySource::JwksUrl(url) => Origin::Url(super::remote::Remote::new(url, options)?),
+            KeySource::JwksUrl(url) => Origin::Url(Arc::new(super::remote::Remote::new(url, options)?)),
         })
     }
 }
@@ -86,7 +86,7 @@ impl Source {
 
     /// Newer keys, if there is a place that may have some and it may be asked now. Nothing is there to wait for
     /// where keys come from a file.
-    pub(crate) async fn newer(&self) -> bool {
+    pub(crate) async fn newer(self: &Arc<Self>) -> bool {
         match &self.origin {
             Origin::File { .. } => false,
             #[cfg(feature = "jwks-url")]
@@ -95,7 +95,7 @@ impl Source {
     }
 
     /// Fetches the keys now, if they come from a URL.
-    pub(crate) async fn fetch(&self) -> Result<(), AccessError> {
+    pub(crate) async fn fetch(self: &Arc<Self>) -> Result<(), AccessError> {
         match &self.origin {
             Origin::File { .. } => Ok(()),
             #[cfg(feature = "jwks-url")]

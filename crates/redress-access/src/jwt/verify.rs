@@ -46,7 +46,7 @@ impl Verifier {
     }
 
     /// The place of the keys.
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 

@@ -136,6 +136,29 @@ async fn tokens_of_strangers_cause_no_flood() {
 }
 
 #[tokio::test]
+async fn callers_who_leave_break_off_no_fetch_and_cause_no_second_one() {
+    let (key, stranger) = (Key::p256("one"), Key::p256("stranger"));
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    let held = issuer.state.gate.write().await;
+    for index in 0..20 {
+        let header = serde_json::json!({"alg": "ES256", "kid": format!("made up {index}")});
+        let made_up = Secret::new(stranger.with_header(&header, stranger.algorithms[0], &signing::claims()));
+        let leaves =
+            async { if index == 0 { issuer.state.told.notified().await } else { tokio::task::yield_now().await } };
+        tokio::select! {
+            biased;
+            told = access.identify(&made_up) => panic!("nobody has answered yet: {told:?}"),
+            () = leaves => {}
+        }
+    }
+    drop(held);
+    // The fetch that a stranger has caused serves everybody who comes after.
+    assert!(access.identify(&token(&key)).await.is_ok());
+    assert_eq!(issuer.asked(), 1);
+}
+
+#[tokio::test]
 async fn old_keys_serve_while_newer_ones_are_fetched() {
     let key = Key::p256("one");
     let issuer = Issuer::start(signing::set([&key])).await;
