@@ -17,7 +17,7 @@ mod remembered;
 mod tokens;
 mod watch;
 
-pub use access::Access;
+pub use access::{Access, Reading};
 pub use certificates::{CertificateRule, Certificates};
 pub use error::AccessError;
 pub use jwt::{Algorithm, UnknownAlgorithm};

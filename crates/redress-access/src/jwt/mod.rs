@@ -9,6 +9,7 @@ mod source;
 mod verify;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub(crate) use keys::Keys;
 pub(crate) use verify::Verifier;
 
 /// Whether a text has the shape of a token: three parts.

@@ -113,7 +113,7 @@ impl Remote {
         self.times().tried = Some(Instant::now());
         let result = match self.get().await {
             Ok(bytes) if self.times().last.as_ref() == Some(&bytes) => Ok(bytes),
-            Ok(bytes) => source.take(&bytes, &self.url).map(|()| bytes),
+            Ok(bytes) => source.take_set(&bytes, &self.url).map(|()| bytes),
             Err(reason) => Err(self.unreachable(reason)),
         };
         let mut times = self.times();

@@ -188,6 +188,37 @@ async fn keys_that_change_count_at_once_and_broken_ones_do_not() {
 }
 
 #[tokio::test]
+async fn what_is_read_changes_nothing_until_it_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder);
+    let keys = folder.path().join("jwks.json");
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    fs::write(&keys, signing::set([&old])).unwrap();
+    let (revoked, entry) = file.create(NewToken::new("ada")).unwrap();
+    let mut jwt = JwtOptions::new(KeySource::JwksFile(keys.clone()));
+    jwt.audience = vec!["https://api.example".into()];
+    let mut options = AccessOptions::default();
+    (options.tokens, options.jwt) = (Some(file.path().to_owned()), Some(jwt));
+    options.poll = Duration::from_secs(3600);
+    let access = Access::open(options).unwrap();
+    let token = |key: &Key| Secret::new(key.token(key.algorithms[0], &signing::claims()));
+    let (by_old, by_new) = (token(&old), token(&new));
+    file.revoke(&entry.id).unwrap();
+    fs::write(&keys, signing::set([&new])).unwrap();
+    let reading = access.read().unwrap();
+    assert!(is_known(&access, &revoked).await && is_known(&access, &by_old).await);
+    assert!(!is_known(&access, &by_new).await);
+    access.take(reading);
+    assert!(!is_known(&access, &revoked).await && !is_known(&access, &by_old).await);
+    assert!(is_known(&access, &by_new).await);
+    // What is wrong with one file is told, and the other one changes nothing either.
+    file.create(NewToken::new("ada")).unwrap();
+    fs::write(&keys, "{").unwrap();
+    assert!(matches!(access.read(), Err(AccessError::KeysMalformed { .. })));
+    assert!(is_known(&access, &by_new).await);
+}
+
+#[tokio::test]
 async fn a_change_is_seen_without_being_told() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(&folder);
