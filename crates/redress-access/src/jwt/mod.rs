@@ -3,6 +3,7 @@
 mod algorithm;
 mod claims;
 mod keys;
+mod object;
 #[cfg(feature = "jwks-url")]
 mod remote;
 mod source;
