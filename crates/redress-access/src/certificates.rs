@@ -9,7 +9,7 @@ use std::{
 use redress_contract::Caller;
 use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
 
-use crate::AccessError;
+use crate::{AccessError, names};
 
 /// How many certificates are remembered.
 const MOST: usize = 4096;
@@ -54,8 +54,9 @@ impl Certificates {
     pub fn new(rules: impl IntoIterator<Item = CertificateRule>) -> Result<Certificates, AccessError> {
         let mut known: Vec<(String, Arc<Caller>)> = Vec::new();
         for CertificateRule { name, caller, scopes } in rules {
-            if caller.trim().is_empty() || name.is_empty() {
-                return Err(AccessError::CallerUnnamed);
+            names::check(&caller, &scopes)?;
+            if name.is_empty() || !names::is_printable(&name) {
+                return Err(AccessError::Unprintable { what: "name of a certificate" });
             }
             if known.iter().any(|(other, _)| *other == name) {
                 return Err(AccessError::CertificateTwice { name });

@@ -52,19 +52,36 @@ pub enum AccessError {
         /// What was looked for.
         id: String,
     },
+    /// Two tokens of the file have one id.
+    #[error("in `{}`, two tokens are called `{id}`", path.display())]
+    TokenTwice {
+        /// The file.
+        path: PathBuf,
+        /// What both are called.
+        id: String,
+    },
+    /// The machine gives no random bytes, so no token can be made.
+    #[error("there are no random bytes to make a token of")]
+    NothingRandom,
     /// The hash of a token is not 64 hexadecimal digits.
     #[error("the token hash of caller `{caller}` is not 64 hexadecimal digits")]
     HashMalformed {
         /// Whose it is.
         caller: String,
     },
+    /// Two callers are known by one token.
+    #[error("the token hash of caller `{caller}` is given twice")]
+    HashTwice {
+        /// Whose it is, the second time.
+        caller: String,
+    },
     /// A caller has no name.
     #[error("a caller needs a name")]
     CallerUnnamed,
     /// A name, a scope or a note holds what cannot be shown or sent.
-    #[error("a {what} holds characters that it must not")]
+    #[error("a {what} is empty or holds characters that it must not")]
     Unprintable {
-        /// What it is: `caller`, `scope` or `note`.
+        /// What it is: `caller`, `scope`, `note` or `name of a certificate`.
         what: &'static str,
     },
     /// The set of keys is not one.

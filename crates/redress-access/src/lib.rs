@@ -12,6 +12,7 @@ mod certificates;
 mod error;
 mod instant;
 mod jwt;
+mod names;
 mod options;
 mod remembered;
 mod tokens;

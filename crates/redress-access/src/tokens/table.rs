@@ -10,7 +10,7 @@ use super::{
     TokenEntry,
     text::{self, Hash},
 };
-use crate::{AccessError, TokenHash, instant};
+use crate::{AccessError, TokenHash, instant, names};
 
 /// The tokens of a file, by id, and those that configuration gives.
 #[derive(Debug, Default)]
@@ -43,16 +43,18 @@ impl Table {
 
     /// The tokens that configuration gives.
     pub(crate) fn of_hashes(hashes: &[TokenHash]) -> Result<Table, AccessError> {
-        let kept = hashes.iter().map(|given| {
-            if given.caller.trim().is_empty() {
-                return Err(AccessError::CallerUnnamed);
-            }
+        let mut kept: Vec<Kept> = Vec::new();
+        for given in hashes {
+            names::check(&given.caller, &given.scopes)?;
             let malformed = || AccessError::HashMalformed { caller: given.caller.clone() };
             let hash = text::from_hex(&given.sha256).ok_or_else(malformed)?;
+            if kept.iter().any(|other| other.hash == hash) {
+                return Err(AccessError::HashTwice { caller: given.caller.clone() });
+            }
             let caller = Arc::new(Caller::new(given.caller.clone()).scopes(given.scopes.clone()));
-            Ok(Kept { hash, expires: given.expires.map(instant::seconds), caller })
-        });
-        Ok(Table { by_id: HashMap::new(), given: kept.collect::<Result<_, _>>()? })
+            kept.push(Kept { hash, expires: given.expires.map(instant::seconds), caller });
+        }
+        Ok(Table { by_id: HashMap::new(), given: kept })
     }
 
     /// Whom `token` stands for, and until when.

@@ -107,7 +107,22 @@ fn what_is_wrong_with_the_file_is_said_by_its_place() {
     let entry = |id: &str, caller: &str, hash: &str| {
         json!({"tokens": [{"id": id, "caller": caller, "hash": hash, "created": "2026-01-01T00:00:00Z"}]}).to_string()
     };
+    let with = |member: &str, value: Value| {
+        let mut document: Value = serde_json::from_str(&entry("a", "ada", &"0".repeat(64))).unwrap();
+        document["tokens"][0][member] = value;
+        document.to_string()
+    };
+    let mut twice: Value = serde_json::from_str(&entry("a", "ada", &"0".repeat(64))).unwrap();
+    let mut second = twice["tokens"][0].clone();
+    second["caller"] = "bob".into();
+    twice["tokens"].as_array_mut().unwrap().push(second);
     for (content, says) in [
+        (twice.to_string(), "two tokens are called `a`"),
+        (with("id", json!("a_b")), "the token `a_b` has no usable `id`"),
+        (with("id", json!("a\u{1b}")), "the token `a\\u{1b}` has no usable `id`"),
+        (with("caller", json!("a\nb")), "the token `a` has no usable `caller`"),
+        (with("scopes", json!(["two words"])), "the token `a` has no usable `scopes`"),
+        (with("note", json!("a\nb")), "the token `a` has no usable `note`"),
         ("{\"tokens\": [\n  oops".to_owned(), "is no file of tokens: line 2, column 3"),
         (entry("a", "ada", "short"), "the token `a` has no usable `hash`"),
         (entry("a", "", &"0".repeat(64)), "the token `a` has no usable `caller`"),
