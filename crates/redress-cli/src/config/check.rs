@@ -32,7 +32,10 @@ impl Settings {
 fn of_access(access: &AccessTable, tls: bool) -> Option<Wrong> {
     if access.is_empty() {
         // Else a table that was left half written would let nobody in, or, worse, everybody.
-        return Some(("access", "it says how nobody is known: set `tokens`, `jwt` or `certificates`".to_owned()));
+        return Some((
+            "access",
+            "it says how nobody is known: set `tokens`, `hashes`, `jwt` or `certificates`".to_owned(),
+        ));
     }
     if let Some(wrong) = access.jwt.as_ref().and_then(of_jwt) {
         return Some(wrong);
@@ -102,7 +105,7 @@ mod tests {
 
     #[test]
     fn values_that_lack_another_are_refused_with_their_line() {
-        insta::assert_snapshot!(wrong("\n[access]\n"), @"redress.toml, line 2: it says how nobody is known: set `tokens`, `jwt` or `certificates`");
+        insta::assert_snapshot!(wrong("\n[access]\n"), @"redress.toml, line 2: it says how nobody is known: set `tokens`, `hashes`, `jwt` or `certificates`");
         insta::assert_snapshot!(wrong("[access.jwt]\nissuer = \"a\"\n"), @"redress.toml, line 1: one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are");
         insta::assert_snapshot!(wrong("[access.jwt]\njwks_file = \"a\"\nkey_file = \"b\"\n"), @"redress.toml, line 1: one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are");
         insta::assert_snapshot!(wrong("[access.jwt]\n\njwks_url = \"http://issuer.example/keys\"\n"), @"redress.toml, line 3: expected a URL that starts with `https://`");
