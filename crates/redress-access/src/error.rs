@@ -87,13 +87,13 @@ pub enum AccessError {
     /// The set of keys is not one.
     #[error("`{origin}` is no JSON Web Key Set")]
     KeysMalformed {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
     },
     /// The set holds no key that could have signed a token.
     #[error("`{origin}` holds no key that can verify a token")]
     KeysMissing {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
     },
     /// A file holds a private key where a public one belongs.
@@ -119,21 +119,24 @@ pub enum AccessError {
     /// No key verifies an algorithm that is allowed.
     #[error("`{origin}` holds no key for {algorithm}")]
     AlgorithmWithoutKey {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
         /// The algorithm.
         algorithm: Algorithm,
     },
+    /// The address of keys is no URL, or one without a host.
+    #[error("the address of keys is no URL of a host")]
+    UrlMalformed,
     /// The URL of keys is neither `https` nor on this machine.
     #[error("keys are taken by `https`, or by `http` from this machine alone; `{url}` is neither")]
     UrlUnsafe {
-        /// The URL.
+        /// The URL, without user and query.
         url: String,
     },
     /// The keys could not be fetched.
     #[error("the keys at `{url}` could not be fetched: {reason}")]
     Unreachable {
-        /// The URL.
+        /// The URL, without user and query.
         url: String,
         /// What happened, in a few words.
         reason: &'static str,

@@ -50,6 +50,7 @@ pub(crate) enum Signed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Private,
+    #[cfg(feature = "jwks-url")]
     Public,
 }
 

@@ -55,20 +55,8 @@ fn of_jwt(jwt: &JwtTable) -> Option<Wrong> {
         let says = "one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are";
         return Some(("access.jwt", says.to_owned()));
     }
-    let plain = jwt.jwks_url.as_deref().is_some_and(|url| !url.starts_with("https://") && !is_loopback(url));
-    if plain {
-        // Whoever can change the keys on their way can be everybody.
-        return Some(("access.jwt.jwks_url", "expected a URL that starts with `https://`".to_owned()));
-    }
-    None
-}
-
-/// Whether a plain URL stays on this machine.
-fn is_loopback(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit_once(':').map_or(host, |(host, port)| if port.ends_with(']') { rest } else { host });
-    matches!(host, "127.0.0.1" | "localhost" | "[::1]")
+    let url = jwt.jwks_url.as_ref().map(|url| redress_access::KeySource::JwksUrl(url.clone()).check());
+    url?.err().map(|error| ("access.jwt.jwks_url", error.to_string()))
 }
 
 fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
@@ -108,7 +96,7 @@ mod tests {
         insta::assert_snapshot!(wrong("\n[access]\n"), @"redress.toml, line 2: it says how nobody is known: set `tokens`, `hashes`, `jwt` or `certificates`");
         insta::assert_snapshot!(wrong("[access.jwt]\nissuer = \"a\"\n"), @"redress.toml, line 1: one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are");
         insta::assert_snapshot!(wrong("[access.jwt]\njwks_file = \"a\"\nkey_file = \"b\"\n"), @"redress.toml, line 1: one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are");
-        insta::assert_snapshot!(wrong("[access.jwt]\n\njwks_url = \"http://issuer.example/keys\"\n"), @"redress.toml, line 3: expected a URL that starts with `https://`");
+        insta::assert_snapshot!(wrong("[access.jwt]\n\njwks_url = \"http://issuer.example/keys\"\n"), @"redress.toml, line 3: keys are taken by `https`, or by `http` from this machine alone; `http://issuer.example/keys` is neither");
         insta::assert_snapshot!(wrong("[access.certificates]\nrequired = true\n"), @"redress.toml, line 1: `ca` must name the file of the authorities");
         insta::assert_snapshot!(wrong("[access.certificates]\nca = \"ca.pem\"\n"), @"redress.toml, line 1: clients show certificates only to a server with `[tls]`");
         insta::assert_snapshot!(wrong("[tls]\nkey = \"key.pem\"\n"), @"redress.toml, line 1: `tls.key` needs its `tls.certificate`");
@@ -120,12 +108,22 @@ mod tests {
 
     #[test]
     fn keys_may_come_over_plain_http_from_this_machine_alone() {
-        for url in
-            ["http://127.0.0.1:9/keys", "http://localhost/keys", "http://[::1]:9/keys", "https://issuer.example/keys"]
-        {
+        for url in [
+            "http://127.0.0.1:9/keys",
+            "http://localhost/keys",
+            "http://[::1]/keys",
+            "http://[::1]:9/keys",
+            "https://issuer.example/keys",
+        ] {
             assert_eq!(wrong(&format!("[access.jwt]\njwks_url = \"{url}\"\n")), "", "{url}");
         }
-        for url in ["http://127.0.0.1.example/keys", "http://localhost@evil.example/", "ftp://localhost/"] {
+        for url in [
+            "http://127.0.0.1.example/keys",
+            "http://localhost@evil.example/",
+            "http://127.0.0.1:80@evil.example/",
+            "ftp://localhost/",
+            "issuer.example",
+        ] {
             assert_ne!(wrong(&format!("[access.jwt]\njwks_url = \"{url}\"\n")), "", "{url}");
         }
     }
