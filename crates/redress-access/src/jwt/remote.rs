@@ -11,7 +11,10 @@ use std::{
 
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 
-use super::{address::Address, source::Source};
+use super::{
+    address::Address,
+    source::{Age, Source},
+};
 use crate::{AccessError, JwtOptions};
 
 /// The most bytes that a set of keys may have.
@@ -67,11 +70,17 @@ impl Remote {
         })
     }
 
-    /// Whether it is time to fetch again, though the keys still serve.
-    pub(crate) fn is_old(&self) -> bool {
+    /// How old the keys are.
+    pub(crate) fn age(&self) -> Age {
         let times = self.times();
-        let old = times.fetched.is_some_and(|fetched| fetched.elapsed() >= self.refresh);
-        old && times.may_try(self.pause) && self.flight.try_lock().is_ok()
+        let Some(age) = times.fetched.map(|fetched| fetched.elapsed()) else { return Age::Fresh };
+        if age >= self.refresh.saturating_mul(2) {
+            Age::Stale
+        } else if age >= self.refresh && times.may_try(self.pause) && self.flight.try_lock().is_ok() {
+            Age::Old
+        } else {
+            Age::Fresh
+        }
     }
 
     /// Fetches newer keys for a token that none verifies, unless it is too early to. Whether there are keys to try

@@ -24,6 +24,19 @@ pub(crate) struct Source {
     remembered: Arc<Remembered>,
 }
 
+/// How old keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    Fresh,
+    /// Newer ones are due, and these serve until they are there.
+    #[cfg(feature = "jwks-url")]
+    Old,
+    /// Nobody has asked for newer ones for so long that one of these may have been withdrawn. They serve only while
+    /// newer ones cannot be had.
+    #[cfg(feature = "jwks-url")]
+    Stale,
+}
+
 /// Where keys are.
 #[derive(Debug)]
 enum Origin {
@@ -120,12 +133,12 @@ impl Source {
         }
     }
 
-    /// Whether the keys are old enough to be fetched again, though they still serve.
-    pub(crate) fn is_old(&self) -> bool {
+    /// How old the keys are.
+    pub(crate) fn age(&self) -> Age {
         match &self.origin {
-            Origin::File { .. } => false,
+            Origin::File { .. } => Age::Fresh,
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.is_old(),
+            Origin::Url(remote) => remote.age(),
         }
     }
 

@@ -7,7 +7,12 @@ use redress_contract::Caller;
 use redress_core::IdentityError;
 use serde_json::Value;
 
-use super::{Algorithm, claims, keys::Signed, object::object, source::Source};
+use super::{
+    Algorithm, claims,
+    keys::Signed,
+    object::object,
+    source::{Age, Source},
+};
 use crate::{AccessError, JwtOptions, instant, remembered::Remembered};
 
 /// Verifies tokens.
@@ -44,7 +49,7 @@ impl Verifier {
             return Err(IdentityError::Invalid);
         }
         let parts = Parts::of(token).ok_or(IdentityError::Invalid)?;
-        self.freshen();
+        self.freshen().await;
         let mut signed = self.signed(&parts);
         if signed == Signed::Unknown && self.source.newer().await {
             signed = self.signed(&parts);
@@ -60,14 +65,19 @@ impl Verifier {
         self.source.keys().signed(parts.algorithm, parts.key.as_deref(), parts.message, &parts.signature)
     }
 
-    /// Has old keys fetched again, without waiting for the new ones.
-    fn freshen(&self) {
-        if !self.source.is_old() {
-            return;
-        }
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let source = Arc::clone(&self.source);
-            runtime.spawn(async move { source.newer().await });
+    /// Has keys fetched again that are no longer fresh, and waits for that only where they are stale.
+    async fn freshen(&self) {
+        match self.source.age() {
+            Age::Fresh => {}
+            #[cfg(feature = "jwks-url")]
+            Age::Old => {
+                let source = Arc::clone(&self.source);
+                tokio::spawn(async move { source.newer().await });
+            }
+            #[cfg(feature = "jwks-url")]
+            Age::Stale => {
+                self.source.newer().await;
+            }
         }
     }
 }

@@ -82,6 +82,13 @@ fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
     Access::open(options).unwrap()
 }
 
+/// Lets time pass, which nobody waits for.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 fn token(key: &Key) -> Secret {
     Secret::new(key.token(key.algorithms[0], &signing::claims()))
 }
@@ -162,15 +169,68 @@ async fn callers_who_leave_break_off_no_fetch_and_cause_no_second_one() {
 async fn old_keys_serve_while_newer_ones_are_fetched() {
     let key = Key::p256("one");
     let issuer = Issuer::start(signing::set([&key])).await;
-    let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (Duration::ZERO, Duration::ZERO));
+    let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (LONG, Duration::ZERO));
     access.fetch().await.unwrap();
     issuer.state.told.notified().await;
+    pass(LONG * 3 / 2).await;
     // Whoever gives keys answers nothing now, and the token is verified all the same.
     let held = issuer.state.gate.write().await;
     assert!(access.identify(&token(&key)).await.is_ok());
     issuer.state.told.notified().await;
     drop(held);
     assert_eq!(issuer.asked(), 2);
+}
+
+#[tokio::test]
+async fn keys_of_long_ago_count_only_where_newer_ones_cannot_be_had() {
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    let issuer = Issuer::start(signing::set([&old])).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    let (by_old, by_new) = (token(&old), token(&new));
+    assert!(access.identify(&by_old).await.is_ok());
+    // Overnight, nobody calls, and the issuer withdraws a key.
+    issuer.gives(200, signing::set([&new]));
+    pass(LONG * 2).await;
+    assert_eq!(access.identify(&by_old).await, Err(IdentityError::Invalid));
+    assert!(access.identify(&by_new).await.is_ok());
+    issuer.gives(500, String::new());
+    pass(LONG * 2).await;
+    let asked = issuer.asked();
+    assert!(access.identify(&by_new).await.is_ok(), "the issuer is away, and its keys go on serving");
+    assert_eq!(issuer.asked(), asked + 1);
+}
+
+#[tokio::test]
+async fn a_key_that_was_exchanged_is_fetched_for_a_token_that_names_none() {
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    let nameless = |key: &Key| {
+        let header = serde_json::json!({"alg": "ES256"});
+        Secret::new(key.with_header(&header, key.algorithms[0], &signing::claims()))
+    };
+    let unnamed = |key: &Key| {
+        let mut jwk = key.jwk();
+        jwk.as_object_mut().unwrap().remove("kid");
+        serde_json::json!({"keys": [jwk]}).to_string()
+    };
+    let issuer = Issuer::start(unnamed(&old)).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    assert!(access.identify(&nameless(&old)).await.is_ok());
+    issuer.gives(200, unnamed(&new));
+    assert!(access.identify(&nameless(&new)).await.is_ok());
+    // So is one for a token that names it, where the set has no names.
+    issuer.gives(200, unnamed(&old));
+    assert!(access.identify(&token(&old)).await.is_ok());
+    assert_eq!(issuer.asked(), 3);
+}
+
+#[tokio::test]
+async fn a_bad_signature_of_a_key_that_is_known_causes_no_fetch() {
+    let (key, stranger) = (Key::p256("one"), Key::p256("one"));
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    assert!(access.identify(&token(&key)).await.is_ok());
+    assert_eq!(access.identify(&token(&stranger)).await, Err(IdentityError::Invalid));
+    assert_eq!(issuer.asked(), 1);
 }
 
 #[tokio::test]
