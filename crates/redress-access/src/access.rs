@@ -14,7 +14,7 @@ use crate::{
     AccessError, AccessOptions, Certificates, TokenFile, instant,
     jwt::{self, Keys, Verifier},
     remembered::Remembered,
-    tokens::{PREFIX, Table},
+    tokens::{Hashed, PREFIX, Table},
     watch::{Fresh, Watch, Watched, Watching},
 };
 
@@ -145,20 +145,26 @@ impl Access {
     }
 
     async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
-        if token.starts_with(PREFIX)
-            && let Some(tokens) = &self.file
-        {
-            match tokens.table.load().find(token) {
-                Err(IdentityError::Invalid) => {}
-                told => return told,
-            }
+        match self.find(token) {
+            Err(IdentityError::Invalid) => {}
+            told => return told,
         }
         match &self.jwt {
-            Some(jwt) if jwt::looks_like(token) => match self.given.find(token) {
-                Err(IdentityError::Invalid) => jwt.verify(token).await.map(|(caller, until)| (caller, Some(until))),
-                told => told,
-            },
-            _ => self.given.find(token),
+            Some(jwt) if jwt::looks_like(token) => jwt.verify(token).await.map(|(caller, until)| (caller, Some(until))),
+            _ => Err(IdentityError::Invalid),
+        }
+    }
+
+    /// Whom a token stands for that is known by its hash, which is made once and only where there is one to compare.
+    fn find(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
+        let file = self.file.as_ref().filter(|_| token.starts_with(PREFIX)).map(|tokens| tokens.table.load());
+        if file.is_none() && self.given.is_empty() {
+            return Err(IdentityError::Invalid);
+        }
+        let hashed = Hashed::of(token);
+        match file.map(|table| table.find(&hashed)) {
+            None | Some(Err(IdentityError::Invalid)) => self.given.find(&hashed),
+            Some(told) => told,
         }
     }
 }
@@ -196,5 +202,35 @@ fn table_in(path: &Path) -> Result<Table, AccessError> {
 impl std::fmt::Debug for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Access").field("certificates", &self.certificates).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::NewToken;
+
+    #[tokio::test]
+    async fn a_token_is_remembered_until_it_ends_and_for_no_longer_than_is_set() {
+        let (end, long) = (SystemTime::now() + Duration::from_secs(60), Duration::from_secs(100_000));
+        let mut options = AccessOptions::default();
+        let mut drawn = |new: NewToken| {
+            let (token, hash) = new.draw().unwrap();
+            options.hashes.push(hash);
+            token
+        };
+        let (soon, never) = (drawn(NewToken::new("ada").expires(end)), drawn(NewToken::new("bob")));
+        let (later, before) = (drawn(NewToken::new("eve").expires(end + long)), instant::now());
+        let access = Access::open(options).unwrap();
+        for token in [&soon, &never, &later] {
+            access.identify(token).await.unwrap();
+        }
+        assert_eq!(access.remembered.until(soon.expose()), Some(instant::seconds(end)));
+        for token in [&never, &later] {
+            let until = access.remembered.until(token.expose()).unwrap();
+            assert!((before + 300..=instant::now() + 300).contains(&until), "{until}");
+        }
     }
 }

@@ -19,6 +19,18 @@ pub(crate) struct Table {
     given: Vec<Kept>,
 }
 
+/// A token that is looked for.
+pub(crate) struct Hashed<'a> {
+    id: Option<&'a str>,
+    hash: Hash,
+}
+
+impl Hashed<'_> {
+    pub(crate) fn of(token: &str) -> Hashed<'_> {
+        Hashed { id: text::id_of(token), hash: text::hash(token) }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Kept {
     hash: Hash,
@@ -57,16 +69,21 @@ impl Table {
         Ok(Table { by_id: HashMap::new(), given: kept })
     }
 
+    /// Whether no token is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_id.is_empty() && self.given.is_empty()
+    }
+
     /// Whom `token` stands for, and until when.
     ///
     /// Whether an id is known shows in nothing but the answer: an unknown one is hashed and compared as well.
-    pub(crate) fn find(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
-        let hash = text::hash(token);
-        let named = text::id_of(token).and_then(|id| self.by_id.get(id));
-        let same: bool = named.map_or(&NOBODY, |kept| &kept.hash).ct_eq(&hash).into();
+    pub(crate) fn find(&self, token: &Hashed<'_>) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
+        let Hashed { id, hash } = token;
+        let named = id.and_then(|id| self.by_id.get(id));
+        let same: bool = named.map_or(&NOBODY, |kept| &kept.hash).ct_eq(hash).into();
         let mut found = named.filter(|_| same);
         for kept in &self.given {
-            if kept.hash.ct_eq(&hash).into() {
+            if kept.hash.ct_eq(hash).into() {
                 found = Some(kept);
             }
         }

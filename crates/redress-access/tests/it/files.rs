@@ -154,7 +154,7 @@ async fn a_token_that_is_revoked_is_worth_nothing_from_the_next_look_on() {
 }
 
 #[tokio::test]
-async fn a_token_with_an_end_is_not_remembered_beyond_it() {
+async fn a_token_that_has_ended_is_refused_for_that_and_not_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(&folder);
     let (old, _) = file.create(NewToken::new("ada").expires(SystemTime::now() - Duration::from_secs(1))).unwrap();
