@@ -139,7 +139,7 @@ fn a_token_that_the_configuration_knows_by_its_hash_needs_no_file() {
     let programs = place.run(&["token", "new", "bob", "--print-hash", "--json"]).json();
     assert_eq!((&programs["caller"], &programs["scopes"]), (&json!("bob"), &json!([])));
     let other = format!("[[access.hashes]]\ncaller = \"bob\"\nsha256 = {}\n", programs["sha256"]);
-    let ended = format!("{other}expires = 2020-01-01\n");
+    let ended = format!("{other}expires = \"2020-01-01\"\n");
     let serving = GUARDED.replace("[access]\ntokens = \"tokens.json\"\n", "");
     let place = place.with("redress.toml", &format!("{serving}{table}{ended}"));
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));

@@ -46,7 +46,7 @@ pub(crate) struct GivenToken {
 pub(crate) struct JwtTable {
     /// Who issues the tokens: what their `iss` must be.
     pub(crate) issuer: Option<String>,
-    /// For whom they are: one of these must be in their `aud`.
+    /// For whom they are: one of these must be in their `aud`. Where nothing is said, a token that names somebody is refused.
     pub(crate) audience: Option<OneOrMany>,
     /// Where the issuer publishes its keys.
     pub(crate) jwks_url: Option<String>,

@@ -47,7 +47,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("access.tokens", "none").typed("--tokens", "REDRESS_TOKENS"),
     Setting::new("access.hashes", "none"),
     Setting::new("access.jwt.issuer", "any"),
-    Setting::new("access.jwt.audience", "any"),
+    Setting::new("access.jwt.audience", "none: a token that names one is refused"),
     Setting::new("access.jwt.jwks_url", "none"),
     Setting::new("access.jwt.jwks_file", "none"),
     Setting::new("access.jwt.secret_file", "none"),

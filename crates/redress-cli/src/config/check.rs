@@ -3,6 +3,9 @@
 use super::{AccessTable, JwtTable, LimitsTable, Settings};
 use crate::trouble::Trouble;
 
+/// Where the parser of JSON stops.
+const DEEPEST: usize = 127;
+
 /// What is wrong, and where.
 type Wrong = (&'static str, String);
 
@@ -47,6 +50,12 @@ fn of_access(access: &AccessTable, tls: bool) -> Option<Wrong> {
     if !tls {
         return Some(("access.certificates", "clients show certificates only to a server with `[tls]`".to_owned()));
     }
+    // Without callers they can still keep out whoever has none, where something else says who calls.
+    let others = access.tokens.is_some() || !access.hashes.is_empty() || access.jwt.is_some();
+    let bars = certificates.required == Some(true) && others;
+    if certificates.callers.is_empty() && !bars {
+        return Some(("access.certificates", "`callers` must say who comes with which certificate".to_owned()));
+    }
     None
 }
 
@@ -54,6 +63,13 @@ fn of_jwt(jwt: &JwtTable) -> Option<Wrong> {
     if jwt.keys().is_none() {
         let says = "one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are";
         return Some(("access.jwt", says.to_owned()));
+    }
+    // Whoever writes an empty list means nothing, and what is left out means everything that suits.
+    if jwt.algorithms.as_ref().is_some_and(Vec::is_empty) {
+        return Some(("access.jwt.algorithms", "it names no algorithm: name some, or leave it out".to_owned()));
+    }
+    if jwt.audience.as_ref().is_some_and(|audience| audience.as_slice().is_empty()) {
+        return Some(("access.jwt.audience", "it names nobody: name somebody, or leave it out".to_owned()));
     }
     let url = jwt.jwks_url.as_ref().map(|url| redress_access::KeySource::JwksUrl(url.clone()).check());
     url?.err().map(|error| ("access.jwt.jwks_url", error.to_string()))
@@ -63,11 +79,19 @@ fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
     if limits.burst.is_some() && limits.rate.is_none() {
         return Some(("limits.burst", "a burst means nothing without its `rate`".to_owned()));
     }
+    if limits.json_depth.is_some_and(|depth| depth.get() > DEEPEST) {
+        return Some(("limits.json_depth", format!("JSON is read to a depth of {DEEPEST}, and no deeper")));
+    }
+    let is_empty = |names: &Option<Vec<String>>| names.as_ref().is_some_and(Vec::is_empty);
     for (at, rule) in (1..).zip(&limits.rules) {
         let says = if rule.rate.is_none() && rule.in_flight.is_none() && rule.streams.is_none() {
             "sets none of `rate`, `in_flight` and `streams`"
         } else if rule.burst.is_some() && rule.rate.is_none() {
             "has a `burst`, which means nothing without its `rate`"
+        } else if is_empty(&rule.callers) {
+            "is for no caller: name some, or leave `callers` out"
+        } else if is_empty(&rule.operations) {
+            "is for no operation: name some, or leave `operations` out"
         } else {
             continue;
         };
@@ -102,8 +126,29 @@ mod tests {
         insta::assert_snapshot!(wrong("[tls]\nkey = \"key.pem\"\n"), @"redress.toml, line 1: `tls.key` needs its `tls.certificate`");
         insta::assert_snapshot!(wrong("[limits]\nburst = 5\n"), @"redress.toml, line 2: a burst means nothing without its `rate`");
         insta::assert_snapshot!(wrong("[[limits.rules]]\nrate = \"1/s\"\n\n[[limits.rules]]\ncallers = [\"ada\"]\n"), @"redress.toml, line 1: rule 2 sets none of `rate`, `in_flight` and `streams`");
+        insta::assert_snapshot!(wrong("[limits]\njson_depth = 128\n"), @"redress.toml, line 2: JSON is read to a depth of 127, and no deeper");
         insta::assert_snapshot!(wrong("[telemetry]\nsample = 2.0\n"), @"redress.toml, line 2: expected a part from 0 to 1");
         insta::assert_snapshot!(wrong("[telemetry]\notlp = \"collector:4318\"\n"), @"redress.toml, line 2: expected a URL such as `http://127.0.0.1:4318`");
+    }
+
+    #[test]
+    fn an_empty_list_is_not_taken_for_everything() {
+        insta::assert_snapshot!(wrong("[access.jwt]\nkey_file = \"a\"\nalgorithms = []\n"), @"redress.toml, line 3: it names no algorithm: name some, or leave it out");
+        insta::assert_snapshot!(wrong("[access.jwt]\nkey_file = \"a\"\naudience = []\n"), @"redress.toml, line 3: it names nobody: name somebody, or leave it out");
+        insta::assert_snapshot!(wrong("[limits]\nrules = [{ rate = \"1/s\", callers = [] }]\n"), @"redress.toml, line 2: rule 1 is for no caller: name some, or leave `callers` out");
+        insta::assert_snapshot!(wrong("[limits]\nrules = [{ rate = \"1/s\", operations = [] }]\n"), @"redress.toml, line 2: rule 1 is for no operation: name some, or leave `operations` out");
+    }
+
+    #[test]
+    fn certificates_say_who_calls_or_keep_out_whoever_has_none() {
+        let tls = "[tls]\ncertificate = \"a\"\nkey = \"b\"\n";
+        let certificates = "[access.certificates]\nca = \"ca.pem\"\n";
+        insta::assert_snapshot!(wrong(&format!("{tls}{certificates}")), @"redress.toml, line 4: `callers` must say who comes with which certificate");
+        assert_ne!(wrong(&format!("{tls}{certificates}required = true\n")), "", "nobody could call");
+        assert_ne!(wrong(&format!("{tls}[access]\ntokens = \"t\"\n{certificates}")), "", "they would change nothing");
+        assert_eq!(wrong(&format!("{tls}[access]\ntokens = \"t\"\n{certificates}required = true\n")), "");
+        let callers = "callers = [{ name = \"a\", caller = \"b\" }]\n";
+        assert_eq!(wrong(&format!("{tls}{certificates}{callers}")), "");
     }
 
     #[test]
