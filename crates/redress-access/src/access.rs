@@ -1,8 +1,9 @@
 //! The identity provider: every kind of token under one roof.
 
 use std::{
+    path::Path,
     pin::Pin,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use arc_swap::ArcSwap;
@@ -11,10 +12,10 @@ use redress_core::{IdentityError, IdentityProvider, Secret};
 
 use crate::{
     AccessError, AccessOptions, Certificates, TokenFile, instant,
-    jwt::{self, Verifier},
+    jwt::{self, Keys, Verifier},
     remembered::Remembered,
-    tokens::{PREFIX, Table},
-    watch::{Stamp, Watch, Watching},
+    tokens::{Hashed, PREFIX, Table},
+    watch::{Fresh, Watch, Watched, Watching},
 };
 
 /// Tells who calls.
@@ -50,9 +51,16 @@ pub struct Access {
 
 /// The tokens of a file, as it was when it was seen last.
 struct Tokens {
-    file: TokenFile,
+    file: Watched,
     table: ArcSwap<Table>,
-    stamp: Mutex<Option<Stamp>>,
+}
+
+/// What the files of an [`Access`] say, read and checked, and not in force yet.
+#[derive(Debug)]
+#[must_use = "what was read holds once it is taken"]
+pub struct Reading {
+    tokens: Option<Fresh<Table>>,
+    keys: Option<Fresh<Keys>>,
 }
 
 impl Access {
@@ -63,11 +71,7 @@ impl Access {
         let given = Table::of_hashes(&options.hashes)?;
         let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &remembered)).transpose()?;
         let certificates = Arc::new(Certificates::new(options.certificates)?);
-        let file = options.tokens.map(|path| Tokens {
-            file: TokenFile::at(path),
-            table: ArcSwap::default(),
-            stamp: Mutex::new(None),
-        });
+        let file = options.tokens.map(|path| Tokens { file: Watched::at(path), table: ArcSwap::default() });
         let watched = file.is_some() || jwt.is_some();
         let access = Arc::new(Access {
             file,
@@ -78,7 +82,7 @@ impl Access {
             remember: options.remember.as_secs(),
             watch: OnceLock::new(),
         });
-        access.reload()?;
+        access.refresh_tokens(true)?;
         if watched {
             match Watch::start(Arc::downgrade(&access), options.poll) {
                 Ok(watch) => drop(access.watch.set(watch)),
@@ -90,9 +94,26 @@ impl Access {
 
     /// Reads every file again. What is wrong with one leaves what it said before in force.
     pub fn reload(&self) -> Result<(), AccessError> {
-        let tokens = self.read_tokens(true);
-        let keys = self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.source().read(true));
+        let tokens = self.refresh_tokens(true);
+        let keys = self.refresh_keys(true);
         tokens.and(keys)
+    }
+
+    /// Reads every file again and changes nothing yet, for whoever takes all of a new configuration or none of it.
+    pub fn read(&self) -> Result<Reading, AccessError> {
+        let tokens = self.file.as_ref().map(|tokens| tokens.file.read(table_in)).transpose()?;
+        let keys = self.jwt.as_ref().map(|jwt| jwt.source().read()).transpose()?.flatten();
+        Ok(Reading { tokens, keys })
+    }
+
+    /// Lets hold what [`read`](Access::read) has read. A file that was read again since keeps what it said then.
+    pub fn take(&self, reading: Reading) {
+        if let (Some(tokens), Some(fresh)) = (&self.file, reading.tokens) {
+            tokens.file.take(fresh, |table| self.replace(tokens, table));
+        }
+        if let (Some(jwt), Some(fresh)) = (&self.jwt, reading.keys) {
+            jwt.source().take(fresh);
+        }
     }
 
     /// Fetches keys that are at a URL. A service starts without them as well, and fetches them with the first
@@ -109,37 +130,41 @@ impl Access {
         &self.certificates
     }
 
-    fn read_tokens(&self, in_any_case: bool) -> Result<(), AccessError> {
+    fn refresh_tokens(&self, in_any_case: bool) -> Result<(), AccessError> {
         let Some(tokens) = &self.file else { return Ok(()) };
-        let path = tokens.file.path();
-        let mut seen = tokens.stamp.lock().unwrap_or_else(PoisonError::into_inner);
-        // Taken before the file is read: a change in between is seen the next time.
-        let now = Stamp::of(path).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
-        if !in_any_case && *seen == now {
-            return Ok(());
-        }
-        *seen = now;
-        let entries = tokens.file.list()?;
-        tokens.table.store(Arc::new(Table::of_file(entries)));
+        tokens.file.refresh(in_any_case, table_in, |table| self.replace(tokens, table))
+    }
+
+    fn refresh_keys(&self, in_any_case: bool) -> Result<(), AccessError> {
+        self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.source().refresh(in_any_case))
+    }
+
+    fn replace(&self, tokens: &Tokens, table: Table) {
+        tokens.table.store(Arc::new(table));
         self.remembered.forget();
-        Ok(())
     }
 
     async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
-        if token.starts_with(PREFIX)
-            && let Some(tokens) = &self.file
-        {
-            match tokens.table.load().find(token) {
-                Err(IdentityError::Invalid) => {}
-                told => return told,
-            }
+        match self.find(token) {
+            Err(IdentityError::Invalid) => {}
+            told => return told,
         }
         match &self.jwt {
-            Some(jwt) if jwt::looks_like(token) => match self.given.find(token) {
-                Err(IdentityError::Invalid) => jwt.verify(token).await.map(|(caller, until)| (caller, Some(until))),
-                told => told,
-            },
-            _ => self.given.find(token),
+            Some(jwt) if jwt::looks_like(token) => jwt.verify(token).await.map(|(caller, until)| (caller, Some(until))),
+            _ => Err(IdentityError::Invalid),
+        }
+    }
+
+    /// Whom a token stands for that is known by its hash, which is made once and only where there is one to compare.
+    fn find(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
+        let file = self.file.as_ref().filter(|_| token.starts_with(PREFIX)).map(|tokens| tokens.table.load());
+        if file.is_none() && self.given.is_empty() {
+            return Err(IdentityError::Invalid);
+        }
+        let hashed = Hashed::of(token);
+        match file.map(|table| table.find(&hashed)) {
+            None | Some(Err(IdentityError::Invalid)) => self.given.find(&hashed),
+            Some(told) => told,
         }
     }
 }
@@ -165,19 +190,47 @@ impl IdentityProvider for Access {
 }
 
 impl Watching for Access {
-    fn look(&self) {
-        let keys = self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.source().read(false));
-        for result in [self.read_tokens(false), keys] {
-            if let Err(error) = result {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(%error, source, "what was read before stays in force");
-            }
-        }
+    fn look(&self) -> Vec<AccessError> {
+        [self.refresh_tokens(false), self.refresh_keys(false)].into_iter().filter_map(Result::err).collect()
     }
+}
+
+fn table_in(path: &Path) -> Result<Table, AccessError> {
+    TokenFile::at(path).list().map(Table::of_file)
 }
 
 impl std::fmt::Debug for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Access").field("certificates", &self.certificates).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::NewToken;
+
+    #[tokio::test]
+    async fn a_token_is_remembered_until_it_ends_and_for_no_longer_than_is_set() {
+        let (end, long) = (SystemTime::now() + Duration::from_secs(60), Duration::from_secs(100_000));
+        let mut options = AccessOptions::default();
+        let mut drawn = |new: NewToken| {
+            let (token, hash) = new.draw().unwrap();
+            options.hashes.push(hash);
+            token
+        };
+        let (soon, never) = (drawn(NewToken::new("ada").expires(end)), drawn(NewToken::new("bob")));
+        let (later, before) = (drawn(NewToken::new("eve").expires(end + long)), instant::now());
+        let access = Access::open(options).unwrap();
+        for token in [&soon, &never, &later] {
+            access.identify(token).await.unwrap();
+        }
+        assert_eq!(access.remembered.until(soon.expose()), Some(instant::seconds(end)));
+        for token in [&never, &later] {
+            let until = access.remembered.until(token.expose()).unwrap();
+            assert!((before + 300..=instant::now() + 300).contains(&until), "{until}");
+        }
     }
 }

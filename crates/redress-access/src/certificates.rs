@@ -9,7 +9,7 @@ use std::{
 use redress_contract::Caller;
 use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
 
-use crate::AccessError;
+use crate::{AccessError, instant, names};
 
 /// How many certificates are remembered.
 const MOST: usize = 4096;
@@ -46,7 +46,16 @@ pub struct Certificates {
 
 struct Read {
     der: Box<[u8]>,
-    caller: Option<Arc<Caller>>,
+    stands: Option<Stands>,
+}
+
+/// Whom a certificate stands for, and when.
+#[derive(Clone)]
+struct Stands {
+    caller: Arc<Caller>,
+    /// The first second and the last, since 1970.
+    from: i64,
+    to: i64,
 }
 
 impl Certificates {
@@ -54,8 +63,9 @@ impl Certificates {
     pub fn new(rules: impl IntoIterator<Item = CertificateRule>) -> Result<Certificates, AccessError> {
         let mut known: Vec<(String, Arc<Caller>)> = Vec::new();
         for CertificateRule { name, caller, scopes } in rules {
-            if caller.trim().is_empty() || name.is_empty() {
-                return Err(AccessError::CallerUnnamed);
+            names::check(&caller, &scopes)?;
+            if name.is_empty() || !names::is_printable(&name) {
+                return Err(AccessError::Unprintable { what: "name of a certificate" });
             }
             if known.iter().any(|(other, _)| *other == name) {
                 return Err(AccessError::CertificateTwice { name });
@@ -70,8 +80,18 @@ impl Certificates {
         self.rules.is_empty()
     }
 
-    /// Whom a verified certificate, as DER, stands for.
+    /// Whom a verified certificate, as DER, stands for: nobody before it begins and after it has ended, however long
+    /// ago TLS has verified it.
     pub fn caller(&self, der: &[u8]) -> Option<Arc<Caller>> {
+        self.caller_at(der, i64::try_from(instant::now()).unwrap_or(i64::MAX))
+    }
+
+    fn caller_at(&self, der: &[u8], now: i64) -> Option<Arc<Caller>> {
+        let stands = self.read(der)?;
+        (stands.from <= now && now <= stands.to).then_some(stands.caller)
+    }
+
+    fn read(&self, der: &[u8]) -> Option<Stands> {
         if self.rules.is_empty() {
             return None;
         }
@@ -79,22 +99,25 @@ impl Certificates {
         if let Some(read) = self.read.read().unwrap_or_else(PoisonError::into_inner).get(&hash)
             && *read.der == *der
         {
-            return read.caller.clone();
+            return read.stands.clone();
         }
-        let caller = self.judge(der);
+        let stands = self.judge(der);
         let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(hash, Read { der: der.into(), caller: caller.clone() });
-        caller
+        known.insert(hash, Read { der: der.into(), stands: stands.clone() });
+        stands
     }
 
-    fn judge(&self, der: &[u8]) -> Option<Arc<Caller>> {
+    fn judge(&self, der: &[u8]) -> Option<Stands> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         let names = names(&certificate);
         let fits = |rule: &str| names.iter().any(|name| name.is(rule));
-        self.rules.iter().find(|(rule, _)| fits(rule)).map(|(_, caller)| Arc::clone(caller))
+        let (_, caller) = self.rules.iter().find(|(rule, _)| fits(rule))?;
+        let validity = certificate.validity();
+        let (from, to) = (validity.not_before.timestamp(), validity.not_after.timestamp());
+        Some(Stands { caller: Arc::clone(caller), from, to })
     }
 }
 
@@ -149,5 +172,25 @@ fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
 impl std::fmt::Debug for Certificates {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Certificates").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_was_read_stands_for_its_caller_while_it_is_valid() {
+        let mut params = CertificateParams::new(vec!["ci.example".to_owned()]).unwrap();
+        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2030, 1, 1));
+        let der = params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().to_vec();
+        let rule = CertificateRule { name: "ci.example".into(), caller: "ci".into(), scopes: Vec::new() };
+        let certificates = Certificates::new([rule]).unwrap();
+        let (from, to) = (1_577_836_800, 1_893_456_000);
+        for (now, stands) in [(from, true), (from - 1, false), (to, true), (to + 1, false), (from, true)] {
+            assert_eq!(certificates.caller_at(&der, now).is_some(), stands, "{now}");
+        }
     }
 }

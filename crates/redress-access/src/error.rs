@@ -52,31 +52,48 @@ pub enum AccessError {
         /// What was looked for.
         id: String,
     },
+    /// Two tokens of the file have one id.
+    #[error("in `{}`, two tokens are called `{id}`", path.display())]
+    TokenTwice {
+        /// The file.
+        path: PathBuf,
+        /// What both are called.
+        id: String,
+    },
+    /// The machine gives no random bytes, so no token can be made.
+    #[error("there are no random bytes to make a token of")]
+    NothingRandom,
     /// The hash of a token is not 64 hexadecimal digits.
     #[error("the token hash of caller `{caller}` is not 64 hexadecimal digits")]
     HashMalformed {
         /// Whose it is.
         caller: String,
     },
+    /// Two callers are known by one token.
+    #[error("the token hash of caller `{caller}` is given twice")]
+    HashTwice {
+        /// Whose it is, the second time.
+        caller: String,
+    },
     /// A caller has no name.
     #[error("a caller needs a name")]
     CallerUnnamed,
     /// A name, a scope or a note holds what cannot be shown or sent.
-    #[error("a {what} holds characters that it must not")]
+    #[error("a {what} is empty or holds characters that it must not")]
     Unprintable {
-        /// What it is: `caller`, `scope` or `note`.
+        /// What it is: `caller`, `scope`, `note` or `name of a certificate`.
         what: &'static str,
     },
     /// The set of keys is not one.
     #[error("`{origin}` is no JSON Web Key Set")]
     KeysMalformed {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
     },
     /// The set holds no key that could have signed a token.
     #[error("`{origin}` holds no key that can verify a token")]
     KeysMissing {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
     },
     /// A file holds a private key where a public one belongs.
@@ -102,21 +119,24 @@ pub enum AccessError {
     /// No key verifies an algorithm that is allowed.
     #[error("`{origin}` holds no key for {algorithm}")]
     AlgorithmWithoutKey {
-        /// The file or the URL.
+        /// The file, or the URL without user and query.
         origin: String,
         /// The algorithm.
         algorithm: Algorithm,
     },
+    /// The address of keys is no URL, or one without a host.
+    #[error("the address of keys is no URL of a host")]
+    UrlMalformed,
     /// The URL of keys is neither `https` nor on this machine.
     #[error("keys are taken by `https`, or by `http` from this machine alone; `{url}` is neither")]
     UrlUnsafe {
-        /// The URL.
+        /// The URL, without user and query.
         url: String,
     },
     /// The keys could not be fetched.
     #[error("the keys at `{url}` could not be fetched: {reason}")]
     Unreachable {
-        /// The URL.
+        /// The URL, without user and query.
         url: String,
         /// What happened, in a few words.
         reason: &'static str,

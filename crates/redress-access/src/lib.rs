@@ -12,12 +12,13 @@ mod certificates;
 mod error;
 mod instant;
 mod jwt;
+mod names;
 mod options;
 mod remembered;
 mod tokens;
 mod watch;
 
-pub use access::Access;
+pub use access::{Access, Reading};
 pub use certificates::{CertificateRule, Certificates};
 pub use error::AccessError;
 pub use jwt::{Algorithm, UnknownAlgorithm};

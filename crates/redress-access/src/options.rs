@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration, time::SystemTime
 
 use serde_json::Value;
 
-use crate::{Algorithm, CertificateRule};
+#[cfg(feature = "jwks-url")]
+use crate::jwt::Address;
+use crate::{AccessError, Algorithm, CertificateRule};
 
 /// Who may call, and how they prove who they are.
 ///
@@ -135,4 +137,15 @@ pub enum KeySource {
     SecretFile(PathBuf),
     /// One or more public keys as PEM.
     KeyFile(PathBuf),
+}
+
+impl KeySource {
+    /// Refuses an address that keys are not taken from. Nothing is opened or fetched.
+    pub fn check(&self) -> Result<(), AccessError> {
+        match self {
+            #[cfg(feature = "jwks-url")]
+            KeySource::JwksUrl(url) => Address::of(url).map(drop),
+            KeySource::JwksFile(_) | KeySource::SecretFile(_) | KeySource::KeyFile(_) => Ok(()),
+        }
+    }
 }

@@ -65,6 +65,13 @@ impl Remembered {
         (entry.from <= now && now < entry.until).then(|| Arc::clone(&entry.caller))
     }
 
+    /// Until when `token` is remembered.
+    #[cfg(test)]
+    pub(crate) fn until(&self, token: &str) -> Option<u64> {
+        let hash = self.seed.hash_one(token);
+        read(self.shard(hash)).get(&hash).map(|entry| entry.until)
+    }
+
     /// The state of the world that a token is about to be verified against.
     pub(crate) fn generation(&self) -> Generation {
         Generation(self.generation.load(Ordering::SeqCst))
@@ -163,7 +170,10 @@ mod tests {
         remembered.put(remembered.generation(), &token, far(), &ada());
         assert_eq!(remembered.get("a.b.c").as_deref(), Some(&Caller::new("ada")));
         assert_eq!(remembered.get("a.b.d"), None);
-        remembered.put(remembered.generation(), &token, instant::now(), &ada());
+        for shard in &remembered.shards {
+            write(shard).values_mut().for_each(|entry| entry.until = instant::now());
+        }
+        assert_eq!(remembered.get("a.b.c"), None);
         remembered.put(remembered.generation(), &Secret::new("gone"), instant::now(), &ada());
         assert_eq!(remembered.get("gone"), None);
     }

@@ -303,6 +303,9 @@ pub(crate) struct NewToken {
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+    /// Keep it in no file, and print the table of the configuration that stands for it
+    #[arg(long)]
+    pub(crate) print_hash: bool,
     #[command(flatten)]
     pub(crate) file: TokenFile,
 }

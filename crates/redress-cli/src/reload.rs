@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use redress_access::Reading;
 use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
 
@@ -45,6 +46,8 @@ pub(crate) struct Reloading<'a> {
 struct Checked {
     settings: Settings,
     parts: Parts,
+    /// What the files of tokens and keys say, where the parts have read them before.
+    reading: Option<Reading>,
     faces: Faces,
 }
 
@@ -99,7 +102,7 @@ impl Reloading<'_> {
         self.unchanged(&settings)?;
         // The operations stay, and are made once more to hear whether they could be made.
         self.setup.registry(&settings)?;
-        let parts = self.parts.changed(&settings)?;
+        let (parts, reading) = self.parts.changed(&settings)?;
         if let Some(access) = parts.new_access(&self.parts)
             && let Err(error) = access.fetch().await
         {
@@ -110,7 +113,7 @@ impl Reloading<'_> {
             return Err(Trouble::NotLoopbackWithoutAccess { address: settings.listen.to_string() });
         }
         let faces = serve::faces(self.setup, &settings, &parts, &registry)?;
-        Ok(Checked { settings, parts, faces })
+        Ok(Checked { settings, parts, reading, faces })
     }
 
     /// Refuses what cannot change while the server runs.
@@ -133,7 +136,8 @@ impl Reloading<'_> {
         if let (Some(tls), Some(files)) = (self.server.tls(), crate::listening::files(&checked.settings)) {
             tls.replace(files).map_err(|error| crate::listening::unusable(&error))?;
         }
-        let Checked { settings, parts, faces } = checked;
+        let Checked { settings, parts, reading, faces } = checked;
+        parts.take(reading);
         self.server.replace(faces);
         self.log.set(self.setup.level.or(settings.level).unwrap_or(Level::Info));
         self.settings = settings;

@@ -22,6 +22,7 @@ const HERE: &str = "redress.toml";
 
 pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     match &typed.what {
+        TokenCommand::New(new) if new.print_hash => draw(new, terminal)?,
         TokenCommand::New(new) => make(&file(&new.file)?, new, terminal)?,
         TokenCommand::List(from) => list(&file(from)?, terminal)?,
         TokenCommand::Revoke(revoke) => take_back(&file(&revoke.file)?, &revoke.id, terminal)?,
@@ -52,15 +53,7 @@ fn file(typed: &arguments::TokenFile) -> Result<TokenFile, Trouble> {
 }
 
 fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
-    let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
-    if let Some(lasts) = typed.expires {
-        let end = SystemTime::now().checked_add(lasts.0);
-        new = new.expires(end.ok_or_else(|| usage("the end of the token is beyond the calendar"))?);
-    }
-    if let Some(note) = &typed.note {
-        new = new.note(note);
-    }
-    let (token, entry) = file.create(new).map_err(|error| unusable(error, file))?;
+    let (token, entry) = file.create(wanted(typed)?).map_err(|error| unusable(error, file))?;
     if terminal.is_json() {
         let mut document = line(&entry);
         document["token"] = token.expose().into();
@@ -73,6 +66,44 @@ fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'
     let says = format!("for {}, id {}; it is shown this once", harmless(&entry.caller), entry.id);
     err.line(err.paint(SOFT, says))?;
     Ok(())
+}
+
+/// Makes a token that the configuration knows by its hash.
+fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    let (token, hash) = wanted(typed)?.draw().map_err(|error| usage(&error.to_string()))?;
+    let ends = hash.expires.map(|end| humantime::format_rfc3339_seconds(end).to_string());
+    if terminal.is_json() {
+        let mut document = json!({"caller": hash.caller, "scopes": hash.scopes, "sha256": hash.sha256});
+        if let Some(ends) = ends {
+            document["expires"] = ends.into();
+        }
+        document["token"] = token.expose().into();
+        terminal.document(&document)?;
+        return Ok(());
+    }
+    terminal.out().line(token.expose())?;
+    let err = terminal.err();
+    err.line(err.paint(SOFT, "it is shown this once; the configuration knows it by this table:"))?;
+    // A text of JSON without control characters is one of TOML as well.
+    let table =
+        ["caller", "scopes", "sha256"].into_iter().zip([json!(hash.caller), json!(hash.scopes), json!(hash.sha256)]);
+    err.line("[[access.hashes]]")?;
+    for (name, value) in table.chain(ends.map(|ends| ("expires", json!(ends)))) {
+        err.line(format_args!("{name} = {value}"))?;
+    }
+    Ok(())
+}
+
+fn wanted(typed: &arguments::NewToken) -> Result<NewToken, Trouble> {
+    let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
+    if let Some(lasts) = typed.expires {
+        let end = SystemTime::now().checked_add(lasts.0);
+        new = new.expires(end.ok_or_else(|| usage("the end of the token is beyond the calendar"))?);
+    }
+    if let Some(note) = &typed.note {
+        new = new.note(note);
+    }
+    Ok(new)
 }
 
 fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {

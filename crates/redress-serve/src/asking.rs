@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request, Secret};
 use redress_wire::http::{
@@ -24,6 +24,43 @@ const LONGEST_KEY: usize = 255;
 const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 /// The longest state of a trace that is passed on, as the standard asks for at least.
 const LONGEST_STATE: usize = 512;
+
+/// Whom a message comes from, as far as its connection and its headers tell.
+struct Sender {
+    peer: Option<SocketAddr>,
+    local: bool,
+    secure: bool,
+}
+
+impl Sender {
+    fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap, forwarded: bool) -> Sender {
+        let trusted = side.address.is_some_and(|address| shared.trusts(address.ip()));
+        let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
+        let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
+        Sender { peer: by, local: side.local && !trusted && !forwarded, secure }
+    }
+
+    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Option<Arc<Caller>> {
+        // Whose certificate it is says nothing about who wrote the page that uses it.
+        let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
+        let Sender { peer, local, secure } = *self;
+        shared.caller.caller_of(Connection { peer, local, secure, certificate, headers })
+    }
+}
+
+/// The message that opened a connection for many calls.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    forwarded: bool,
+    headers: HeaderMap,
+}
+
+impl Handshake {
+    /// Who calls by the rules of `shared`, as it is now.
+    pub(crate) fn caller(&self, shared: &Shared, side: &OtherSide) -> Option<Arc<Caller>> {
+        Sender::of(shared, side, &self.headers, self.forwarded).caller(shared, side, &self.headers)
+    }
+}
 
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
@@ -50,17 +87,28 @@ impl Asking {
     pub(crate) fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Asking {
         let mut asking = Asking { json: true, ..Asking::default() };
         asking.read(headers, shared.registry.identity().is_some());
-        let trusted = side.address.is_some_and(|address| shared.trusts(address.ip()));
-        let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
-        let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
-        asking.peer = by;
+        let sender = Sender::of(shared, side, headers, asking.forwarded);
+        asking.peer = sender.peer;
         if asking.token.is_none() {
-            // Whose certificate it is says nothing about who wrote the page that uses it.
-            let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
-            let local = side.local && !trusted && !asking.forwarded;
-            asking.caller = shared.caller.caller_of(Connection { peer: by, local, secure, certificate, headers });
+            asking.caller = sender.caller(shared, side, headers);
         }
         asking
+    }
+
+    /// What is kept of a message that opens a connection for many calls, to ask again at each of them who calls.
+    /// Nothing, where a token tells it.
+    pub(crate) fn handshake(&self, headers: &HeaderMap) -> Option<Handshake> {
+        if self.token.is_some() {
+            return None;
+        }
+        // Copied out of the buffer of the whole message, which the connection would hold to its end otherwise.
+        let copy = |value: &HeaderValue| HeaderValue::from_bytes(value.as_bytes()).ok();
+        let told = |name: &HeaderName| {
+            !matches!(*name, header::UPGRADE | header::CONNECTION) && !name.as_str().starts_with("sec-websocket-")
+        };
+        let kept = headers.iter().filter(|(name, _)| told(name));
+        let headers = kept.filter_map(|(name, value)| Some((name.clone(), copy(value)?))).collect();
+        Some(Handshake { forwarded: self.forwarded, headers })
     }
 
     fn read(&mut self, headers: &HeaderMap, tokens: bool) {

@@ -23,7 +23,7 @@ const P256: &[Algorithm] = &[Algorithm::Es256];
 const P384: &[Algorithm] = &[Algorithm::Es384];
 const ED25519: &[Algorithm] = &[Algorithm::EdDsa];
 
-/// The most keys that are tried for one token that does not name its key.
+/// The most keys that are tried for one token: those that it names, and then those that could be it.
 const TRIES: usize = 16;
 
 /// The keys that may have signed a token.
@@ -42,7 +42,7 @@ struct Key {
 pub(crate) enum Signed {
     Yes,
     No,
-    /// There is no key that could tell; a newer set may have one.
+    /// It is of none of these keys, and none is the one that the token names; a newer set may have it.
     Unknown,
 }
 
@@ -50,6 +50,7 @@ pub(crate) enum Signed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Private,
+    #[cfg(feature = "jwks-url")]
     Public,
 }
 
@@ -131,17 +132,19 @@ impl Keys {
 
     /// Whether one of the keys signed `message`.
     pub(crate) fn signed(&self, algorithm: Algorithm, id: Option<&str>, message: &[u8], signature: &Vec<u8>) -> Signed {
+        let suited = || self.0.iter().filter(|key| key.algorithms.contains(&algorithm));
+        let named = || suited().filter(|key| id.is_some() && key.id.as_deref() == id);
         // A key without an id may be the one that the token names; its signature tells.
-        let named = |key: &&Key| id.is_none() || key.id.is_none() || key.id.as_deref() == id;
-        let mut could = self.0.iter().filter(named).filter(|key| key.algorithms.contains(&algorithm)).peekable();
-        if could.peek().is_none() {
-            return Signed::Unknown;
-        }
-        let signed = could.take(TRIES).any(|key| {
+        let others = suited().filter(|key| id.is_none() || key.id.is_none());
+        let signed = named().chain(others).take(TRIES).any(|key| {
             let verifier = (aws_lc::DEFAULT_PROVIDER.verifier_factory)(&algorithm.library(), &key.key);
             verifier.is_ok_and(|verifier| verifier.verify(message, signature).is_ok())
         });
-        if signed { Signed::Yes } else { Signed::No }
+        match signed {
+            true => Signed::Yes,
+            false if named().next().is_some() => Signed::No,
+            false => Signed::Unknown,
+        }
     }
 
     fn some(self, origin: &str) -> Result<Keys, AccessError> {

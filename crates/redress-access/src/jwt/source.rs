@@ -3,13 +3,17 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use arc_swap::ArcSwap;
 
 use super::keys::{Keys, Place};
-use crate::{AccessError, Algorithm, JwtOptions, KeySource, remembered::Remembered, watch::Stamp};
+use crate::{
+    AccessError, Algorithm, JwtOptions, KeySource,
+    remembered::Remembered,
+    watch::{Fresh, Watched},
+};
 
 /// The keys in use, and the place where newer ones may be.
 #[derive(Debug)]
@@ -20,21 +24,33 @@ pub(crate) struct Source {
     remembered: Arc<Remembered>,
 }
 
+/// How old keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    Fresh,
+    /// Newer ones are due, and these serve until they are there.
+    #[cfg(feature = "jwks-url")]
+    Old,
+    /// Nobody has asked for newer ones for so long that one of these may have been withdrawn. They serve only while
+    /// newer ones cannot be had.
+    #[cfg(feature = "jwks-url")]
+    Stale,
+}
+
 /// Where keys are.
 #[derive(Debug)]
 enum Origin {
     File {
-        path: PathBuf,
+        file: Watched,
         read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>,
-        stamp: Mutex<Option<Stamp>>,
     },
     #[cfg(feature = "jwks-url")]
-    Url(super::remote::Remote),
+    Url(Arc<super::remote::Remote>),
 }
 
 impl Origin {
     fn of(options: &JwtOptions) -> Result<Origin, AccessError> {
-        let file = |path: &PathBuf, read| Origin::File { path: path.clone(), read, stamp: Mutex::new(None) };
+        let file = |path: &PathBuf, read| Origin::File { file: Watched::at(path.clone()), read };
         Ok(match &options.keys {
             KeySource::JwksFile(path) => {
                 file(path, |bytes, path| Keys::of_set(&bytes, &path.display().to_string(), Place::Private))
@@ -42,7 +58,7 @@ impl Origin {
             KeySource::SecretFile(path) => file(path, Keys::of_secret),
             KeySource::KeyFile(path) => file(path, |bytes, path| Keys::of_pem(&bytes, path)),
             #[cfg(feature = "jwks-url")]
-            KeySource::JwksUrl(url) => Origin::Url(super::remote::Remote::new(url, options)?),
+            KeySource::JwksUrl(url) => Origin::Url(Arc::new(super::remote::Remote::new(url, options)?)),
         })
     }
 }
@@ -55,7 +71,7 @@ impl Source {
             origin: Origin::of(options)?,
             remembered: Arc::clone(remembered),
         };
-        source.read(true)?;
+        source.refresh(true)?;
         Ok(source)
     }
 
@@ -65,28 +81,42 @@ impl Source {
     }
 
     /// Reads the file again, in any case or if it has changed. What is wrong with it leaves the keys as they are.
-    pub(crate) fn read(&self, in_any_case: bool) -> Result<(), AccessError> {
-        let (path, read, stamp) = match &self.origin {
-            Origin::File { path, read, stamp } => (path, read, stamp),
+    pub(crate) fn refresh(&self, in_any_case: bool) -> Result<(), AccessError> {
+        match &self.origin {
+            Origin::File { file, read } => {
+                file.refresh(in_any_case, |path| self.keys_in(path, *read), |keys| self.replace(keys))
+            }
             #[cfg(feature = "jwks-url")]
-            Origin::Url(_) => return Ok(()),
-        };
-        let unread = |error| AccessError::Read { path: path.clone(), source: error };
-        let mut seen = stamp.lock().unwrap_or_else(PoisonError::into_inner);
-        // Taken before the file is read: a change in between is seen the next time.
-        let now = Stamp::of(path).map_err(unread)?;
-        if !in_any_case && *seen == now {
-            return Ok(());
+            Origin::Url(_) => Ok(()),
         }
-        (*seen).clone_from(&now);
-        let keys = read(fs::read(path).map_err(unread)?, path)?;
-        self.replace(keys.only(&self.algorithms, &path.display().to_string())?);
-        Ok(())
+    }
+
+    /// Reads the file, if the keys come from one, and leaves the keys as they are.
+    pub(crate) fn read(&self) -> Result<Option<Fresh<Keys>>, AccessError> {
+        match &self.origin {
+            Origin::File { file, read } => file.read(|path| self.keys_in(path, *read)).map(Some),
+            #[cfg(feature = "jwks-url")]
+            Origin::Url(_) => Ok(None),
+        }
+    }
+
+    /// Takes over what [`read`](Source::read) has read.
+    pub(crate) fn take(&self, fresh: Fresh<Keys>) {
+        match &self.origin {
+            Origin::File { file, .. } => file.take(fresh, |keys| self.replace(keys)),
+            #[cfg(feature = "jwks-url")]
+            Origin::Url(_) => {}
+        }
+    }
+
+    fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>) -> Result<Keys, AccessError> {
+        let bytes = fs::read(path).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
+        read(bytes, path)?.only(&self.algorithms, &path.display().to_string())
     }
 
     /// Newer keys, if there is a place that may have some and it may be asked now. Nothing is there to wait for
     /// where keys come from a file.
-    pub(crate) async fn newer(&self) -> bool {
+    pub(crate) async fn newer(self: &Arc<Self>) -> bool {
         match &self.origin {
             Origin::File { .. } => false,
             #[cfg(feature = "jwks-url")]
@@ -95,7 +125,7 @@ impl Source {
     }
 
     /// Fetches the keys now, if they come from a URL.
-    pub(crate) async fn fetch(&self) -> Result<(), AccessError> {
+    pub(crate) async fn fetch(self: &Arc<Self>) -> Result<(), AccessError> {
         match &self.origin {
             Origin::File { .. } => Ok(()),
             #[cfg(feature = "jwks-url")]
@@ -103,18 +133,18 @@ impl Source {
         }
     }
 
-    /// Whether the keys are old enough to be fetched again, though they still serve.
-    pub(crate) fn is_old(&self) -> bool {
+    /// How old the keys are.
+    pub(crate) fn age(&self) -> Age {
         match &self.origin {
-            Origin::File { .. } => false,
+            Origin::File { .. } => Age::Fresh,
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.is_old(),
+            Origin::Url(remote) => remote.age(),
         }
     }
 
     /// Takes over what was fetched.
     #[cfg(feature = "jwks-url")]
-    pub(crate) fn take(&self, bytes: &[u8], url: &str) -> Result<(), AccessError> {
+    pub(crate) fn take_set(&self, bytes: &[u8], url: &str) -> Result<(), AccessError> {
         // A set that lacks a key for an allowed algorithm may get it with the next rotation, so that is no mistake
         // here; which algorithms are allowed is.
         let keys = Keys::of_set(bytes, url, Place::Public)?;

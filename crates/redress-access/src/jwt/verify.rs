@@ -5,10 +5,14 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use redress_contract::Caller;
 use redress_core::IdentityError;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Algorithm, claims, keys::Signed, source::Source};
+use super::{
+    Algorithm, claims,
+    keys::Signed,
+    object::object,
+    source::{Age, Source},
+};
 use crate::{AccessError, JwtOptions, instant, remembered::Remembered};
 
 /// Verifies tokens.
@@ -18,19 +22,8 @@ pub(crate) struct Verifier {
     source: Arc<Source>,
 }
 
-/// The part of a header that says how the token is to be verified. Where a key is to be had, which a header may
-/// say too (`jku`, `jwk`, `x5u`), is none of its business.
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
-    #[serde(default)]
-    kid: Option<String>,
-    /// What the reader must understand or refuse the token (RFC 7515, section 4.1.11). There is nothing that we do.
-    #[serde(default)]
-    crit: Option<Value>,
-}
-
-/// A token in its parts, of which nothing is believed yet.
+/// A token in its parts, of which nothing is believed yet. Where a key is to be had, which a header may say too
+/// (`jku`, `jwk`, `x5u`), is none of its business.
 struct Parts<'a> {
     algorithm: Algorithm,
     key: Option<String>,
@@ -46,7 +39,7 @@ impl Verifier {
     }
 
     /// The place of the keys.
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
@@ -56,7 +49,7 @@ impl Verifier {
             return Err(IdentityError::Invalid);
         }
         let parts = Parts::of(token).ok_or(IdentityError::Invalid)?;
-        self.freshen();
+        self.freshen().await;
         let mut signed = self.signed(&parts);
         if signed == Signed::Unknown && self.source.newer().await {
             signed = self.signed(&parts);
@@ -64,7 +57,7 @@ impl Verifier {
         if signed != Signed::Yes {
             return Err(IdentityError::Invalid);
         }
-        let claims = decode::<Map<String, Value>>(parts.payload).ok_or(IdentityError::Invalid)?;
+        let claims = object(parts.payload).ok_or(IdentityError::Invalid)?;
         claims::judge(&claims, &self.options, instant::now())
     }
 
@@ -72,14 +65,19 @@ impl Verifier {
         self.source.keys().signed(parts.algorithm, parts.key.as_deref(), parts.message, &parts.signature)
     }
 
-    /// Has old keys fetched again, without waiting for the new ones.
-    fn freshen(&self) {
-        if !self.source.is_old() {
-            return;
-        }
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let source = Arc::clone(&self.source);
-            runtime.spawn(async move { source.newer().await });
+    /// Has keys fetched again that are no longer fresh, and waits for that only where they are stale.
+    async fn freshen(&self) {
+        match self.source.age() {
+            Age::Fresh => {}
+            #[cfg(feature = "jwks-url")]
+            Age::Old => {
+                let source = Arc::clone(&self.source);
+                tokio::spawn(async move { source.newer().await });
+            }
+            #[cfg(feature = "jwks-url")]
+            Age::Stale => {
+                self.source.newer().await;
+            }
         }
     }
 }
@@ -88,20 +86,21 @@ impl<'a> Parts<'a> {
     fn of(token: &'a str) -> Option<Parts<'a>> {
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
-        let header: Header = decode(header)?;
-        if header.crit.is_some() {
+        let header = object(header)?;
+        // What the reader must understand or refuse the token (RFC 7515, section 4.1.11). There is nothing that we do.
+        if header.get("crit").is_some_and(|critical| !critical.is_null()) {
             return None;
         }
+        let key = match header.get("kid") {
+            None | Some(Value::Null) => None,
+            Some(key) => Some(key.as_str()?.to_owned()),
+        };
         Some(Parts {
-            algorithm: header.alg.parse().ok()?,
-            key: header.kid,
+            algorithm: header.get("alg")?.as_str()?.parse().ok()?,
+            key,
             message: message.as_bytes(),
             payload,
             signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
         })
     }
-}
-
-fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }

@@ -2,11 +2,14 @@
 
 use std::time::SystemTime;
 
+use redress_core::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::text;
 use crate::{
-    AccessError,
-    instant::{rfc3339, rfc3339_option},
+    AccessError, TokenHash,
+    instant::{self, rfc3339, rfc3339_option},
+    names,
 };
 
 /// What the file keeps of a token: everything but the token.
@@ -82,23 +85,25 @@ impl NewToken {
         self
     }
 
-    /// What is shown in lists and sent in headers must be text that can be.
+    /// Draws the token for whoever keeps its hash elsewhere than in a file, such as in the configuration.
+    ///
+    /// ```
+    /// use redress_access::NewToken;
+    ///
+    /// let (token, hash) = NewToken::new("ada").scopes(["files:read"]).draw().unwrap();
+    /// assert!(token.expose().starts_with("rd_") && hash.sha256.len() == 64);
+    /// ```
+    pub fn draw(self) -> Result<(Secret, TokenHash), AccessError> {
+        self.check()?;
+        let (_, token) = text::draw()?;
+        let NewToken { caller, scopes, expires, note: _ } = self;
+        let sha256 = text::hex(&text::hash(token.expose()));
+        Ok((token, TokenHash { caller, scopes, sha256, expires: expires.map(instant::whole) }))
+    }
+
     pub(crate) fn check(&self) -> Result<(), AccessError> {
-        if self.caller.trim().is_empty() {
-            return Err(AccessError::CallerUnnamed);
-        }
-        let unprintable = |text: &str| text.chars().any(char::is_control);
-        // A scope is a word without quotation marks and backslashes (RFC 6749, section 3.3).
-        let word = |scope: &str| {
-            !scope.is_empty() && scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
-        };
-        if unprintable(&self.caller) {
-            return Err(AccessError::Unprintable { what: "caller" });
-        }
-        if !self.scopes.iter().all(|scope| word(scope)) {
-            return Err(AccessError::Unprintable { what: "scope" });
-        }
-        if self.note.as_deref().is_some_and(unprintable) {
+        names::check(&self.caller, &self.scopes)?;
+        if !self.note.as_deref().is_none_or(names::is_printable) {
             return Err(AccessError::Unprintable { what: "note" });
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The file of tokens: read by the service, written by whoever makes and revokes them.
 
 use std::{
+    collections::HashSet,
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -11,7 +12,7 @@ use redress_core::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{NewToken, TokenEntry, text};
-use crate::{AccessError, instant};
+use crate::{AccessError, instant, names};
 
 /// The file of bearer tokens.
 ///
@@ -66,8 +67,13 @@ impl TokenFile {
             column: error.column(),
         };
         let document: Document = serde_json::from_slice(&bytes).map_err(malformed)?;
+        let mut ids = HashSet::new();
         for entry in &document.tokens {
             self.check(entry)?;
+            // Which of two is in force and which is revoked would be left to chance.
+            if !ids.insert(&entry.id) {
+                return Err(AccessError::TokenTwice { path: self.path.clone(), id: entry.id.clone() });
+            }
         }
         Ok(document.tokens)
     }
@@ -75,8 +81,7 @@ impl TokenFile {
     /// Makes a token. It is returned this once; the file keeps its hash.
     pub fn create(&self, new: NewToken) -> Result<(Secret, TokenEntry), AccessError> {
         new.check()?;
-        let drawn = text::draw().map_err(|error| self.unwritten(io::Error::other(error)));
-        let (id, token) = drawn?;
+        let (id, token) = text::draw()?;
         let NewToken { caller, scopes, expires, note } = new;
         let entry = TokenEntry {
             id,
@@ -148,14 +153,25 @@ impl TokenFile {
     }
 
     fn check(&self, entry: &TokenEntry) -> Result<(), AccessError> {
-        let unusable = |member| AccessError::TokenUnusable { path: self.path.clone(), id: entry.id.clone(), member };
-        if entry.id.is_empty() {
-            return Err(unusable("id"));
+        let id = || entry.id.escape_debug().to_string();
+        let unusable = |member| Err(AccessError::TokenUnusable { path: self.path.clone(), id: id(), member });
+        // An underscore ends the id in the text of a token, so no token could bear such an id.
+        if entry.id.is_empty() || entry.id.contains('_') || !names::is_printable(&entry.id) {
+            return unusable("id");
         }
-        if entry.caller.trim().is_empty() {
-            return Err(unusable("caller"));
+        if names::check(&entry.caller, &[]).is_err() {
+            return unusable("caller");
         }
-        text::from_hex(&entry.hash).map(drop).ok_or_else(|| unusable("hash"))
+        if !entry.scopes.iter().all(|scope| names::is_scope(scope)) {
+            return unusable("scopes");
+        }
+        if !entry.note.as_deref().is_none_or(names::is_printable) {
+            return unusable("note");
+        }
+        if text::from_hex(&entry.hash).is_none() {
+            return unusable("hash");
+        }
+        Ok(())
     }
 
     fn unwritten(&self, source: io::Error) -> AccessError {

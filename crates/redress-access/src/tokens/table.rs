@@ -10,13 +10,25 @@ use super::{
     TokenEntry,
     text::{self, Hash},
 };
-use crate::{AccessError, TokenHash, instant};
+use crate::{AccessError, TokenHash, instant, names};
 
 /// The tokens of a file, by id, and those that configuration gives.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     by_id: HashMap<String, Kept>,
     given: Vec<Kept>,
+}
+
+/// A token that is looked for.
+pub(crate) struct Hashed<'a> {
+    id: Option<&'a str>,
+    hash: Hash,
+}
+
+impl Hashed<'_> {
+    pub(crate) fn of(token: &str) -> Hashed<'_> {
+        Hashed { id: text::id_of(token), hash: text::hash(token) }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -43,28 +55,35 @@ impl Table {
 
     /// The tokens that configuration gives.
     pub(crate) fn of_hashes(hashes: &[TokenHash]) -> Result<Table, AccessError> {
-        let kept = hashes.iter().map(|given| {
-            if given.caller.trim().is_empty() {
-                return Err(AccessError::CallerUnnamed);
-            }
+        let mut kept: Vec<Kept> = Vec::new();
+        for given in hashes {
+            names::check(&given.caller, &given.scopes)?;
             let malformed = || AccessError::HashMalformed { caller: given.caller.clone() };
             let hash = text::from_hex(&given.sha256).ok_or_else(malformed)?;
+            if kept.iter().any(|other| other.hash == hash) {
+                return Err(AccessError::HashTwice { caller: given.caller.clone() });
+            }
             let caller = Arc::new(Caller::new(given.caller.clone()).scopes(given.scopes.clone()));
-            Ok(Kept { hash, expires: given.expires.map(instant::seconds), caller })
-        });
-        Ok(Table { by_id: HashMap::new(), given: kept.collect::<Result<_, _>>()? })
+            kept.push(Kept { hash, expires: given.expires.map(instant::seconds), caller });
+        }
+        Ok(Table { by_id: HashMap::new(), given: kept })
+    }
+
+    /// Whether no token is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_id.is_empty() && self.given.is_empty()
     }
 
     /// Whom `token` stands for, and until when.
     ///
     /// Whether an id is known shows in nothing but the answer: an unknown one is hashed and compared as well.
-    pub(crate) fn find(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
-        let hash = text::hash(token);
-        let named = text::id_of(token).and_then(|id| self.by_id.get(id));
-        let same: bool = named.map_or(&NOBODY, |kept| &kept.hash).ct_eq(&hash).into();
+    pub(crate) fn find(&self, token: &Hashed<'_>) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
+        let Hashed { id, hash } = token;
+        let named = id.and_then(|id| self.by_id.get(id));
+        let same: bool = named.map_or(&NOBODY, |kept| &kept.hash).ct_eq(hash).into();
         let mut found = named.filter(|_| same);
         for kept in &self.given {
-            if kept.hash.ct_eq(&hash).into() {
+            if kept.hash.ct_eq(hash).into() {
                 found = Some(kept);
             }
         }

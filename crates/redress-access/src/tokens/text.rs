@@ -5,6 +5,8 @@ use redress_core::Secret;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use crate::AccessError;
+
 /// What every token of a file begins with, so that scanners of leaked secrets can find one.
 pub(crate) const PREFIX: &str = "rd_";
 
@@ -14,15 +16,19 @@ pub(crate) const PREFIX: &str = "rd_";
 pub(crate) type Hash = [u8; 32];
 
 /// Draws an id, and a token under that id.
-pub(crate) fn draw() -> Result<(String, Secret), getrandom::Error> {
+pub(crate) fn draw() -> Result<(String, Secret), AccessError> {
     let mut id = [0; 8];
-    getrandom::fill(&mut id)?;
+    fill(&mut id)?;
     let mut secret = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *secret)?;
+    fill(&mut *secret)?;
     let id = hex(&id);
     let encoded = Zeroizing::new(URL_SAFE_NO_PAD.encode(*secret));
     let token = Secret::new(format!("{PREFIX}{id}_{}", *encoded));
     Ok((id, token))
+}
+
+fn fill(bytes: &mut [u8]) -> Result<(), AccessError> {
+    getrandom::fill(bytes).map_err(|_| AccessError::NothingRandom)
 }
 
 /// The id in the text of a token.

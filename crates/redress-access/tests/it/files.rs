@@ -107,7 +107,22 @@ fn what_is_wrong_with_the_file_is_said_by_its_place() {
     let entry = |id: &str, caller: &str, hash: &str| {
         json!({"tokens": [{"id": id, "caller": caller, "hash": hash, "created": "2026-01-01T00:00:00Z"}]}).to_string()
     };
+    let with = |member: &str, value: Value| {
+        let mut document: Value = serde_json::from_str(&entry("a", "ada", &"0".repeat(64))).unwrap();
+        document["tokens"][0][member] = value;
+        document.to_string()
+    };
+    let mut twice: Value = serde_json::from_str(&entry("a", "ada", &"0".repeat(64))).unwrap();
+    let mut second = twice["tokens"][0].clone();
+    second["caller"] = "bob".into();
+    twice["tokens"].as_array_mut().unwrap().push(second);
     for (content, says) in [
+        (twice.to_string(), "two tokens are called `a`"),
+        (with("id", json!("a_b")), "the token `a_b` has no usable `id`"),
+        (with("id", json!("a\u{1b}")), "the token `a\\u{1b}` has no usable `id`"),
+        (with("caller", json!("a\nb")), "the token `a` has no usable `caller`"),
+        (with("scopes", json!(["two words"])), "the token `a` has no usable `scopes`"),
+        (with("note", json!("a\nb")), "the token `a` has no usable `note`"),
         ("{\"tokens\": [\n  oops".to_owned(), "is no file of tokens: line 2, column 3"),
         (entry("a", "ada", "short"), "the token `a` has no usable `hash`"),
         (entry("a", "", &"0".repeat(64)), "the token `a` has no usable `caller`"),
@@ -139,7 +154,7 @@ async fn a_token_that_is_revoked_is_worth_nothing_from_the_next_look_on() {
 }
 
 #[tokio::test]
-async fn a_token_with_an_end_is_not_remembered_beyond_it() {
+async fn a_token_that_has_ended_is_refused_for_that_and_not_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(&folder);
     let (old, _) = file.create(NewToken::new("ada").expires(SystemTime::now() - Duration::from_secs(1))).unwrap();
@@ -185,6 +200,37 @@ async fn keys_that_change_count_at_once_and_broken_ones_do_not() {
     fs::write(&path, "{").unwrap();
     assert!(matches!(access.reload(), Err(AccessError::KeysMalformed { .. })));
     assert!(access.known(&by_new).is_some());
+}
+
+#[tokio::test]
+async fn what_is_read_changes_nothing_until_it_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder);
+    let keys = folder.path().join("jwks.json");
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    fs::write(&keys, signing::set([&old])).unwrap();
+    let (revoked, entry) = file.create(NewToken::new("ada")).unwrap();
+    let mut jwt = JwtOptions::new(KeySource::JwksFile(keys.clone()));
+    jwt.audience = vec!["https://api.example".into()];
+    let mut options = AccessOptions::default();
+    (options.tokens, options.jwt) = (Some(file.path().to_owned()), Some(jwt));
+    options.poll = Duration::from_secs(3600);
+    let access = Access::open(options).unwrap();
+    let token = |key: &Key| Secret::new(key.token(key.algorithms[0], &signing::claims()));
+    let (by_old, by_new) = (token(&old), token(&new));
+    file.revoke(&entry.id).unwrap();
+    fs::write(&keys, signing::set([&new])).unwrap();
+    let reading = access.read().unwrap();
+    assert!(is_known(&access, &revoked).await && is_known(&access, &by_old).await);
+    assert!(!is_known(&access, &by_new).await);
+    access.take(reading);
+    assert!(!is_known(&access, &revoked).await && !is_known(&access, &by_old).await);
+    assert!(is_known(&access, &by_new).await);
+    // What is wrong with one file is told, and the other one changes nothing either.
+    file.create(NewToken::new("ada")).unwrap();
+    fs::write(&keys, "{").unwrap();
+    assert!(matches!(access.read(), Err(AccessError::KeysMalformed { .. })));
+    assert!(is_known(&access, &by_new).await);
 }
 
 #[tokio::test]

@@ -82,6 +82,13 @@ fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
     Access::open(options).unwrap()
 }
 
+/// Lets time pass, which nobody waits for.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 fn token(key: &Key) -> Secret {
     Secret::new(key.token(key.algorithms[0], &signing::claims()))
 }
@@ -136,18 +143,94 @@ async fn tokens_of_strangers_cause_no_flood() {
 }
 
 #[tokio::test]
+async fn callers_who_leave_break_off_no_fetch_and_cause_no_second_one() {
+    let (key, stranger) = (Key::p256("one"), Key::p256("stranger"));
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    let held = issuer.state.gate.write().await;
+    for index in 0..20 {
+        let header = serde_json::json!({"alg": "ES256", "kid": format!("made up {index}")});
+        let made_up = Secret::new(stranger.with_header(&header, stranger.algorithms[0], &signing::claims()));
+        let leaves =
+            async { if index == 0 { issuer.state.told.notified().await } else { tokio::task::yield_now().await } };
+        tokio::select! {
+            biased;
+            told = access.identify(&made_up) => panic!("nobody has answered yet: {told:?}"),
+            () = leaves => {}
+        }
+    }
+    drop(held);
+    // The fetch that a stranger has caused serves everybody who comes after.
+    assert!(access.identify(&token(&key)).await.is_ok());
+    assert_eq!(issuer.asked(), 1);
+}
+
+#[tokio::test]
 async fn old_keys_serve_while_newer_ones_are_fetched() {
     let key = Key::p256("one");
     let issuer = Issuer::start(signing::set([&key])).await;
-    let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (Duration::ZERO, Duration::ZERO));
+    let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (LONG, Duration::ZERO));
     access.fetch().await.unwrap();
     issuer.state.told.notified().await;
+    pass(LONG * 3 / 2).await;
     // Whoever gives keys answers nothing now, and the token is verified all the same.
     let held = issuer.state.gate.write().await;
     assert!(access.identify(&token(&key)).await.is_ok());
     issuer.state.told.notified().await;
     drop(held);
     assert_eq!(issuer.asked(), 2);
+}
+
+#[tokio::test]
+async fn keys_of_long_ago_count_only_where_newer_ones_cannot_be_had() {
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    let issuer = Issuer::start(signing::set([&old])).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    let (by_old, by_new) = (token(&old), token(&new));
+    assert!(access.identify(&by_old).await.is_ok());
+    // Overnight, nobody calls, and the issuer withdraws a key.
+    issuer.gives(200, signing::set([&new]));
+    pass(LONG * 2).await;
+    assert_eq!(access.identify(&by_old).await, Err(IdentityError::Invalid));
+    assert!(access.identify(&by_new).await.is_ok());
+    issuer.gives(500, String::new());
+    pass(LONG * 2).await;
+    let asked = issuer.asked();
+    assert!(access.identify(&by_new).await.is_ok(), "the issuer is away, and its keys go on serving");
+    assert_eq!(issuer.asked(), asked + 1);
+}
+
+#[tokio::test]
+async fn a_key_that_was_exchanged_is_fetched_for_a_token_that_names_none() {
+    let (old, new) = (Key::p256("old"), Key::p256("new"));
+    let nameless = |key: &Key| {
+        let header = serde_json::json!({"alg": "ES256"});
+        Secret::new(key.with_header(&header, key.algorithms[0], &signing::claims()))
+    };
+    let unnamed = |key: &Key| {
+        let mut jwk = key.jwk();
+        jwk.as_object_mut().unwrap().remove("kid");
+        serde_json::json!({"keys": [jwk]}).to_string()
+    };
+    let issuer = Issuer::start(unnamed(&old)).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    assert!(access.identify(&nameless(&old)).await.is_ok());
+    issuer.gives(200, unnamed(&new));
+    assert!(access.identify(&nameless(&new)).await.is_ok());
+    // So is one for a token that names it, where the set has no names.
+    issuer.gives(200, unnamed(&old));
+    assert!(access.identify(&token(&old)).await.is_ok());
+    assert_eq!(issuer.asked(), 3);
+}
+
+#[tokio::test]
+async fn a_bad_signature_of_a_key_that_is_known_causes_no_fetch() {
+    let (key, stranger) = (Key::p256("one"), Key::p256("one"));
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |jwt| jwt.pause = Duration::ZERO);
+    assert!(access.identify(&token(&key)).await.is_ok());
+    assert_eq!(access.identify(&token(&stranger)).await, Err(IdentityError::Invalid));
+    assert_eq!(issuer.asked(), 1);
 }
 
 #[tokio::test]
@@ -162,7 +245,18 @@ async fn keys_stay_in_use_while_their_url_answers_nonsense_or_nothing() {
         let AccessError::Unreachable { reason, .. } = error else { panic!("{error}") };
         reason
     };
+    // What may be a secret in the URL is told to nobody.
+    let secret = open(&issuer.url.replace("http://", "http://us:word@").replace("/jwks", "/jwks?key=word"), |_| {});
+    for body in ["nonsense", r#"{"keys": []}"#] {
+        issuer.gives(200, body.to_owned());
+        let error = secret.fetch().await.unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("word"), "{error:?}");
+    }
     issuer.gives(500, "{}".to_owned());
+    let error = secret.fetch().await.unwrap_err();
+    let said = format!("the keys at `{}` could not be fetched: the answer is not a success", issuer.url);
+    assert_eq!(error.to_string(), said);
+    assert!(!format!("{error:?}").contains("word"), "{error:?}");
     assert_eq!(reason().await, "the answer is not a success");
     issuer.gives(302, "{}".to_owned());
     assert_eq!(reason().await, "the answer is not a success");
@@ -204,6 +298,7 @@ fn keys_are_not_taken_by_a_way_on_which_they_could_be_exchanged() {
     for url in ["http://login.example/jwks", "ftp://login.example/jwks", "login.example"] {
         let mut options = AccessOptions::default();
         options.jwt = Some(JwtOptions::new(KeySource::JwksUrl(url.into())));
-        assert!(matches!(Access::open(options), Err(AccessError::UrlUnsafe { .. })), "{url}");
+        let error = Access::open(options).unwrap_err();
+        assert!(matches!(error, AccessError::UrlUnsafe { .. } | AccessError::UrlMalformed), "{url}: {error}");
     }
 }

@@ -28,6 +28,24 @@ fn written(folder: &Path, content: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test]
+async fn a_key_that_a_token_names_is_tried_before_those_that_have_no_name() {
+    let key = Key::p256("named");
+    let mut keys: Vec<_> = (0..20)
+        .map(|_| {
+            let mut jwk = Key::p256("nameless").jwk();
+            jwk.as_object_mut().unwrap().remove("kid");
+            jwk
+        })
+        .collect();
+    keys.push(key.jwk());
+    let folder = tempfile::tempdir().unwrap();
+    let set = written(folder.path(), &json!({"keys": keys}).to_string());
+    let access = open(KeySource::JwksFile(set), &[]).unwrap();
+    let token = key.token(key.algorithms[0], &signing::claims());
+    assert_eq!(identify(&access, token).await.as_deref(), Ok("ada"));
+}
+
+#[tokio::test]
 async fn a_public_key_as_pem_verifies_its_own_algorithms_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     for key in Key::each().into_iter().skip(1) {

@@ -25,6 +25,14 @@ fn a_hash_that_is_none_is_refused_by_the_name_of_its_caller() {
     assert!(!format!("{error:?}").contains("mistake"));
     let error = refused(|options| options.hashes.push(given(" ", &"0".repeat(64))));
     assert!(matches!(error, AccessError::CallerUnnamed));
+    let error = refused(|options| options.hashes.push(given("a\nb", &"0".repeat(64))));
+    assert!(matches!(error, AccessError::Unprintable { what: "caller" }));
+    let error = refused(|options| {
+        options.hashes.push(TokenHash { scopes: vec!["two words".into()], ..given("ada", &"0".repeat(64)) });
+    });
+    assert!(matches!(error, AccessError::Unprintable { what: "scope" }));
+    let error = refused(|options| options.hashes = ["ada", "bob"].map(|caller| given(caller, &"0".repeat(64))).into());
+    assert_eq!(error.to_string(), "the token hash of caller `bob` is given twice");
 }
 
 #[test]
@@ -32,6 +40,15 @@ fn rules_about_certificates_name_callers_and_no_certificate_twice() {
     let error = refused(|options| options.certificates = vec![rule("ci", "a"), rule("ci", "b")]);
     assert_eq!(error.to_string(), "two certificate rules name `ci`");
     assert!(matches!(refused(|options| options.certificates = vec![rule("ci", "")]), AccessError::CallerUnnamed));
+    for bad in [
+        rule("", "a"),
+        rule("c\ni", "a"),
+        rule("ci", "a\nb"),
+        CertificateRule { scopes: vec!["quo\"te".into()], ..rule("ci", "a") },
+    ] {
+        let error = refused(|options| options.certificates = vec![bad]);
+        assert!(matches!(error, AccessError::Unprintable { .. }), "{error}");
+    }
 }
 
 #[test]

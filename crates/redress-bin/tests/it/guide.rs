@@ -1,4 +1,4 @@
-//! `docs/production.md`: every file in it is written and every command in it is run, in their order, in one shell.
+//! The guides of which every file is written and every command is run, in their order, in one shell.
 
 use std::{
     fs,
@@ -25,8 +25,10 @@ fn steps(guide: &str) -> Vec<Step> {
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match kind {
             "toml" => {
-                let name = block[0].strip_prefix("# ").expect("a file of the guide begins with its name");
-                steps.push(Step::File { name: name.to_owned(), text: block.join("\n") + "\n" });
+                // A block without a name is an excerpt, not a file.
+                if let Some(name) = block[0].strip_prefix("# ") {
+                    steps.push(Step::File { name: name.to_owned(), text: block.join("\n") + "\n" });
+                }
             }
             "console" => {
                 for line in block {
@@ -70,13 +72,19 @@ fn shows(patterns: &[String], shown: &[String]) -> bool {
     }
 }
 
-#[test]
-fn the_guide_to_production_does_what_it_says() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/production.md");
-    // The port of the guide may be taken where the test runs.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let guide = fs::read_to_string(guide).unwrap().replace("7717", &port);
+fn guide(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
+}
+
+/// Does all that `guide` says and returns how many commands that were. Where `id` is in the guide, the id of the token
+/// is meant that is in the file of tokens by then.
+fn follow(guide: &str, id: Option<&str>) -> usize {
     let place = tempfile::tempdir().unwrap();
+    let real = || {
+        let text = fs::read_to_string(place.path().join("tokens.json")).ok()?;
+        let tokens: serde_json::Value = serde_json::from_str(&text).ok()?;
+        tokens["tokens"][0]["id"].as_str().map(str::to_owned)
+    };
     let binary = Path::new(env!("CARGO_BIN_EXE_redress")).parent().unwrap().display().to_string();
     let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
     let mut shell = Command::new("bash");
@@ -87,8 +95,9 @@ fn the_guide_to_production_does_what_it_says() {
     // Whatever is wrong with a step, nothing of it outlives the test.
     writeln!(input, "exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT").unwrap();
     let mut commands = 0;
-    for step in steps(&guide) {
-        let (line, expected) = match step {
+    let mut last = None;
+    for step in steps(guide) {
+        let (mut line, mut expected) = match step {
             Step::File { name, text } => {
                 fs::write(place.path().join(name), text).unwrap();
                 continue;
@@ -96,6 +105,10 @@ fn the_guide_to_production_does_what_it_says() {
             Step::Command { line, shows } => (line, shows),
         };
         commands += 1;
+        last = real().or(last);
+        if let (Some(id), Some(real)) = (id, &last) {
+            line = line.replace(id, real);
+        }
         writeln!(input, "{line}\necho \"|ended $?\"").unwrap();
         let mut shown = Vec::new();
         let code = loop {
@@ -109,6 +122,10 @@ fn the_guide_to_production_does_what_it_says() {
                 None => shown.push(line),
             }
         };
+        last = real().or(last);
+        if let (Some(id), Some(real)) = (id, &last) {
+            expected.iter_mut().for_each(|line| *line = line.replace(id, real));
+        }
         assert!(
             shows(&expected, &shown),
             "`{line}` (exit {code}) shows\n{}\nand the guide says\n{}",
@@ -116,9 +133,23 @@ fn the_guide_to_production_does_what_it_says() {
             expected.join("\n")
         );
     }
-    assert!(commands >= 20, "the guide has {commands} commands");
     drop(input);
     assert!(shell.wait().unwrap().code().is_some());
+    commands
+}
+
+#[test]
+fn the_guide_to_production_does_what_it_says() {
+    // The port of the guide may be taken where the test runs.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let commands = follow(&guide("production.md").replace("7717", &port), None);
+    assert!(commands >= 20, "the guide has {commands} commands");
+}
+
+#[test]
+fn the_guide_to_access_does_what_it_says() {
+    let commands = follow(&guide("access.md"), Some("3f9c1d2e4b5a6978"));
+    assert!(commands >= 4, "the guide has {commands} commands");
 }
 
 #[test]

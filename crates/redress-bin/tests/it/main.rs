@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod doctor;
 mod guide;
+mod keys;
 mod mcp;
 mod process;
 mod reload;

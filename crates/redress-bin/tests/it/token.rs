@@ -127,3 +127,39 @@ fn a_folder_that_holds_what_says_who_may_call_is_not_served() {
     assert!(refused.json()["error"].as_str().unwrap().contains("callers must not read"));
     assert!(place.run(&["doctor", "redress.toml"]).out.contains("callers must not read"));
 }
+
+#[test]
+fn a_token_that_the_configuration_knows_by_its_hash_needs_no_file() {
+    let place = guarded();
+    let made = place.run(&["token", "new", "ada", "--scope", "files:read", "--expires", "90d", "--print-hash"]);
+    let token = made.out.trim().to_owned();
+    assert!(made.code == 0 && token.starts_with("rd_") && !made.err.contains(&token), "{}", made.seen());
+    assert!(!place.path().join("tokens.json").exists(), "it is kept nowhere");
+    let (_, table) = made.err.split_once('\n').unwrap();
+    let programs = place.run(&["token", "new", "bob", "--print-hash", "--json"]).json();
+    assert_eq!((&programs["caller"], &programs["scopes"]), (&json!("bob"), &json!([])));
+    let other = format!("[[access.hashes]]\ncaller = \"bob\"\nsha256 = {}\n", programs["sha256"]);
+    let ended = format!("{other}expires = \"2020-01-01\"\n");
+    let serving = GUARDED.replace("[access]\ntokens = \"tokens.json\"\n", "");
+    let place = place.with("redress.toml", &format!("{serving}{table}{ended}"));
+    let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let (url, mut log) = (served.url(), served.log());
+    let bob = programs["token"].as_str().unwrap();
+    assert_eq!((called(&place, &url, &token), called(&place, &url, bob)), ("ok".into(), "AUTH_REQUIRED".into()));
+    // A reload takes one away and gives one that has no scopes.
+    std::fs::write(place.path().join("redress.toml"), format!("{serving}{other}")).unwrap();
+    log.line_with("read again and holds");
+    assert_eq!((called(&place, &url, &token), called(&place, &url, bob)), ("AUTH_REQUIRED".into(), "FORBIDDEN".into()));
+    served.stop();
+    let checks = place.run(&["doctor", "redress.toml"]);
+    assert!(checks.out.contains("1 in the configuration"), "{}", checks.seen());
+}
+
+#[test]
+fn a_hash_that_is_none_is_refused_and_not_shown() {
+    let table = "[[access.hashes]]\ncaller = \"ada\"\nsha256 = \"the token itself\"\n";
+    let place = guarded().with("redress.toml", &format!("{GUARDED}{table}"));
+    let ran = place.run(&["serve", "redress.toml", "--json"]);
+    assert_eq!((ran.code, ran.json()["code"].as_str().unwrap()), (2, "ACCESS_UNUSABLE"), "{}", ran.seen());
+    assert!(!ran.seen().contains("itself"), "{}", ran.seen());
+}

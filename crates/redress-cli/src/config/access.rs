@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Span;
+use super::{Span, When};
 
 /// Who may call, and how it is known. Where none of it is set, nobody is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -17,10 +17,27 @@ use super::Span;
 pub(crate) struct AccessTable {
     /// The file of bearer tokens that `redress token` keeps, relative to the folder of this file.
     pub(crate) tokens: Option<PathBuf>,
+    /// Bearer tokens by their hashes, beside those of the file.
+    pub(crate) hashes: Vec<GivenToken>,
     /// JSON Web Tokens of an issuer.
     pub(crate) jwt: Option<JwtTable>,
     /// Client certificates, where the server speaks TLS.
     pub(crate) certificates: Option<CertificatesTable>,
+}
+
+/// A bearer token by its hash, as `redress token new --print-hash` shows it.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct GivenToken {
+    /// Who calls with it.
+    pub(crate) caller: String,
+    /// What the caller may do with it.
+    #[serde(default)]
+    pub(crate) scopes: Vec<String>,
+    /// The SHA-256 of the token, in hexadecimal digits.
+    pub(crate) sha256: String,
+    /// When it ends: a time such as `2027-01-31T12:00:00Z`, or a day. Where nothing is said, never.
+    pub(crate) expires: Option<When>,
 }
 
 /// JSON Web Tokens of an issuer. Its keys come from one of four places.
@@ -29,7 +46,7 @@ pub(crate) struct AccessTable {
 pub(crate) struct JwtTable {
     /// Who issues the tokens: what their `iss` must be.
     pub(crate) issuer: Option<String>,
-    /// For whom they are: one of these must be in their `aud`.
+    /// For whom they are: one of these must be in their `aud`. Where nothing is said, a token that names somebody is refused.
     pub(crate) audience: Option<OneOrMany>,
     /// Where the issuer publishes its keys.
     pub(crate) jwks_url: Option<String>,
@@ -175,7 +192,7 @@ pub(crate) struct CertifiedCaller {
 impl AccessTable {
     /// Whether anything says who calls.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tokens.is_none() && self.jwt.is_none() && self.certificates.is_none()
+        self.tokens.is_none() && self.hashes.is_empty() && self.jwt.is_none() && self.certificates.is_none()
     }
 
     /// Every path in it, to be read from where the file is.

@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 #[cfg(test)]
 pub(crate) use access::Algorithm;
-pub(crate) use access::{AccessTable, JwtTable, KeySource};
+pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySource};
 pub use catalogue::settings_table;
 pub(crate) use document::Document;
 pub use judged::{ConfigRefused, check_config};
@@ -37,7 +37,7 @@ pub(crate) use settings::{DEFAULT_LISTEN, Settings};
 pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
 pub(crate) use telemetry::{AccessLog, TelemetryTable};
 pub(crate) use tools::{Envelope, McpTable, OutputSchema};
-pub(crate) use units::{Rate, Size, Span};
+pub(crate) use units::{Rate, Size, Span, When};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.

@@ -1,6 +1,11 @@
 //! Sizes and times, as people write them.
 
-use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
+use std::{
+    borrow::Cow,
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
@@ -16,6 +21,15 @@ pub(crate) struct Span(pub(crate) Duration);
 /// How many in a time: `100/s`, `10/min`, `1000/h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate(pub(crate) redress_limits::Rate);
+
+/// A time of the calendar: `2027-01-31T12:00:00Z`, or the day at which it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct When(pub(crate) SystemTime);
+
+/// That a text is no time of the calendar.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a time such as `2027-01-31T12:00:00Z` or `2027-01-31`")]
+pub(crate) struct NoTime;
 
 /// That a text is no size.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +76,16 @@ impl FromStr for Span {
     }
 }
 
+impl FromStr for When {
+    type Err = NoTime;
+
+    fn from_str(text: &str) -> Result<When, NoTime> {
+        let day = format!("{text}T00:00:00Z");
+        let time = humantime::parse_rfc3339(text).or_else(|_| humantime::parse_rfc3339(&day));
+        time.map(When).map_err(|_| NoTime)
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_duration(self.0).fmt(f)
@@ -96,6 +120,12 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<When, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 impl JsonSchema for Size {
     fn schema_name() -> Cow<'static, str> {
         "Size".into()
@@ -119,6 +149,20 @@ impl JsonSchema for Span {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "pattern": "^([0-9]+ *[a-z]+ *)+$", "examples": ["5s", "1m 30s"]})
+    }
+}
+
+impl JsonSchema for When {
+    fn schema_name() -> Cow<'static, str> {
+        "When".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z)?$",
+            "examples": ["2027-01-31T12:00:00Z", "2027-01-31"],
+        })
     }
 }
 
@@ -152,5 +196,15 @@ mod tests {
         let read = |text: &str| text.parse::<Span>().ok().map(|span| span.0.as_millis());
         assert_eq!((read("5s"), read("1m 30s"), read("250ms")), (Some(5_000), Some(90_000), Some(250)));
         assert_eq!((read("0s"), read("5"), read("soon")), (None, None, None));
+    }
+
+    #[test]
+    fn a_time_of_the_calendar_is_a_day_or_a_time_at_greenwich() {
+        let read = |text: &str| text.parse::<When>().ok().map(|when| when.0);
+        assert_eq!(read("2027-01-31T12:00:00Z"), humantime::parse_rfc3339("2027-01-31T12:00:00Z").ok());
+        assert_eq!(read("2027-01-31"), humantime::parse_rfc3339("2027-01-31T00:00:00Z").ok());
+        for bad in ["soon", "2027-01-31T12:00:00", "2027-01-31T12:00:00+01:00", "12:00:00", "5", ""] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
     }
 }

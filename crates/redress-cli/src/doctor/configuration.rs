@@ -71,7 +71,7 @@ fn tokens(program: &str, access: &AccessTable) -> Vec<Check> {
     let ended = tokens.iter().filter(|token| token.expires.is_some_and(|end| end <= now)).count();
     let live = tokens.len() - ended;
     let counted = match (live, ended) {
-        (0, _) if access.jwt.is_none() && access.certificates.is_none() => {
+        (0, _) if access.hashes.is_empty() && access.jwt.is_none() && access.certificates.is_none() => {
             Check::warn("tokens", format!("{shown} holds no token, so nobody can call"), make())
         }
         (_, 0) => Check::ok("tokens", format!("{live} in {shown}")),
@@ -83,18 +83,34 @@ fn tokens(program: &str, access: &AccessTable) -> Vec<Check> {
     [Some(counted), open_to_others("tokens", path)].into_iter().flatten().collect()
 }
 
+/// The tokens that the configuration gives by their hashes.
+fn given(access: &AccessTable) -> Option<Check> {
+    let now = SystemTime::now();
+    let ended = access.hashes.iter().filter(|token| token.expires.is_some_and(|end| end.0 <= now)).count();
+    let live = access.hashes.len() - ended;
+    match (live, ended) {
+        (0, 0) => None,
+        (_, 0) => Some(Check::ok("hashes", format!("{live} in the configuration"))),
+        (_, _) => {
+            let says = format!("{live} in the configuration, and {ended} that ended");
+            Some(Check::warn("hashes", says, "take those that ended out of `access.hashes`"))
+        }
+    }
+}
+
 /// Whether keys and authorities can be read, and keys be fetched.
 async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
-    if access.jwt.is_none() && access.certificates.is_none() {
+    if access.hashes.is_empty() && access.jwt.is_none() && access.certificates.is_none() {
         return Vec::new();
     }
     let options = parts::access_options(&AccessTable { tokens: None, ..access.clone() });
     let explain = || shell::line([program, "explain", "ACCESS_UNUSABLE"]);
     let opened = match Access::open(options) {
         Ok(access) => access,
-        Err(error) => return vec![Check::fail("keys", chain(&error), explain())],
+        Err(error) => return vec![Check::fail("callers", chain(&error), explain())],
     };
     let mut checks = Vec::new();
+    checks.extend(given(access));
     if access.jwt.is_some() {
         checks.push(match opened.fetch().await {
             Ok(()) => Check::ok("keys", "the keys of the issuer are there"),

@@ -2,12 +2,14 @@
 
 use std::{str::FromStr as _, sync::Arc};
 
-use redress_access::{Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions};
+use redress_access::{
+    Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, TokenHash,
+};
 use redress_contract::Caller;
 use redress_serve::{CallerOf, Connection};
 
 use crate::{
-    config::{AccessTable, JwtTable, KeySource, Settings},
+    config::{AccessTable, GivenToken, JwtTable, KeySource, Settings},
     trouble::{Trouble, chain},
 };
 
@@ -26,6 +28,7 @@ pub(super) fn unusable(error: &AccessError) -> Trouble {
 pub(crate) fn options(table: &AccessTable) -> AccessOptions {
     let mut options = AccessOptions::default();
     options.tokens = table.tokens.clone();
+    options.hashes = table.hashes.iter().map(hash).collect();
     options.jwt = table.jwt.as_ref().and_then(jwt);
     let cache = table.jwt.as_ref().and_then(|jwt| jwt.cache);
     options.cache = cache.unwrap_or(options.cache);
@@ -38,6 +41,15 @@ pub(crate) fn options(table: &AccessTable) -> AccessOptions {
         })
         .collect();
     options
+}
+
+fn hash(given: &GivenToken) -> TokenHash {
+    TokenHash {
+        caller: given.caller.clone(),
+        scopes: given.scopes.clone(),
+        sha256: given.sha256.clone(),
+        expires: given.expires.map(|when| when.0),
+    }
 }
 
 fn jwt(table: &JwtTable) -> Option<JwtOptions> {

@@ -7,7 +7,7 @@ mod state;
 
 use std::sync::Arc;
 
-use redress_access::Access;
+use redress_access::{Access, Reading};
 use redress_core::{Fittings, Registry};
 use redress_limits::Limits;
 use redress_serve::ServerHandle;
@@ -53,19 +53,32 @@ impl Parts {
         Parts::open(&Settings { access: None, ..settings.clone() }, registry).await
     }
 
-    /// The same parts under other settings. What stays the same keeps what it has counted, fetched and remembered;
-    /// nothing of it holds yet.
-    pub(crate) fn changed(&self, settings: &Settings) -> Result<Parts, Trouble> {
-        let access = match &self.access {
+    /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
+    /// counted, fetched and remembered; nothing of it holds yet.
+    pub(crate) fn changed(&self, settings: &Settings) -> Result<(Parts, Option<Reading>), Trouble> {
+        let (access, reading) = match &self.access {
             Some((access, table)) if settings.access.as_ref() == Some(table) => {
-                access.reload().map_err(|error| access::unusable(&error))?;
-                self.access.clone()
+                let reading = access.read().map_err(|error| access::unusable(&error))?;
+                (self.access.clone(), Some(reading))
             }
-            _ => access::open(settings)?,
+            _ => (access::open(settings)?, None),
         };
         let limits = self.limits.replaced(limits::options(settings)?);
         let limits = limits.map_err(|error| limits::wrong(settings, &error))?;
-        Ok(Parts { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() })
+        let parts = Parts { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() };
+        Ok((parts, reading))
+    }
+
+    /// Lets hold what was read of files that stay the same, and asks for the keys that are at a URL.
+    pub(crate) fn take(&self, reading: Option<Reading>) {
+        let (Some((access, _)), Some(reading)) = (&self.access, reading) else { return };
+        access.take(reading);
+        let access = Arc::clone(access);
+        tokio::spawn(async move {
+            if let Err(error) = access.fetch().await {
+                tracing::warn!(%error, "the keys that were fetched last stay in use");
+            }
+        });
     }
 
     /// What tells who calls, where it is another than in `old`: it has fetched no keys yet.

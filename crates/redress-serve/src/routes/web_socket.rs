@@ -12,9 +12,10 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     }
     let asking = &exchange.asking;
     let address = asking.peer.map(|peer| peer.ip());
-    let who = Who { caller: asking.caller.clone(), token: asking.token.clone(), address };
+    let handshake = asking.handshake(&exchange.parts.headers);
+    let who = Who { caller: asking.caller.clone(), handshake, token: asking.token.clone(), address };
     let (shared, line) = (Arc::clone(&exchange.shared), Arc::clone(&exchange.line));
-    match shared.web_sockets.upgrade(&shared, &line.served, who, &mut exchange.parts).await {
+    match shared.web_sockets.upgrade(&shared, &line, who, &mut exchange.parts).await {
         Ok(response) => response,
         Err(refusal) => exchange.refuse(refusal),
     }

@@ -54,8 +54,8 @@ impl Asked {
         if let Some(address) = session.address {
             request = request.with_peer(address);
         }
-        if let Some(caller) = &session.caller {
-            request = request.with_caller(Arc::clone(caller));
+        if let Some(caller) = session.caller() {
+            request = request.with_caller(caller);
         }
         if let Some(token) = self.token.as_ref().or(session.token.as_ref()) {
             request = request.with_token(token.clone());

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use arc_swap::ArcSwap;
 use axum::{
     extract::{FromRequestParts as _, WebSocketUpgrade},
     http::request::Parts,
@@ -19,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
 use crate::{
+    asking::Handshake,
+    connection::Line,
     house::{Holder, House},
     service::Shared,
 };
@@ -33,7 +34,10 @@ pub(crate) struct WebSockets {
 /// Who is on the other side.
 #[derive(Debug, Default)]
 pub(crate) struct Who {
+    /// Who opens the connection, where no token says so.
     pub(crate) caller: Option<Arc<Caller>>,
+    /// By what each call asks anew who that is.
+    pub(crate) handshake: Option<Handshake>,
     pub(crate) token: Option<Secret>,
     /// Where it counts, where nobody knows it.
     pub(crate) address: Option<IpAddr>,
@@ -45,7 +49,7 @@ impl WebSockets {
     pub(crate) async fn upgrade(
         &self,
         shared: &Shared,
-        served: &Arc<ArcSwap<Shared>>,
+        line: &Arc<Line>,
         who: Who,
         parts: &mut Parts,
     ) -> Result<Response, Refusal> {
@@ -61,7 +65,7 @@ impl WebSockets {
         };
         let holder = Holder::of(caller.as_deref(), who.address);
         let held = shared.house.take_socket(holder, shared.limits.sockets)?;
-        let session = self.session(&shared.house, served, who);
+        let session = self.session(&shared.house, line, who);
         let (peers, tracked) = (self.peers.clone(), shared.house.sockets.token());
         // Beyond this the connection is closed while the message is still on its way, so that
         // no more of it is held.
@@ -73,14 +77,14 @@ impl WebSockets {
         }))
     }
 
-    fn session(&self, house: &House, served: &Arc<ArcSwap<Shared>>, who: Who) -> Arc<Session> {
+    fn session(&self, house: &House, line: &Arc<Line>, who: Who) -> Arc<Session> {
         let id: Arc<str> = format!("ws-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)).into();
         let lanes = Lanes::new(self.limits);
         Arc::new(Session {
-            served: Arc::clone(served),
+            line: Arc::clone(line),
             limits: self.limits,
-            peer: Peer::new(Arc::clone(&id), who.caller.clone(), Arc::clone(&lanes), self.limits),
-            caller: who.caller,
+            peer: Peer::new(Arc::clone(&id), who.caller, Arc::clone(&lanes), self.limits),
+            handshake: who.handshake,
             token: who.token,
             address: who.address,
             id,

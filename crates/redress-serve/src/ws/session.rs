@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
 use axum::extract::ws::{CloseFrame, Message as Incoming, WebSocket};
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -18,7 +17,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::service::Shared;
+use crate::{asking::Handshake, connection::Line};
 
 use super::{
     Limits,
@@ -35,9 +34,9 @@ const IN_ONE_GO: usize = 64;
 
 /// One connection.
 pub(super) struct Session {
-    pub(super) served: Arc<ArcSwap<Shared>>,
+    pub(super) line: Arc<Line>,
     pub(super) limits: Limits,
-    pub(super) caller: Option<Arc<Caller>>,
+    pub(super) handshake: Option<Handshake>,
     pub(super) token: Option<Secret>,
     pub(super) address: Option<IpAddr>,
     pub(super) id: Arc<str>,
@@ -66,7 +65,12 @@ enum Ended {
 impl Session {
     /// What is called here. Each call asks anew, since the faces may have been replaced.
     pub(super) fn registry(&self) -> Registry {
-        self.served.load().registry.clone()
+        self.line.served.load().registry.clone()
+    }
+
+    /// Who calls where no token says so. Each call asks anew: a certificate may have ended, and a rule be gone.
+    pub(super) fn caller(&self) -> Option<Arc<Caller>> {
+        self.handshake.as_ref()?.caller(&self.line.served.load(), &self.line.side)
     }
 
     /// Reads, writes and answers until the connection ends; then nothing of it runs any more.

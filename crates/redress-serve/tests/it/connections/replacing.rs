@@ -5,12 +5,15 @@ use std::sync::Arc;
 use futures_util::{SinkExt as _, StreamExt as _};
 use redress_core::{
     Operation, Registry,
-    contract::{self, Access},
+    contract::{self, Access, Caller},
 };
-use redress_serve::{Faces, Server};
+use redress_serve::{CallerOf, Connection, Faces, Server};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tokio_tungstenite::{connect_async, tungstenite::Message};
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
 
 use super::{SOON, Served, exchange, one_answer};
 use crate::service::Watched;
@@ -62,6 +65,44 @@ async fn what_has_begun_goes_on_as_it_began_and_the_next_is_new() {
     assert!(one_answer(&mut running).await.ends_with("\r\n1"));
     assert!(exchange(&mut running, &post("quick")).await.ends_with("\r\n2"));
     assert_eq!(served.handle.stats().accepted, 3);
+    drop(socket);
+    served.end().await;
+}
+
+/// Whoever is named in the handshake, for as long as this rule holds.
+struct Named(&'static str);
+
+impl CallerOf for Named {
+    fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
+        let name = connection.headers.get(self.0)?.to_str().ok()?;
+        Some(Arc::new(Caller::new(name)))
+    }
+}
+
+#[tokio::test]
+async fn an_open_connection_is_known_by_the_rules_that_hold_at_each_call() {
+    let who = contract::Operation::query("who.am_i").with_summary("Who calls.").with_access(Access::caller());
+    let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let registry = Registry::builder().add(who).build().unwrap();
+    let faces = |header| Faces::new(registry.clone()).caller(Named(header));
+    let served = Served::of(Server::new(faces("x-one")).listen("127.0.0.1:0".parse().unwrap())).await;
+    let mut request = format!("ws://{}/ws", served.tcp()).into_client_request().unwrap();
+    request.headers_mut().insert("x-one", "ada".parse().unwrap());
+    request.headers_mut().insert("x-two", "bob".parse().unwrap());
+    let (mut socket, _) = connect_async(request).await.unwrap();
+    let mut told = async || {
+        let message = json!({"type": "call.requested", "id": "a", "payload": {"operation": "who.am_i"}});
+        socket.send(Message::text(message.to_string())).await.unwrap();
+        let answer = timeout(SOON, socket.next()).await.unwrap().unwrap().unwrap();
+        let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
+        let payload = &answer["payload"];
+        payload.get("output").or(payload.get("code")).cloned().unwrap_or_default()
+    };
+    assert_eq!(told().await, "ada");
+    served.handle.replace(faces("x-two"));
+    assert_eq!(told().await, "bob");
+    served.handle.replace(faces("x-three"));
+    assert_eq!(told().await, "AUTH_REQUIRED");
     drop(socket);
     served.end().await;
 }
