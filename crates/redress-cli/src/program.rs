@@ -4,7 +4,7 @@ use std::{env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, proce
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_core::{BuildError, Registry};
-use redress_telemetry::Otlp;
+use redress_telemetry::{Otlp, OwnCrates};
 
 use crate::{
     apart,
@@ -41,6 +41,8 @@ pub struct Program {
     name: String,
     version: String,
     source: Source,
+    /// The crates whose log is told as they wrote it, beside those of redress.
+    crates: Vec<String>,
 }
 
 /// Where the operations come from.
@@ -96,19 +98,28 @@ impl Program {
         let started = env::args_os().next().unwrap_or_default();
         let name = Path::new(&started).file_stem().unwrap_or("redress".as_ref()).to_string_lossy().into_owned();
         let version = concat!("(redress ", env!("CARGO_PKG_VERSION"), ")").to_owned();
-        Program { name, version, source: Source::Registry(registry) }
+        Program { crates: vec![name.clone()], name, version, source: Source::Registry(registry) }
     }
 
     /// The commands of `redress` itself, over the operations that `make` makes.
     pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, Unserved>) -> Program {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make) }
+        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make), crates: Vec::new() }
     }
 
     /// The same program, under another name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Program {
         self.name = name.into();
+        self
+    }
+
+    /// The same program, whose log holds what these crates say as they say it. Without it, that is so for crates of
+    /// redress and the one that the program is called after; of every other, warnings and errors are logged, and none
+    /// of their words reach a collector: libraries log what clients have sent.
+    #[must_use]
+    pub fn logs_of<N: Into<String>>(mut self, crates: impl IntoIterator<Item = N>) -> Program {
+        self.crates.extend(crates.into_iter().map(Into::into));
         self
     }
 
@@ -160,11 +171,11 @@ impl Program {
         let colored = terminal.err().is_colored();
         let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
-            logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, otlp)
+            logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, self.own(), otlp)
         };
         if let Command::Serve(typed) = &arguments.command {
             let settings = setup.settings(typed)?;
-            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+            let otlp = parts::collector(&settings, self)?;
             let log = log((settings.level, settings.format), Level::Info, otlp.as_ref());
             return serve::Start { setup: &setup, typed, settings, log, otlp }.run(terminal);
         }
@@ -178,7 +189,7 @@ impl Program {
                 ..Default::default()
             };
             let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+            let otlp = parts::collector(&settings, self)?;
             log((settings.level, settings.format), Level::Error, otlp.as_ref());
             return mcp::run(&setup, &settings, otlp);
         }
@@ -230,6 +241,10 @@ impl Program {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn own(&self) -> OwnCrates {
+        OwnCrates::new(&self.crates)
     }
 
     pub(crate) fn version(&self) -> &str {

@@ -11,6 +11,7 @@ use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names
 
 use crate::{
     config::{self, Settings},
+    program::Program,
     trouble::{Trouble, chain, reason},
 };
 
@@ -22,11 +23,15 @@ pub(crate) struct Reloads {
 }
 
 /// What sends traces, metrics and logs to the collector, where one is named.
-pub(crate) fn collector(settings: &Settings, program: &str, version: &str) -> Result<Option<Otlp>, Trouble> {
+pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option<Otlp>, Trouble> {
     let table = &settings.telemetry;
     let Some(endpoint) = &table.otlp else { return Ok(None) };
-    let service = table.service.as_deref().unwrap_or(program);
-    let told = OtlpSettings::new(endpoint).service(service).version(version).sample(table.sample.unwrap_or(1.0));
+    let service = table.service.as_deref().unwrap_or(program.name());
+    let told = OtlpSettings::new(endpoint)
+        .service(service)
+        .version(program.version())
+        .sample(table.sample.unwrap_or(1.0))
+        .own(program.own());
     Otlp::start(told).map(Some).map_err(|error| Trouble::TelemetryUnusable { says: chain(&error) })
 }
 

@@ -44,7 +44,7 @@ pub(crate) async fn make_all(house: &House) -> Vec<(String, Vec<u8>)> {
         Some((_, all)) => all.extend(bytes),
         None => faces.push((face.to_owned(), bytes)),
     };
-    let mut admitted = 0;
+    let (mut admitted, mut sessions) = (0, 0);
     for credential in &house.credentials {
         let http = Http { house, credential, client: house.client(credential) };
         for operation in OPERATIONS {
@@ -76,9 +76,13 @@ pub(crate) async fn make_all(house: &House) -> Vec<(String, Vec<u8>)> {
             keep(place, http.get(path).await);
         }
         keep("/ws", web_socket(house, credential).await);
+        let (opened, said) = http.mcp_session().await;
+        sessions += usize::from(opened);
+        keep("/mcp", said);
     }
     // One token, one JSON Web Token and one certificate at least are callers; the others are refused.
     assert!(admitted >= 3, "only {admitted} kinds of caller were let in");
+    assert!(sessions >= 3, "only {sessions} kinds of caller opened a session of MCP");
     faces
 }
 
@@ -98,6 +102,40 @@ impl Http<'_> {
             .header("x-forwarded-for", "203.0.113.9")
             .header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
         self.send(request).await
+    }
+
+    /// Opens a session of MCP, and says in it what no part of the service takes: whether it was opened, and every
+    /// answer.
+    async fn mcp_session(&self) -> (bool, Vec<u8>) {
+        let input = &self.house.input;
+        let about = json!({"name": input, "version": input});
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": about});
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let opened = self.post("/mcp", &hello.to_string()).await;
+        let text = String::from_utf8_lossy(&opened).into_owned();
+        let Some(session) = text.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")) else {
+            return (false, opened);
+        };
+        let mut said = opened.clone();
+        for (method, params) in [
+            ("notifications/initialized", json!({"_meta": {"note": input}})),
+            ("notifications/x", json!({"password": input})),
+            ("notifications/cancelled", json!({"requestId": input, "reason": input})),
+            ("notifications/progress", json!({"progressToken": input, "progress": 1, "message": input})),
+        ] {
+            let message = json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
+            let request = self.client.post(self.house.url("/mcp")).body(message).header("mcp-session-id", session);
+            let request = request
+                .header("content-type", "application/json")
+                .header("accept", "application/json, text/event-stream")
+                .header("mcp-protocol-version", "2025-06-18");
+            let answer = self.send(request).await;
+            assert!(answer.starts_with(b"202"), "{}", String::from_utf8_lossy(&answer));
+            said.extend(answer);
+        }
+        let request = self.client.delete(self.house.url("/mcp")).header("mcp-session-id", session);
+        said.extend(self.send(request.header("accept", "application/json, text/event-stream")).await);
+        (true, said)
     }
 
     async fn get(&self, path: &str) -> Vec<u8> {
