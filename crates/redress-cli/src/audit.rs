@@ -22,7 +22,7 @@ const HERE: &str = "redress.toml";
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let folder = folder(setup, typed)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Audit, terminal: &mut Te
 }
 
 /// The folder of the state: named, or as the configuration has it.
-fn folder(setup: &Setup<'_>, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
+fn folder(setup: &Setup, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
     if let Some(folder) = &typed.state {
         return Ok(folder.clone());
     }

@@ -9,13 +9,13 @@ use crate::{
     trouble::Trouble,
 };
 
-fn command(setup: &Setup<'_>) -> clap::Command {
+fn command(setup: &Setup) -> clap::Command {
     arguments::command(setup.program.name(), setup.program.version(), setup.program.is_built_in())
 }
 
 /// Prints completions for a shell.
 pub(crate) fn completions(
-    setup: &Setup<'_>,
+    setup: &Setup,
     typed: &arguments::Completions,
     terminal: &mut Terminal<'_>,
 ) -> Result<Ended, Trouble> {
@@ -32,7 +32,7 @@ pub(crate) fn completions(
 }
 
 /// Writes a manual page for each command.
-pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn man(setup: &Setup, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let folder = &typed.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
     let path = folder.display().to_string();
@@ -46,11 +46,7 @@ pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Term
 }
 
 /// Writes what is made from the operations.
-pub(crate) fn contract(
-    setup: &Setup<'_>,
-    typed: &arguments::Gen,
-    terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+pub(crate) fn contract(setup: &Setup, typed: &arguments::Gen, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let registry = setup.local()?;
     let text = match typed.what {
         Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(registry.contract())),

@@ -18,7 +18,7 @@ use crate::{
 /// How long the collector has to take what is left.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
     let ended = runtime.block_on(serve(setup, settings, otlp));
@@ -26,7 +26,7 @@ pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) ->
     ended
 }
 
-async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
+async fn serve(setup: &Setup, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
     let base = setup.registry(settings)?;
     let parts = Parts::of_pipes(settings, &base).await?;
     let registry = parts.around(&base, settings);
@@ -51,7 +51,7 @@ async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Re
 }
 
 /// The MCP face of `registry`, as `settings` say.
-pub(crate) fn face(setup: &Setup<'_>, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
+pub(crate) fn face(setup: &Setup, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
     let tools = &settings.tools;
     let mut options = McpOptions::default();
     setup.program.name().clone_into(&mut options.name);

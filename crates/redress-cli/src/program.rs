@@ -1,6 +1,8 @@
 //! A program with commands: its name, where its operations come from, and what was typed.
 
-use std::{env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, sync::Arc, time::Duration,
+};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_core::{BuildError, Registry};
@@ -10,7 +12,7 @@ use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder, Typed},
     audit, call,
-    config::{File, Format, Level, Settings},
+    config::{Document, File, Format, Level, Settings},
     doctor, explain, generated, logs, mcp, ops, parts, serve,
     terminal::{Stream, Terminal},
     token,
@@ -36,7 +38,7 @@ pub fn main(registry: Registry) -> ExitCode {
 /// assert_eq!(code, 0);
 /// assert!(String::from_utf8(out).unwrap().starts_with("consent.grant"));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     name: String,
     version: String,
@@ -46,6 +48,7 @@ pub struct Program {
 }
 
 /// Where the operations come from.
+#[derive(Clone)]
 enum Source {
     Registry(Registry),
     BuiltIn(fn(&BuiltIn) -> Result<Registry, Unserved>),
@@ -84,8 +87,8 @@ pub(crate) enum Ended {
 }
 
 /// What every command knows of what was typed.
-pub(crate) struct Setup<'a> {
-    pub(crate) program: &'a Program,
+pub(crate) struct Setup {
+    pub(crate) program: Program,
     pub(crate) folder: Folder,
     pub(crate) bounds: Bounds,
     /// What to log, where it was typed.
@@ -166,18 +169,18 @@ impl Program {
         };
         let Typed { arguments, folder, bounds } = typed;
         terminal.set(arguments.json, arguments.color);
-        let setup = Setup { program: self, folder, bounds, level: None };
+        let setup = Setup { program: self.clone(), folder, bounds, level: None };
         let setup = Setup { level: arguments.log_level, ..setup };
         let colored = terminal.err().is_colored();
         let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
             logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, self.own(), otlp)
         };
-        if let Command::Serve(typed) = &arguments.command {
-            let settings = setup.settings(typed)?;
+        if let Command::Serve(typed) = arguments.command {
+            let settings = setup.settings(&typed)?;
             let otlp = parts::collector(&settings, self)?;
             let log = log((settings.level, settings.format), Level::Info, otlp.as_ref());
-            return serve::Start { setup: &setup, typed, settings, log, otlp }.run(terminal);
+            return serve::Start { setup: Arc::new(setup), typed, settings, log, otlp }.run(terminal);
         }
         if let Command::Mcp(typed) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
@@ -256,14 +259,23 @@ impl Program {
     }
 }
 
-impl Setup<'_> {
+impl Setup {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
     pub(crate) fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
-        let (mut file, mut document) = (File::default(), None);
-        if let Some(path) = &typed.config {
-            let (read, written) = File::at(path)?;
-            file = if self.program.is_built_in() { read } else { read.for_a_registry(&written)? };
-            document = Some(written);
+        let document = typed.config.as_deref().map(Document::at).transpose()?;
+        self.settings_of(typed, document)
+    }
+
+    /// What holds for `serve` by this configuration, whatever is in its file by now.
+    pub(crate) fn settings_of(
+        &self,
+        typed: &arguments::Serve,
+        document: Option<Document>,
+    ) -> Result<Settings, Trouble> {
+        let mut file = File::default();
+        if let Some(written) = &document {
+            let read = File::in_place(written)?;
+            file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
         Settings::of(typed, &self.folder, &self.bounds, file, document)
     }

@@ -8,12 +8,15 @@ use crate::trouble::Trouble;
 impl File {
     /// Reads the file at `path`. A relative path in it starts from where the file is.
     pub(crate) fn at(path: &Path) -> Result<(File, Document), Trouble> {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown, cause })?;
-        let document = Document { path: path.to_owned(), text };
-        let mut file = File::of(&document)?;
-        file.start_from(folder(path));
-        Ok((file, document))
+        let document = Document::at(path)?;
+        Ok((File::in_place(&document)?, document))
+    }
+
+    /// Reads what was in a file. A relative path in it starts from where the file is.
+    pub(crate) fn in_place(document: &Document) -> Result<File, Trouble> {
+        let mut file = File::of(document)?;
+        file.start_from(folder(&document.path));
+        Ok(file)
     }
 
     pub(super) fn of(document: &Document) -> Result<File, Trouble> {

@@ -126,6 +126,9 @@ impl Settings {
             (Some(_), None) => return Err(settings.wrong("tls", "`tls.certificate` needs its `tls.key`")),
             (None, Some(_)) => return Err(settings.wrong("tls", "`tls.key` needs its `tls.certificate`")),
         };
+        if let Some(key) = settings.audit.unkept(&settings.state) {
+            return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
+        }
         settings.check()?;
         Ok(settings)
     }
@@ -262,6 +265,16 @@ mod tests {
         assert_eq!(place(Some("here"), Some("state = \"memory\"")), "here");
         assert_eq!(place(Some("memory"), Some("[state]\nfolder = \"there\"")), "memory");
         assert_eq!(place(Some("here"), None), "here");
+    }
+
+    #[test]
+    fn an_audit_that_nothing_would_keep_is_refused() {
+        let wrong = |text: &str| held(text).map_or_else(|trouble| trouble.to_string(), |_| String::new());
+        let says = "calls are recorded in a folder alone, and the state is in memory";
+        assert_eq!(wrong("state = \"memory\"\n[audit]\nenabled = true\n"), format!("redress.toml, line 3: {says}"));
+        assert_eq!(wrong("state = \"memory\"\naudit.retention = \"9d\"\n"), format!("redress.toml, line 2: {says}"));
+        assert_eq!(wrong("state = \"memory\"\n[audit]\nenabled = false\n"), "");
+        assert_eq!(wrong("[audit]\nenabled = true\n"), "");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Below this, a state that is written to will soon stop its server.
 const ENOUGH_ROOM: u64 = 256 << 20;
 
-pub(super) async fn checks(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
+pub(super) async fn checks(setup: &Setup, settings: &Settings) -> Vec<Check> {
     let program = setup.program.name();
     let mut checks = vec![reach(settings)];
     if let Some(access) = &settings.access {
@@ -162,7 +162,7 @@ fn room(_: &Path) -> Option<u64> {
 }
 
 /// Whether every rule limits something that there is.
-fn limits(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
+fn limits(setup: &Setup, settings: &Settings) -> Vec<Check> {
     let registry = match setup.registry(settings) {
         Ok(registry) => registry,
         Err(trouble) => return vec![Check::trouble("config", setup.program.name(), &trouble)],

@@ -20,7 +20,7 @@ const ENOUGH_WATCHES: u64 = 65_536;
 /// No build is older than this, so no right clock is: the start of 2025.
 const OLDEST: u64 = 1_735_689_600;
 
-pub(super) fn version(setup: &Setup<'_>) -> Check {
+pub(super) fn version(setup: &Setup) -> Check {
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
     Check::ok("version", format!("{} {} on {system} {machine}", setup.program.name(), setup.program.version()))
 }

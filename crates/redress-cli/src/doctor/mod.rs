@@ -57,7 +57,7 @@ impl Check {
     }
 }
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let program = setup.program.name();
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
     let here = Path::new("redress.toml");

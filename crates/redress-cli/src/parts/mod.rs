@@ -5,7 +5,7 @@ mod limits;
 mod seen;
 mod state;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use redress_access::Access;
 use redress_core::{Fittings, Registry};
@@ -22,6 +22,9 @@ use crate::{
     config::{AccessTable, Settings},
     trouble::Trouble,
 };
+
+/// How long the lines that wait may take to be written at the end.
+const LAST_LINES: Duration = Duration::from_secs(5);
 
 /// What is around the operations.
 #[derive(Clone)]
@@ -118,6 +121,13 @@ impl Parts {
 
     /// Keeps what waits, and lets go.
     pub(crate) async fn close(self) {
+        if let Some(log) = self.log {
+            // It waits with its whole thread.
+            let written = tokio::task::spawn_blocking(move || log.flush(LAST_LINES)).await;
+            if !written.unwrap_or(false) {
+                tracing::error!("the access log was not written to its end");
+            }
+        }
         if let Some(state) = self.state
             && let Err(error) = state.close().await
         {
