@@ -194,7 +194,7 @@ impl Program {
             let settings = setup.settings(&typed)?;
             let otlp = parts::collector(&settings, self)?;
             log((settings.level, settings.format), Level::Error, otlp.as_ref());
-            return mcp::run(&setup, &settings, otlp);
+            return mcp::run(&setup, &settings, otlp, terminal);
         }
         log((None, None), Level::Error, None);
         match arguments.command {

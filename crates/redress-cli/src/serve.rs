@@ -133,7 +133,8 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(parts::networks(settings)?)
         .ready(move || ready.is_ready())
-        .mcp(crate::mcp::face(setup, settings, registry)?);
+        .mcp(crate::mcp::face(setup, settings, registry)?)
+        .mcp_http(crate::mcp::http(settings));
     if let Some((access, _)) = &parts.access
         && !access.certificates().is_empty()
     {
@@ -142,6 +143,12 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
     if settings.telemetry.metrics.unwrap_or(true) {
         let metrics = Arc::clone(&parts.metrics);
         faces = faces.metrics(move || metrics.text());
+        if settings.telemetry.metrics_open.unwrap_or(false) {
+            faces = faces.metrics_open();
+        }
+    }
+    if let Some(url) = &settings.url {
+        faces = faces.server(url.trim_end_matches('/'));
     }
     if let Some(bytes) = settings.max_body {
         faces = faces.max_body(bytes);

@@ -32,6 +32,9 @@ pub(crate) struct Asking {
     pub(crate) peer: Option<SocketAddr>,
     /// Whether the message came through a proxy, or says so.
     forwarded: bool,
+    /// Whether the caller has sent it by TLS, to us or to a proxy that we trust.
+    #[cfg(feature = "mcp")]
+    pub(crate) secure: bool,
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
     pub(crate) request_id: Option<Box<str>>,
@@ -54,6 +57,10 @@ impl Asking {
         let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
         let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
         asking.peer = by;
+        #[cfg(feature = "mcp")]
+        {
+            asking.secure = secure;
+        }
         if asking.token.is_none() {
             // Whose certificate it is says nothing about who wrote the page that uses it.
             let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));

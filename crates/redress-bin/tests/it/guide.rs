@@ -1,4 +1,4 @@
-//! `docs/production.md`: every file in it is written and every command in it is run, in their order, in one shell.
+//! The pages of which every file is written and every command is run, in their order, in one shell.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use std::{
 enum Step {
     /// A file is written: a block of which the first line is its name in a comment.
     File { name: String, text: String },
-    /// A command is run, and shows this.
+    /// A command is run, shows this and ends well, or as a comment behind it says: `# exit 1`.
     Command { line: String, shows: Vec<String> },
 }
 
@@ -70,9 +70,9 @@ fn shows(patterns: &[String], shown: &[String]) -> bool {
     }
 }
 
-#[test]
-fn the_guide_to_production_does_what_it_says() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/production.md");
+/// Does what a page says; how many commands it has.
+fn follow(page: &str) -> usize {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     // The port of the guide may be taken where the test runs.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let guide = fs::read_to_string(guide).unwrap().replace("7717", &port);
@@ -90,6 +90,9 @@ fn the_guide_to_production_does_what_it_says() {
     for step in steps(&guide) {
         let (line, expected) = match step {
             Step::File { name, text } => {
+                if let Err(refused) = redress_cli::check_config(&text) {
+                    panic!("{name} of {page}: {}", refused.says);
+                }
                 fs::write(place.path().join(name), text).unwrap();
                 continue;
             }
@@ -109,16 +112,28 @@ fn the_guide_to_production_does_what_it_says() {
                 None => shown.push(line),
             }
         };
+        let ends = line.rsplit_once("# exit ").map_or("0", |(_, code)| code);
+        assert_eq!(code, ends, "`{line}` shows\n{}", shown.join("\n"));
         assert!(
             shows(&expected, &shown),
-            "`{line}` (exit {code}) shows\n{}\nand the guide says\n{}",
+            "`{line}` shows\n{}\nand the guide says\n{}",
             shown.join("\n"),
             expected.join("\n")
         );
     }
-    assert!(commands >= 20, "the guide has {commands} commands");
     drop(input);
     assert!(shell.wait().unwrap().code().is_some());
+    commands
+}
+
+#[test]
+fn the_guide_to_production_does_what_it_says() {
+    assert!(follow("production.md") >= 20);
+}
+
+#[test]
+fn the_page_about_telemetry_does_what_it_says() {
+    assert!(follow("telemetry.md") >= 2);
 }
 
 #[test]

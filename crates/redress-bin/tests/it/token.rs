@@ -116,6 +116,10 @@ fn a_scope_that_is_missing_is_named() {
     assert!(problem.to_string().contains("metrics:read"), "{problem}");
     assert!(metrics(&watcher).text().unwrap().contains("redress_calls_total"));
     served.stop();
+    let place = place.with("redress.toml", &format!("{GUARDED}[telemetry]\nmetrics_open = true\n"));
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    assert_eq!(client.get(format!("{}/metrics", served.url())).send().unwrap().status(), 200, "it was opened to all");
+    served.stop();
 }
 
 #[test]

@@ -38,6 +38,7 @@ impl Setting {
 /// Every value that can be set.
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("serve.listen", "`127.0.0.1:7717`").typed("--listen", "REDRESS_LISTEN").fixed(),
+    Setting::new("serve.url", "what the request says"),
     Setting::new("serve.root", "the current folder").typed("--root", "REDRESS_ROOT").built_in().fixed(),
     Setting::new("serve.write", "`false`").typed("--write", "REDRESS_WRITE").built_in().fixed(),
     Setting::new("serve.max_body", "what the largest input needs").typed("--max-body", "REDRESS_MAX_BODY"),
@@ -87,6 +88,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("http.write_time", "`30s`"),
     Setting::new("http.max_headers", "`16KiB`"),
     Setting::new("telemetry.metrics", "`true`"),
+    Setting::new("telemetry.metrics_open", "`false`"),
     Setting::new("telemetry.otlp", "none").typed("--otlp", "REDRESS_OTLP").fixed(),
     Setting::new("telemetry.service", "the name of the program").fixed(),
     Setting::new("telemetry.sample", "`1.0`").fixed(),

@@ -61,6 +61,11 @@ mod tests {
     }
 
     #[test]
+    fn the_access_log_is_not_for_the_output() {
+        insta::assert_snapshot!(wrong("[telemetry]\naccess_log = \"stdout\"\n"), @"CONFIG_INVALID redress.toml, line 2: the output is not for the log: expected `stderr`, or the path of a file | Correct the value; docs/redress.toml.md says what each takes.");
+    }
+
+    #[test]
     fn an_unknown_key_is_refused_with_its_line_and_the_nearest_name() {
         insta::assert_snapshot!(wrong("[serve]\nlisten = \"127.0.0.1:0\"\nwriet = true\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 3: `serve.wriet` is not a setting | Write `serve.write`, which is near, or take the line out.");
         insta::assert_snapshot!(wrong("[sevre]\n"), @"CONFIG_UNKNOWN_KEY redress.toml, line 1: `sevre` is not a setting | Write `serve`, which is near, or take the line out.");

@@ -14,6 +14,8 @@ pub(crate) struct ServeTable {
     /// Where to listen: an address and a port (0 takes a free one), `unix:` and the path of a socket,
     /// or `systemd` for the socket that it hands over.
     pub(crate) listen: Option<Listen>,
+    /// The URL by which clients know the server, such as `https://api.example`, for one that is reached through others.
+    pub(crate) url: Option<String>,
     /// The folder of the file operations, relative to the folder of this file.
     pub(crate) root: Option<PathBuf>,
     /// Whether the operations that change files are offered.

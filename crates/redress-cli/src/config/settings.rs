@@ -27,6 +27,8 @@ const DEFAULT_STATE: &str = "state";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) listen: Listen,
+    /// The URL by which clients know the server; what each request says, where it is not set.
+    pub(crate) url: Option<String>,
     pub(crate) root: PathBuf,
     pub(crate) write: bool,
     pub(crate) max_body: Option<usize>,
@@ -100,6 +102,7 @@ impl Settings {
         let tls = tls.unwrap_or_default();
         let settings = Settings {
             listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| Listen::Tcp(DEFAULT_LISTEN.to_owned())),
+            url: serve.url,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
             max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
@@ -128,6 +131,10 @@ impl Settings {
         };
         if let Some(key) = settings.audit.unkept(&settings.state) {
             return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
+        }
+        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        if !settings.url.as_ref().is_none_or(is_url) {
+            return Err(settings.wrong("serve.url", "expected a URL such as `https://api.example`"));
         }
         settings.check()?;
         Ok(settings)

@@ -42,18 +42,28 @@ pub(crate) struct Parts {
 impl Parts {
     /// Opens everything that `settings` name.
     pub(crate) async fn open(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        Parts::around_state(settings, registry, state::open(settings)).await
+    }
+
+    /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
+    /// of its own, so that the folder of the state may be taken: then it is kept in memory.
+    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        let settings = Settings { access: None, ..settings.clone() };
+        Parts::around_state(&settings, registry, state::open_if_free(&settings)).await
+    }
+
+    async fn around_state(
+        settings: &Settings,
+        registry: &Registry,
+        state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
+    ) -> Result<Parts, Trouble> {
         let access = access::open(settings)?;
         let limits = Limits::new(limits::options(settings)?).map_err(|error| limits::wrong(settings, &error))?;
         let log = seen::access_log(settings)?;
-        let state = state::open(settings).await?;
+        let state = state.await?;
         let metrics = Metrics::new(registry.contract());
         seen::of_parts(&metrics, log.as_ref(), state.as_ref());
         Ok(Parts { access, state, limits, metrics, log, audited: settings.audit.enabled.unwrap_or(true) })
-    }
-
-    /// What is around the operations of a program on pipes: whoever starts it is its caller.
-    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
-        Parts::open(&Settings { access: None, ..settings.clone() }, registry).await
     }
 
     /// The same parts under other settings. What stays the same keeps what it has counted, fetched and remembered;
