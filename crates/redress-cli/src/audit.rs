@@ -9,7 +9,9 @@ use redress_core::Face;
 use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError};
 
 use crate::{
-    arguments, input,
+    arguments,
+    config::HERE,
+    input,
     near::nearest,
     program::{Ended, Setup, wait},
     signals,
@@ -17,8 +19,6 @@ use crate::{
     trouble::{Trouble, chain},
 };
 
-/// The configuration that is looked at where none is named.
-const HERE: &str = "redress.toml";
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 

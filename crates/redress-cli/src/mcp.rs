@@ -1,7 +1,5 @@
 //! `mcp`: the MCP face on the standard input and output, until the input ends.
 
-use std::time::Duration;
-
 use redress_contract::Caller;
 use redress_core::Registry;
 use redress_mcp::{Asking, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile};
@@ -9,15 +7,12 @@ use redress_telemetry::Otlp;
 
 use crate::{
     config::{self, Settings, WhereState},
-    parts::Parts,
+    parts::{self, Parts},
     program::{Ended, Setup},
     signals,
     terminal::{Terminal, harmless},
     trouble::Trouble,
 };
-
-/// How long the collector has to take what is left.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(
     setup: &Setup,
@@ -64,7 +59,7 @@ async fn serve(
     registry.settled().await;
     parts.close().await;
     if let Some(otlp) = otlp {
-        otlp.shutdown(LAST_WORDS).await;
+        otlp.shutdown(parts::LAST_WORDS).await;
     }
     served.map(|()| Ended::Well).map_err(Trouble::OutputUnwritable)
 }

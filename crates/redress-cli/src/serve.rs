@@ -4,7 +4,6 @@ use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
     sync::Arc,
-    time::Duration,
 };
 
 use redress_core::Registry;
@@ -25,9 +24,6 @@ use crate::{
     terminal::Terminal,
     trouble::Trouble,
 };
-
-/// How long the collector has to take what is left.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What was settled before the server starts.
 pub(crate) struct Start {
@@ -115,7 +111,7 @@ impl Start {
             Err(error) => Err(unbound(&settings, error)),
         };
         if let Some(otlp) = otlp {
-            otlp.shutdown(LAST_WORDS).await;
+            otlp.shutdown(parts::LAST_WORDS).await;
         }
         ended
     }

@@ -15,6 +15,8 @@ use crate::{
     trouble::Trouble,
 };
 
+/// The configuration that commands look at where none is named.
+pub(crate) const HERE: &str = "redress.toml";
 /// Where `serve` listens unless told otherwise.
 pub(crate) const DEFAULT_LISTEN: &str = "127.0.0.1:7717";
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);

@@ -25,6 +25,14 @@ pub(crate) struct TelemetryTable {
     pub(crate) access_log: Option<AccessLog>,
 }
 
+impl TelemetryTable {
+    /// Where the collector is, as it may be shown: the whole URL may hold a password.
+    pub(crate) fn collector(&self) -> Option<String> {
+        let url = reqwest::Url::parse(self.otlp.as_deref()?).ok();
+        Some(url.map_or_else(|| "the collector".to_owned(), |url| url.origin().ascii_serialization()))
+    }
+}
+
 /// Where a line for each call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]

@@ -2,13 +2,18 @@
 
 use std::num::NonZeroU32;
 
-use redress_limits::{LimitOptions, LimitRule, LimitsError};
+use redress_limits::{LimitOptions, LimitRule, Limits, LimitsError};
 use redress_serve::Network;
 
 use crate::{
     config::{Rate, Rule, Settings},
     trouble::Trouble,
 };
+
+/// What refuses calls that are too many.
+pub(crate) fn calls(settings: &Settings) -> Result<Limits, Trouble> {
+    Limits::new(options(settings)?).map_err(|error| wrong(settings, &error))
+}
 
 /// The limits on calls.
 pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {

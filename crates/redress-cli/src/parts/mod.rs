@@ -15,7 +15,7 @@ use redress_state::State;
 use redress_telemetry::{AccessLog, Metrics, Otlp};
 
 pub(crate) use access::{Certified, options as access_options};
-pub(crate) use limits::{faces as face_limits, networks};
+pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
 pub(crate) use seen::{Reloads, collector};
 
 use crate::{
@@ -23,8 +23,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How long the lines that wait may take to be written at the end.
-const LAST_LINES: Duration = Duration::from_secs(5);
+/// How long what is left to tell may take at the end: to the access log, and to the collector.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is around the operations.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl Parts {
         state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
     ) -> Result<Parts, Trouble> {
         let access = access::open(settings)?;
-        let limits = Limits::new(limits::options(settings)?).map_err(|error| limits::wrong(settings, &error))?;
+        let limits = limits::calls(settings)?;
         let log = seen::access_log(settings)?;
         let state = state.await?;
         let metrics = Metrics::new(registry.contract());
@@ -133,7 +133,7 @@ impl Parts {
     pub(crate) async fn close(self) {
         if let Some(log) = self.log {
             // It waits with its whole thread.
-            let written = tokio::task::spawn_blocking(move || log.flush(LAST_LINES)).await;
+            let written = tokio::task::spawn_blocking(move || log.flush(LAST_WORDS)).await;
             if !written.unwrap_or(false) {
                 tracing::error!("the access log was not written to its end");
             }
