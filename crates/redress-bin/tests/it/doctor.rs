@@ -177,6 +177,10 @@ fn a_running_server_is_looked_at() {
     for check in ["server", "ready", "documents", "clock"] {
         assert_eq!(worst(&checks, check), "ok", "{checks:?}");
     }
+    // As a container does to look at its own health.
+    let mut command = place.command(&["doctor", "--server", &served.url()]);
+    let ran = Ran::of(command.env("REDRESS_LISTEN", "0.0.0.0:7717"));
+    assert_eq!(ran.code, 0, "{}", ran.seen());
     let url = served.url();
     served.stop();
     let (code, checks) = looked(&place, &["--server", &url]);

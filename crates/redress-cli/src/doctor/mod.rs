@@ -87,7 +87,8 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Termi
         checks.extend(machine::port(program, &settings.listen));
     }
     wait(async {
-        if sound {
+        // Whoever asks about a server, and names no configuration, asks about the server alone.
+        if sound && (typed.server.url.is_none() || settings.document.is_some()) {
             checks.extend(configuration::checks(setup, &settings, typed.server.url.is_some()).await);
         }
         if let Some(url) = &typed.server.url {
