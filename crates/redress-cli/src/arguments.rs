@@ -366,9 +366,32 @@ pub(crate) struct Gen {
     /// What to write: dashboard for Grafana, or alerts for Prometheus
     #[arg(value_enum, hide_possible_values = true, value_name = "WHAT")]
     pub(crate) what: Generated,
+    /// The configuration whose operations they are; without one, the defaults hold
+    #[arg(value_name = "redress.toml", conflicts_with = "from")]
+    pub(crate) config: Option<PathBuf>,
+    /// The server whose operations they are, such as http://127.0.0.1:7717
+    #[arg(long, value_name = "URL")]
+    pub(crate) from: Option<String>,
+    /// The token to ask the server with; better in the environment than on the line
+    #[arg(long, value_name = "TOKEN", env = "REDRESS_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// Trust the authorities in this file too, at an https server: certificates in PEM form
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", env = "REDRESS_CA", hide_env_values = true)]
+    pub(crate) ca: Option<PathBuf>,
     /// The file to write; - is the standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+}
+
+impl Gen {
+    /// The file of the authorities that are trusted too.
+    pub(crate) fn ca(&self) -> Option<&Path> {
+        #[cfg(feature = "tls")]
+        return self.ca.as_deref();
+        #[cfg(not(feature = "tls"))]
+        return None;
+    }
 }
 
 /// What can be made from the operations.

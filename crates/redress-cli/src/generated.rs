@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::{
     arguments::{self, Generated},
-    program::{Ended, Setup},
+    program::{Ended, Setup, wait},
+    service::Service,
     terminal::Terminal,
     trouble::Trouble,
 };
@@ -47,10 +48,20 @@ pub(crate) fn man(setup: &Setup, typed: &arguments::Man, terminal: &mut Terminal
 
 /// Writes what is made from the operations.
 pub(crate) fn contract(setup: &Setup, typed: &arguments::Gen, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let registry = setup.local()?;
+    let contract = match (&typed.from, &typed.config) {
+        (Some(url), _) => {
+            let service = Service::at(url, typed.ca(), typed.token.as_deref())?;
+            wait(service.contract())?
+        }
+        (None, Some(config)) => {
+            let serve = arguments::Serve { config: Some(config.clone()), ..Default::default() };
+            setup.registry(&setup.settings(&serve)?)?.contract().clone()
+        }
+        (None, None) => setup.local()?.contract().clone(),
+    };
     let text = match typed.what {
-        Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(registry.contract())),
-        Generated::Alerts => redress_telemetry::alerts(registry.contract()),
+        Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(&contract)),
+        Generated::Alerts => redress_telemetry::alerts(&contract),
     };
     if typed.out == Path::new("-") {
         terminal.out().bytes(text.as_bytes())?;

@@ -12,5 +12,6 @@ mod mcp;
 mod process;
 mod reload;
 mod serve;
+mod telemetry;
 mod tls;
 mod token;

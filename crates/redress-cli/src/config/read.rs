@@ -36,7 +36,8 @@ impl File {
             AccessLog::File(path) => Some(path),
             AccessLog::Stderr => None,
         });
-        let root = self.serve.root.iter_mut();
+        let headers = self.telemetry.headers_file.iter_mut();
+        let root = self.serve.root.iter_mut().chain(headers);
         let paths = access.chain(tls.filter_map(Option::as_mut)).chain(state).chain(log).chain(root);
         paths.for_each(|path: &mut PathBuf| *path = folder.join(&*path));
     }

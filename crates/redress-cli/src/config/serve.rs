@@ -51,9 +51,11 @@ pub(crate) struct HttpTable {
     pub(crate) cors_origins: Option<Vec<String>>,
     /// The proxies whose word on the client's address is taken: addresses or networks.
     pub(crate) trusted_proxies: Option<Vec<String>>,
+    /// How long a client may take to agree on TLS.
+    pub(crate) handshake_time: Option<Span>,
     /// How long a client may take to send the headers of a request.
     pub(crate) header_time: Option<Span>,
-    /// How long a client may send nothing in the middle of a body.
+    /// How long a client may take to send a body, from its first byte to its last.
     pub(crate) body_time: Option<Span>,
     /// How long a connection may wait for the next request.
     pub(crate) idle_time: Option<Span>,

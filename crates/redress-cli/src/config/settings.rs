@@ -174,6 +174,7 @@ impl Settings {
             ("state.keys_last", format!("{:?}", folder.map(|table| table.keys_last))),
             ("audit.retention", format!("{:?}", self.audit.retention)),
             ("telemetry.otlp", format!("{:?}", self.telemetry.otlp)),
+            ("telemetry.headers_file", format!("{:?}", self.telemetry.headers_file)),
             ("telemetry.service", format!("{:?}", self.telemetry.service)),
             ("telemetry.sample", format!("{:?}", self.telemetry.sample)),
             ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),

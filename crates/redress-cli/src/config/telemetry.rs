@@ -15,6 +15,9 @@ pub(crate) struct TelemetryTable {
     pub(crate) metrics_open: Option<bool>,
     /// Where traces, metrics and logs go by OTLP over HTTP.
     pub(crate) otlp: Option<String>,
+    /// A file of headers for the collector, such as `authorization: Bearer …`, one on each line, relative to the folder of
+    /// this file.
+    pub(crate) headers_file: Option<PathBuf>,
     /// The name of this service in them.
     pub(crate) service: Option<String>,
     /// Which part of the traces is sent, from 0 to 1.

@@ -50,7 +50,7 @@ pub(super) async fn checks(setup: &Setup, settings: &Settings, runs: bool) -> Ve
         }
         Err(unmade) => checks.push(Check::trouble("config", program, &unmade)),
     }
-    checks.extend(telemetry(settings).await);
+    checks.extend(telemetry(program, settings).await);
     checks
 }
 
@@ -210,10 +210,15 @@ fn limits(program: &str, settings: &Settings, registry: &Registry) -> Vec<Check>
 }
 
 /// Whether what is seen can be told.
-async fn telemetry(settings: &Settings) -> Vec<Check> {
+async fn telemetry(program: &str, settings: &Settings) -> Vec<Check> {
     let mut checks = Vec::new();
     if let (Some(url), Some(shown)) = (&settings.telemetry.otlp, settings.telemetry.collector()) {
         checks.push(collector(url, &shown).await);
+    }
+    if let Some(path) = &settings.telemetry.headers_file {
+        let unread = parts::headers(path).err();
+        checks.extend(unread.map(|trouble| Check::trouble("telemetry", program, &trouble)));
+        checks.extend(open_to_others("telemetry", path));
     }
     if let Some(AccessLog::File(path)) = &settings.telemetry.access_log {
         checks.push(match appendable(path) {

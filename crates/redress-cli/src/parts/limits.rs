@@ -51,6 +51,8 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     let (table, http) = (&settings.limits, &settings.http);
     let mut limits = redress_serve::Limits::default();
     limits.connections = table.connections.map_or(limits.connections, Into::into);
+    limits.per_address = table.per_address.map_or(limits.per_address, Into::into);
+    limits.handshake_time = http.handshake_time.map_or(limits.handshake_time, |span| span.0);
     limits.sockets = table.sockets.map_or(limits.sockets, Into::into);
     let streams = table.streams.and_then(|streams| usize::try_from(streams.get()).ok());
     limits.streams = streams.unwrap_or(limits.streams);
@@ -67,4 +69,25 @@ pub(crate) fn networks(settings: &Settings) -> Result<Vec<Network>, Trouble> {
     let written = settings.http.trusted_proxies.iter().flatten();
     let read = written.map(|text| text.parse::<Network>()).collect::<Result<_, _>>();
     read.map_err(|error| settings.wrong("http.trusted_proxies", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::arguments::{Bounds, Folder, Serve};
+
+    #[test]
+    fn every_limit_of_the_file_is_the_one_that_holds() {
+        let text = "[limits]\nconnections = 1\nper_address = 2\nsockets = 3\nstreams = 4\n\
+            [http]\nhandshake_time = \"5s\"\nheader_time = \"6s\"\nbody_time = \"7s\"\nidle_time = \"8s\"\nwrite_time = \"9s\"\nmax_headers = 10000\n";
+        let file = toml::from_str(text).unwrap();
+        let held = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap();
+        let limits = faces(&held);
+        assert_eq!((limits.connections, limits.per_address, limits.sockets, limits.streams), (1, 2, 3, 4));
+        let times = [limits.handshake_time, limits.header_time, limits.body_time, limits.idle_time, limits.write_time];
+        assert_eq!(times, [5, 6, 7, 8, 9].map(Duration::from_secs));
+        assert_eq!(limits.header_bytes, 10_000);
+    }
 }

@@ -16,7 +16,7 @@ use redress_telemetry::{AccessLog, Metrics, Otlp};
 
 pub(crate) use access::{Certified, options as access_options};
 pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
-pub(crate) use seen::{Reloads, collector};
+pub(crate) use seen::{Reloads, collector, headers};
 
 use crate::{
     config::{AccessTable, Settings},
