@@ -1,14 +1,17 @@
 //! A service that has something to hide wherever an operation can hide it. Its tests plant markers there (the file that
 //! `CANARY_MARKERS` names) and search every byte that leaves.
 
-use std::{env, fs, process::ExitCode};
+use std::{env, fs, process::ExitCode, time::Duration};
 
 use futures_util::stream;
 use redress_core::{
-    DynamicFailure, Events, Fail, Operation, Registry, consent_grant, consent_list, consent_revoke,
+    DynamicFailure, Events, Fail, InFlight, Operation, Registry, consent_grant, consent_list, consent_revoke,
     contract::{self, Access, Effect, Failure, Kind, Recovery},
 };
 use serde_json::{Value, json};
+
+/// How many calls may run at once.
+const ROOM: usize = 8;
 
 fn main() -> ExitCode {
     let markers = env::var_os("CANARY_MARKERS").and_then(|path| fs::read(path).ok());
@@ -66,13 +69,26 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
     let scoped = Operation::dynamic(scoped).with_handler(|_, _| async { Ok(json!(true)) });
     let rare = named("hide.rare");
     let rare = Operation::dynamic(rare).with_handler(|_, _| async { Ok(json!(true)) });
+    let composed = named("hide.composed").with_call("hide.cause").with_call("hide.refusal");
+    let composed = Operation::dynamic(composed).with_handler(|ctx, input: Value| async move {
+        // What one of them hides, and what the other says: neither is the caller's.
+        let _ = ctx.call_dynamic("hide.refusal", input.clone()).await;
+        Ok(ctx.call_dynamic("hide.cause", input).await?)
+    });
+    let slow = named("hide.slow");
+    let slow = Operation::dynamic(slow).with_handler(|_, _| async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Ok(json!(true))
+    });
     let breaks = mark("stream");
     let streams = declared(contract::Operation::subscription("hide.stream"));
     let streams = Operation::dynamic(streams).with_stream_handler(move |_, _| {
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }
     });
-    let all = [fine, fails, cause, panic, undeclared, output, pay, agreed, scoped, rare, streams];
-    let builder = all.into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+    let all = [fine, fails, cause, panic, undeclared, output, pay, agreed, scoped, rare, composed, slow, streams];
+    let builder = all
+        .into_iter()
+        .fold(Registry::builder().limit(InFlight::new(ROOM)), |builder, operation| builder.add(operation));
     builder.add(consent_grant()).add(consent_list()).add(consent_revoke()).build()
 }

@@ -1,14 +1,14 @@
 //! Keeping what says who may call out of the folder that is served: whoever may read and change files there would
 //! read and change that too.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{
-    config::{Settings, WhereState},
+    config::{AccessLog, Settings, WhereState},
     trouble::Trouble,
 };
 
-/// Refuses a folder that holds tokens, keys or the state, where others than `local` may call.
+/// Refuses a folder that holds tokens, keys, the state or the access log, where others than `local` may call.
 pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
     // Who is `local` has this machine anyway.
     let Some(access) = &settings.access else { return Ok(()) };
@@ -20,7 +20,12 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
         WhereState::Folder(table) => table.folder.clone(),
     };
     let configuration = settings.document.as_ref().map(|document| document.path.clone());
-    let mut private = access.paths().map(|path| path.clone()).chain(tls).chain(state).chain(configuration);
+    let log = settings.telemetry.access_log.iter().filter_map(|log| match log {
+        AccessLog::File(path) => Some(path.clone()),
+        AccessLog::Stderr => None,
+    });
+    let told = log.chain(settings.telemetry.headers_file.clone());
+    let mut private = access.paths().map(|path| path.clone()).chain(tls).chain(state).chain(configuration).chain(told);
     match private.find(|path| is_inside(path, &root)) {
         None => Ok(()),
         Some(path) => Err(settings.wrong(
@@ -30,9 +35,47 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
     }
 }
 
-/// Whether `path`, or the nearest folder of it that is there, lies in `root`.
+/// Whether `path`, or the nearest folder of it that is there, lies in `root`; or whether a name on the way to it does.
+/// Such a name may be a link that leads out of the folder, and whoever may change files there can lead it elsewhere.
 fn is_inside(path: &Path, root: &Path) -> bool {
-    let here = PathBuf::from(".");
-    let mut there = path.ancestors().map(|path| if path.as_os_str().is_empty() { here.as_path() } else { path });
-    there.find_map(|path| path.canonicalize().ok()).is_some_and(|found| found.starts_with(root))
+    let Ok(path) = std::path::absolute(path) else { return true };
+    let leads = path.ancestors().find_map(|path| path.canonicalize().ok()).is_some_and(|found| found.starts_with(root));
+    let named = path.ancestors().any(|path| {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.zip(path.file_name()).is_some_and(|(folder, name)| folder.join(name).starts_with(root))
+    });
+    leads || named
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_name_in_the_folder_is_inside_wherever_it_leads() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("served")).unwrap();
+        fs::create_dir_all(at("kept")).unwrap();
+        fs::write(at("kept/tokens.json"), "").unwrap();
+        fs::write(at("served/plain.json"), "").unwrap();
+        symlink(at("kept/tokens.json"), at("served/link.json")).unwrap();
+        symlink(at("kept"), at("served/folder")).unwrap();
+        symlink(at("served"), at("outside")).unwrap();
+        let root = at("served").canonicalize().unwrap();
+        for name in [
+            "served/plain.json",
+            "served/link.json",
+            "served/folder/tokens.json",
+            "served/none/yet.json",
+            "outside/plain.json",
+        ] {
+            assert!(is_inside(&at(name), &root), "{name}");
+        }
+        for name in ["kept/tokens.json", "kept/none.json", "served.json", "none/yet.json"] {
+            assert!(!is_inside(&at(name), &root), "{name}");
+        }
+    }
 }

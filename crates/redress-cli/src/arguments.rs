@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum, parser::ValueSource};
 use clap_complete::Shell;
 
 use crate::{
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Serve {
     /// The configuration; without one, the defaults hold
     #[arg(value_name = "redress.toml")]
@@ -261,14 +261,8 @@ pub(crate) struct Explain {
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// The configuration to look at
-    #[arg(value_name = "redress.toml")]
-    pub(crate) config: Option<PathBuf>,
-    /// Where `serve` would listen [default: 127.0.0.1:7717]
-    #[arg(long, value_name = "ADDRESS", env = "REDRESS_LISTEN", hide_env_values = true)]
-    pub(crate) listen: Option<Listen>,
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) serve: Serve,
     #[command(flatten)]
     pub(crate) server: Server,
 }
@@ -375,9 +369,32 @@ pub(crate) struct Gen {
     /// What to write: dashboard for Grafana, or alerts for Prometheus
     #[arg(value_enum, hide_possible_values = true, value_name = "WHAT")]
     pub(crate) what: Generated,
+    /// The configuration whose operations they are; without one, the defaults hold
+    #[arg(value_name = "redress.toml", conflicts_with = "from")]
+    pub(crate) config: Option<PathBuf>,
+    /// The server whose operations they are, such as http://127.0.0.1:7717
+    #[arg(long, value_name = "URL")]
+    pub(crate) from: Option<String>,
+    /// The token to ask the server with; better in the environment than on the line
+    #[arg(long, value_name = "TOKEN", env = "REDRESS_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// Trust the authorities in this file too, at an https server: certificates in PEM form
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", env = "REDRESS_CA", hide_env_values = true)]
+    pub(crate) ca: Option<PathBuf>,
     /// The file to write; - is the standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+}
+
+impl Gen {
+    /// The file of the authorities that are trusted too.
+    pub(crate) fn ca(&self) -> Option<&Path> {
+        #[cfg(feature = "tls")]
+        return self.ca.as_deref();
+        #[cfg(not(feature = "tls"))]
+        return None;
+    }
 }
 
 /// What can be made from the operations.
@@ -421,6 +438,7 @@ pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Comman
     Folder::augment_args(command)
         .mut_subcommand("serve", Bounds::augment_args)
         .mut_subcommand("mcp", Bounds::augment_args)
+        .mut_subcommand("doctor", Bounds::augment_args)
 }
 
 /// Reads what was typed.
@@ -430,15 +448,51 @@ pub(crate) fn read(
     built_in: bool,
 ) -> Result<Typed, clap::Error> {
     let matches = command.try_get_matches_from(words)?;
-    let arguments = Arguments::from_arg_matches(&matches)?;
+    let mut arguments = Arguments::from_arg_matches(&matches)?;
+    typed_first(&mut arguments.command, &matches);
     let mut typed = Typed { arguments, folder: Folder::default(), bounds: Bounds::default() };
     if built_in {
         typed.folder = Folder::from_arg_matches(&matches)?;
-        if let Some(("serve" | "mcp", bounded)) = matches.subcommand() {
+        if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
             typed.bounds = Bounds::from_arg_matches(bounded)?;
         }
     }
     Ok(typed)
+}
+
+/// Forgets what the environment names where something else was typed that names the same.
+fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
+    let Some((_, matches)) = matches.subcommand() else { return };
+    match command {
+        Command::Token(token) => {
+            let Some((_, matches)) = matches.subcommand() else { return };
+            let file = match &mut token.what {
+                TokenCommand::New(new) => &mut new.file,
+                TokenCommand::List(file) => file,
+                TokenCommand::Revoke(revoke) => &mut revoke.file,
+            };
+            if outdone(matches, "path", "config") {
+                file.path = None;
+            }
+        }
+        Command::Audit(audit) if outdone(matches, "state", "config") => audit.state = None,
+        Command::Serve(_)
+        | Command::Mcp(_)
+        | Command::Call(_)
+        | Command::Ops(_)
+        | Command::Explain(_)
+        | Command::Doctor(_)
+        | Command::Audit(_)
+        | Command::Gen(_)
+        | Command::Completions(_)
+        | Command::Man(_) => {}
+    }
+}
+
+/// Whether one value is the environment's, and the other was typed.
+fn outdone(matches: &clap::ArgMatches, one: &str, other: &str) -> bool {
+    matches.value_source(one) == Some(ValueSource::EnvVariable)
+        && matches.value_source(other) == Some(ValueSource::CommandLine)
 }
 
 #[cfg(test)]

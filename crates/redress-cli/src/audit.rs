@@ -9,7 +9,9 @@ use redress_core::Face;
 use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError};
 
 use crate::{
-    arguments, input,
+    arguments,
+    config::HERE,
+    input,
     near::nearest,
     program::{Ended, Setup, wait},
     signals,
@@ -17,12 +19,10 @@ use crate::{
     trouble::{Trouble, chain},
 };
 
-/// The configuration that is looked at where none is named.
-const HERE: &str = "redress.toml";
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let folder = folder(setup, typed)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Audit, terminal: &mut Te
 }
 
 /// The folder of the state: named, or as the configuration has it.
-fn folder(setup: &Setup<'_>, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
+fn folder(setup: &Setup, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
     if let Some(folder) = &typed.state {
         return Ok(folder.clone());
     }

@@ -12,7 +12,7 @@ use crate::{
     trouble::Trouble,
 };
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Call, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let input = input::read(typed.input.as_deref())?;
     let server = typed.server.url.as_deref();
     let flags = setup.flags(&typed.server);

@@ -18,11 +18,7 @@ use crate::{
 /// The pages of the rules, each named as its rule.
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
 
-pub(crate) fn run(
-    setup: &Setup<'_>,
-    typed: &arguments::Explain,
-    terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Explain, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let (code, rule) = (typed.name.to_uppercase(), typed.name.to_lowercase());
     let trouble = TroubleCode::parse(&code);
     let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(TroubleCode::page));

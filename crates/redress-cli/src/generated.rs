@@ -4,18 +4,19 @@ use std::path::Path;
 
 use crate::{
     arguments::{self, Generated},
-    program::{Ended, Setup},
+    program::{Ended, Setup, wait},
+    service::Service,
     terminal::Terminal,
     trouble::Trouble,
 };
 
-fn command(setup: &Setup<'_>) -> clap::Command {
+fn command(setup: &Setup) -> clap::Command {
     arguments::command(setup.program.name(), setup.program.version(), setup.program.is_built_in())
 }
 
 /// Prints completions for a shell.
 pub(crate) fn completions(
-    setup: &Setup<'_>,
+    setup: &Setup,
     typed: &arguments::Completions,
     terminal: &mut Terminal<'_>,
 ) -> Result<Ended, Trouble> {
@@ -32,7 +33,7 @@ pub(crate) fn completions(
 }
 
 /// Writes a manual page for each command.
-pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn man(setup: &Setup, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let folder = &typed.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
     let path = folder.display().to_string();
@@ -46,15 +47,21 @@ pub(crate) fn man(setup: &Setup<'_>, typed: &arguments::Man, terminal: &mut Term
 }
 
 /// Writes what is made from the operations.
-pub(crate) fn contract(
-    setup: &Setup<'_>,
-    typed: &arguments::Gen,
-    terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
-    let registry = setup.local()?;
+pub(crate) fn contract(setup: &Setup, typed: &arguments::Gen, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let contract = match (&typed.from, &typed.config) {
+        (Some(url), _) => {
+            let service = Service::at(url, typed.ca(), typed.token.as_deref())?;
+            wait(service.contract())?
+        }
+        (None, Some(config)) => {
+            let serve = arguments::Serve { config: Some(config.clone()), ..Default::default() };
+            setup.registry(&setup.settings(&serve)?)?.contract().clone()
+        }
+        (None, None) => setup.local()?.contract().clone(),
+    };
     let text = match typed.what {
-        Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(registry.contract())),
-        Generated::Alerts => redress_telemetry::alerts(registry.contract()),
+        Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(&contract)),
+        Generated::Alerts => redress_telemetry::alerts(&contract),
     };
     if typed.out == Path::new("-") {
         terminal.out().bytes(text.as_bytes())?;

@@ -29,6 +29,7 @@ mod generated;
 mod input;
 mod listening;
 mod logs;
+mod looks;
 mod mcp;
 mod moment;
 mod near;

@@ -1,33 +1,41 @@
 //! The log: on the error stream, so that the output stays what was asked for, and to a collector, where one is named.
+//!
+//! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
 use std::io;
 
-use redress_telemetry::Otlp;
-use tracing::Subscriber;
+use redress_telemetry::{Otlp, OwnCrates};
+use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
-    Layer as _, Registry, filter::LevelFilter, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
+    Layer as _, Registry,
+    filter::LevelFilter,
+    fmt,
+    layer::{Context, Filter, SubscriberExt as _},
+    registry::LookupSpan,
+    reload,
     util::SubscriberInitExt as _,
 };
 
 use crate::config::{Format, Level};
 
 /// The log of this process, whose level may change while it runs.
-pub(crate) struct Log(Box<dyn Fn(LevelFilter) + Send + Sync>);
+pub(crate) struct Log(Box<dyn Fn(Level) + Send + Sync>);
 
 /// Starts the log of this process. A program that has started one already keeps its own.
-pub(crate) fn start(level: Level, format: Format, colored: bool, otlp: Option<&Otlp>) -> Log {
+pub(crate) fn start(level: Level, format: Format, colored: bool, own: OwnCrates, otlp: Option<&Otlp>) -> Log {
     let registry = Registry::default();
+    let logged = Logged { level: least(level), own };
     match otlp {
-        Some(otlp) => on(registry.with(otlp.layer()), level, format, colored),
-        None => on(registry, level, format, colored),
+        Some(otlp) => on(registry.with(otlp.layer()), logged, format, colored),
+        None => on(registry, logged, format, colored),
     }
 }
 
-fn on<S>(subscriber: S, level: Level, format: Format, colored: bool) -> Log
+fn on<S>(subscriber: S, logged: Logged, format: Format, colored: bool) -> Log
 where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync + 'static,
 {
-    let (filter, handle) = reload::Layer::new(filter(level));
+    let (filter, handle) = reload::Layer::new(logged.clone());
     let lines = fmt::layer().with_writer(io::stderr).with_ansi(colored);
     let lines = match format {
         Format::Text => lines.with_target(false).boxed(),
@@ -36,18 +44,46 @@ where
     let _ = subscriber.with(lines.with_filter(filter)).try_init();
     Log(Box::new(move |level| {
         // It fails only where a program keeps a log of its own.
-        let _ = handle.reload(level);
+        let _ = handle.reload(Logged { level: least(level), ..logged.clone() });
     }))
 }
 
 impl Log {
     /// Logs what is this important, from here on.
     pub(crate) fn set(&self, level: Level) {
-        (self.0)(filter(level));
+        (self.0)(level);
     }
 }
 
-fn filter(level: Level) -> LevelFilter {
+/// What is logged.
+#[derive(Clone)]
+struct Logged {
+    level: LevelFilter,
+    own: OwnCrates,
+}
+
+impl Logged {
+    fn has(&self, metadata: &Metadata<'_>) -> bool {
+        let level = if self.own.has(metadata.target()) { self.level } else { self.level.min(LevelFilter::WARN) };
+        *metadata.level() <= level
+    }
+}
+
+impl<S> Filter<S> for Logged {
+    fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        self.has(metadata)
+    }
+
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if self.has(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.level)
+    }
+}
+
+fn least(level: Level) -> LevelFilter {
     match level {
         Level::Off => LevelFilter::OFF,
         Level::Error => LevelFilter::ERROR,

@@ -1,34 +1,48 @@
 //! `mcp`: the MCP face on the standard input and output, until the input ends.
 
-use std::time::Duration;
-
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_mcp::{Asking, EnvelopeUse, Form, Mcp, McpError, McpOptions, OutputSchema, Profile};
+use redress_mcp::{Asking, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile};
 use redress_telemetry::Otlp;
 
 use crate::{
-    config::{self, Settings},
-    parts::Parts,
+    config::{self, Settings, WhereState},
+    parts::{self, Parts},
     program::{Ended, Setup},
     signals,
+    terminal::{Terminal, harmless},
     trouble::Trouble,
 };
 
-/// How long the collector has to take what is left.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-
-pub(crate) fn run(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
+pub(crate) fn run(
+    setup: &Setup,
+    settings: &Settings,
+    otlp: Option<Otlp>,
+    terminal: &mut Terminal<'_>,
+) -> Result<Ended, Trouble> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
-    let ended = runtime.block_on(serve(setup, settings, otlp));
+    let ended = runtime.block_on(serve(setup, settings, otlp, terminal));
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Result<Ended, Trouble> {
+async fn serve(
+    setup: &Setup,
+    settings: &Settings,
+    otlp: Option<Otlp>,
+    terminal: &mut Terminal<'_>,
+) -> Result<Ended, Trouble> {
     let base = setup.registry(settings)?;
     let parts = Parts::of_pipes(settings, &base).await?;
+    if let (WhereState::Folder(table), None) = (&settings.state, &parts.state) {
+        let folder = table.folder.clone().unwrap_or_default();
+        let says = format!(
+            "another process has the state in {}: this one keeps its own in memory, without audit",
+            folder.display()
+        );
+        terminal.err().line(harmless(&says))?;
+    }
     let registry = parts.around(&base, settings);
     if let Some(otlp) = &otlp {
         otlp.export(&parts.metrics);
@@ -45,13 +59,23 @@ async fn serve(setup: &Setup<'_>, settings: &Settings, otlp: Option<Otlp>) -> Re
     registry.settled().await;
     parts.close().await;
     if let Some(otlp) = otlp {
-        otlp.shutdown(LAST_WORDS).await;
+        otlp.shutdown(parts::LAST_WORDS).await;
     }
     served.map(|()| Ended::Well).map_err(Trouble::OutputUnwritable)
 }
 
+/// Who may reach the MCP face over HTTP, and where its tokens come from.
+pub(crate) fn http(settings: &Settings) -> HttpOptions {
+    let mut options = HttpOptions::default();
+    let jwt = settings.access.iter().filter_map(|access| access.jwt.as_ref());
+    // An issuer may be any text; where it is a URL, clients find there how to get a token.
+    let issuers = jwt.flat_map(|jwt| &jwt.issuer).filter(|issuer| issuer.starts_with("https://"));
+    options.authorization_servers = issuers.cloned().collect();
+    options
+}
+
 /// The MCP face of `registry`, as `settings` say.
-pub(crate) fn face(setup: &Setup<'_>, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
+pub(crate) fn face(setup: &Setup, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
     let tools = &settings.tools;
     let mut options = McpOptions::default();
     setup.program.name().clone_into(&mut options.name);

@@ -13,7 +13,7 @@ use crate::{
     trouble::Trouble,
 };
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     if typed.cost {
         return cost(setup, terminal);
     }
@@ -43,7 +43,7 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Ops, terminal: &mut Term
 }
 
 /// What each operation costs a model that is shown it as a tool, the dearest first.
-fn cost(setup: &Setup<'_>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+fn cost(setup: &Setup, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let costs = mcp::face(setup, &Settings::local(&setup.folder)?, &setup.local()?)?.costs(Some(&Caller::local()));
     let (bytes, tokens) = costs.iter().fold((0, 0), |(bytes, tokens), cost| (bytes + cost.bytes, tokens + cost.tokens));
     if terminal.is_json() {

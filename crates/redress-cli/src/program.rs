@@ -1,16 +1,18 @@
 //! A program with commands: its name, where its operations come from, and what was typed.
 
-use std::{env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, sync::Arc, time::Duration,
+};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_core::{BuildError, Registry};
-use redress_telemetry::Otlp;
+use redress_telemetry::{Otlp, OwnCrates};
 
 use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder, Typed},
     audit, call,
-    config::{File, Format, Level, Settings},
+    config::{Document, File, Format, Level, Settings},
     doctor, explain, generated, logs, mcp, ops, parts, serve,
     terminal::{Stream, Terminal},
     token,
@@ -36,14 +38,17 @@ pub fn main(registry: Registry) -> ExitCode {
 /// assert_eq!(code, 0);
 /// assert!(String::from_utf8(out).unwrap().starts_with("consent.grant"));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     name: String,
     version: String,
     source: Source,
+    /// The crates whose log is told as they wrote it, beside those of redress.
+    crates: Vec<String>,
 }
 
 /// Where the operations come from.
+#[derive(Clone)]
 enum Source {
     Registry(Registry),
     BuiltIn(fn(&BuiltIn) -> Result<Registry, Unserved>),
@@ -80,8 +85,8 @@ pub(crate) enum Ended {
 }
 
 /// What every command knows of what was typed.
-pub(crate) struct Setup<'a> {
-    pub(crate) program: &'a Program,
+pub(crate) struct Setup {
+    pub(crate) program: Program,
     pub(crate) folder: Folder,
     pub(crate) bounds: Bounds,
     /// What to log, where it was typed.
@@ -94,19 +99,28 @@ impl Program {
         let started = env::args_os().next().unwrap_or_default();
         let name = Path::new(&started).file_stem().unwrap_or("redress".as_ref()).to_string_lossy().into_owned();
         let version = concat!("(redress ", env!("CARGO_PKG_VERSION"), ")").to_owned();
-        Program { name, version, source: Source::Registry(registry) }
+        Program { crates: vec![name.clone()], name, version, source: Source::Registry(registry) }
     }
 
     /// The commands of `redress` itself, over the operations that `make` makes.
     pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, Unserved>) -> Program {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make) }
+        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make), crates: Vec::new() }
     }
 
     /// The same program, under another name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Program {
         self.name = name.into();
+        self
+    }
+
+    /// The same program, whose log holds what these crates say as they say it. Without it, that is so for crates of
+    /// redress and the one that the program is called after; of every other, warnings and errors are logged, and none
+    /// of their words reach a collector: libraries log what clients have sent.
+    #[must_use]
+    pub fn logs_of<N: Into<String>>(mut self, crates: impl IntoIterator<Item = N>) -> Program {
+        self.crates.extend(crates.into_iter().map(Into::into));
         self
     }
 
@@ -153,18 +167,18 @@ impl Program {
         };
         let Typed { arguments, folder, bounds } = typed;
         terminal.set(arguments.json, arguments.color);
-        let setup = Setup { program: self, folder, bounds, level: None };
+        let setup = Setup { program: self.clone(), folder, bounds, level: None };
         let setup = Setup { level: arguments.log_level, ..setup };
         let colored = terminal.err().is_colored();
         let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
-            logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, otlp)
+            logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, self.own(), otlp)
         };
-        if let Command::Serve(typed) = &arguments.command {
-            let settings = setup.settings(typed)?;
-            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+        if let Command::Serve(typed) = arguments.command {
+            let settings = setup.settings(&typed)?;
+            let otlp = parts::collector(&settings, self)?;
             let log = log((settings.level, settings.format), Level::Info, otlp.as_ref());
-            return serve::Start { setup: &setup, typed, settings, log, otlp }.run(terminal);
+            return serve::Start { setup: Arc::new(setup), typed, settings, log, otlp }.run(terminal);
         }
         if let Command::Mcp(typed) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
@@ -176,9 +190,9 @@ impl Program {
                 ..Default::default()
             };
             let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, &self.name, &self.version)?;
+            let otlp = parts::collector(&settings, self)?;
             log((settings.level, settings.format), Level::Error, otlp.as_ref());
-            return mcp::run(&setup, &settings, otlp);
+            return mcp::run(&setup, &settings, otlp, terminal);
         }
         log((None, None), Level::Error, None);
         match arguments.command {
@@ -230,6 +244,10 @@ impl Program {
         &self.name
     }
 
+    pub(crate) fn own(&self) -> OwnCrates {
+        OwnCrates::new(&self.crates)
+    }
+
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
@@ -239,14 +257,23 @@ impl Program {
     }
 }
 
-impl Setup<'_> {
+impl Setup {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
     pub(crate) fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
-        let (mut file, mut document) = (File::default(), None);
-        if let Some(path) = &typed.config {
-            let (read, written) = File::at(path)?;
-            file = if self.program.is_built_in() { read } else { read.for_a_registry(&written)? };
-            document = Some(written);
+        let document = typed.config.as_deref().map(Document::at).transpose()?;
+        self.settings_of(typed, document)
+    }
+
+    /// What holds for `serve` by this configuration, whatever is in its file by now.
+    pub(crate) fn settings_of(
+        &self,
+        typed: &arguments::Serve,
+        document: Option<Document>,
+    ) -> Result<Settings, Trouble> {
+        let mut file = File::default();
+        if let Some(written) = &document {
+            let read = File::in_place(written)?;
+            file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
         let mut settings = Settings::of(typed, &self.folder, &self.bounds, file, document)?;
         // A program of one's own has the bounds that its registry was built with.

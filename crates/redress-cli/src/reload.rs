@@ -5,7 +5,7 @@
 
 use std::{
     convert::Infallible,
-    fs,
+    fs, io,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -13,14 +13,16 @@ use std::{
 use redress_access::Reading;
 use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
+use tokio::task::block_in_place;
 
 use crate::{
     arguments,
-    config::{Level, Settings},
+    config::{Document, Level, Settings},
     logs::Log,
+    looks::Looks,
     parts::{Parts, Reloads},
     program::Setup,
-    serve,
+    serve, signals,
     trouble::Trouble,
 };
 
@@ -28,17 +30,15 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A server that runs, and what it runs by.
-pub(crate) struct Reloading<'a> {
-    pub(crate) setup: &'a Setup<'a>,
-    pub(crate) typed: &'a arguments::Serve,
+pub(crate) struct Reloading {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) typed: arguments::Serve,
     pub(crate) settings: Settings,
     /// The operations, with nothing around them.
     pub(crate) base: Registry,
     pub(crate) parts: Parts,
     pub(crate) server: ServerHandle,
     pub(crate) reloads: Arc<Reloads>,
-    /// Whether other machines can connect.
-    pub(crate) reachable: bool,
     pub(crate) log: Log,
 }
 
@@ -51,33 +51,35 @@ struct Checked {
     faces: Faces,
 }
 
-impl Reloading<'_> {
-    /// Takes a new configuration whenever the file has changed or a signal asks for it.
-    pub(crate) async fn run(mut self, mut asked: impl AsyncFnMut()) -> Infallible {
+impl Reloading {
+    /// Takes a new configuration whenever the file has changed or a signal asks for it. It is a task of its own, and
+    /// what waits for the disk waits beside the other tasks: a slow one must not keep the server from its end.
+    pub(crate) async fn run(mut self, mut asked: signals::Reload) -> Infallible {
         // What the server runs by, and not what is there now: the file may have changed since.
-        let mut seen = self.settings.document.as_ref().map(|document| document.text.clone().into_bytes());
+        let document = self.settings.document.as_ref();
+        let mut looks = Looks::new(document.map(|document| document.text.clone().into_bytes()));
         loop {
-            let by_signal = tokio::time::timeout(LOOK_EVERY, asked()).await.is_ok();
-            let now = self.content();
-            if !by_signal && now == seen {
+            let by_signal = tokio::time::timeout(LOOK_EVERY, asked.next()).await.is_ok();
+            let now = block_in_place(|| self.content());
+            let seen = now.as_ref().and_then(|now| now.as_deref().ok());
+            if !looks.take(seen, by_signal) {
                 continue;
             }
-            seen = now;
             if by_signal {
-                self.parts.reopen();
+                block_in_place(|| self.parts.reopen());
             }
-            self.reload().await;
+            self.reload(now).await;
         }
     }
 
-    /// What is in the file; nothing where there is none, and where an editor is about to put it back.
-    fn content(&self) -> Option<Vec<u8>> {
-        fs::read(&self.settings.document.as_ref()?.path).ok()
+    /// What is in the file; nothing where the server runs by none.
+    fn content(&self) -> Option<io::Result<Vec<u8>>> {
+        Some(fs::read(&self.settings.document.as_ref()?.path))
     }
 
-    async fn reload(&mut self) {
+    async fn reload(&mut self, content: Option<io::Result<Vec<u8>>>) {
         systemd::reloading();
-        let reloaded = match self.check().await {
+        let reloaded = match self.check(content).await {
             Ok(checked) => self.take(checked),
             Err(trouble) => Err(trouble),
         };
@@ -97,23 +99,31 @@ impl Reloading<'_> {
     }
 
     /// Checks everything that can be checked before anything changes.
-    async fn check(&self) -> Result<Checked, Trouble> {
-        let settings = self.setup.settings(self.typed)?;
-        self.unchanged(&settings)?;
-        // The operations stay, and are made once more to hear whether they could be made.
-        self.setup.registry(&settings)?;
-        let (parts, reading) = self.parts.changed(&settings)?;
+    async fn check(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Checked, Trouble> {
+        let (settings, (parts, reading)) = block_in_place(|| {
+            let settings = self.setup.settings_of(&self.typed, self.document(content)?)?;
+            self.unchanged(&settings)?;
+            // The operations stay, and are made once more to hear whether they could be made.
+            self.setup.registry(&settings)?;
+            let parts = self.parts.changed(&settings)?;
+            Ok::<_, Trouble>((settings, parts))
+        })?;
         if let Some(access) = parts.new_access(&self.parts)
             && let Err(error) = access.fetch().await
         {
             tracing::warn!(%error, "the keys of the issuer are fetched when a token needs them");
         }
         let registry = parts.around(&self.base, &settings);
-        if self.reachable && registry.identity().is_none() {
-            return Err(Trouble::NotLoopbackWithoutAccess { address: settings.listen.to_string() });
-        }
-        let faces = serve::faces(self.setup, &settings, &parts, &registry)?;
+        let faces = serve::faces(&self.setup, &settings, &parts, &registry)?;
         Ok(Checked { settings, parts, reading, faces })
+    }
+
+    /// The configuration that was looked at: it is not read a second time, since it may be another one by then.
+    fn document(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Option<Document>, Trouble> {
+        let (Some(old), Some(content)) = (&self.settings.document, content) else { return Ok(None) };
+        let text = content.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        let unreadable = |cause| Trouble::FileUnreadable { path: old.path.display().to_string(), cause };
+        Ok(Some(Document { path: old.path.clone(), text: text.map_err(unreadable)? }))
     }
 
     /// Refuses what cannot change while the server runs.
@@ -122,7 +132,9 @@ impl Reloading<'_> {
         let changed = old.iter().zip(&new).filter(|(old, new)| old != new).map(|(old, _)| old.0);
         // Whoever listens speaks TLS or does not; which certificate is shown may change.
         let tls = (self.settings.tls.is_some() != settings.tls.is_some()).then_some("tls");
-        let keys: Vec<&'static str> = changed.chain(tls).collect();
+        // A file of which a part is missing must not let everybody in.
+        let access = (self.settings.access.is_some() && settings.access.is_none()).then_some("access");
+        let keys: Vec<&'static str> = changed.chain(tls).chain(access).collect();
         if keys.is_empty() {
             return Ok(());
         }

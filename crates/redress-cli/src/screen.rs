@@ -115,7 +115,7 @@ impl Screen<'_> {
     fn seen(&self) -> Option<String> {
         let telemetry = &self.settings.telemetry;
         let said = [
-            telemetry.otlp.as_ref().map(|url| format!("OTLP to {url}")),
+            telemetry.collector().map(|origin| format!("OTLP to {origin}")),
             telemetry.access_log.as_ref().map(|log| format!("access log {log}")),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();

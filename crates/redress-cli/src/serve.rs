@@ -4,7 +4,6 @@ use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
     sync::Arc,
-    time::Duration,
 };
 
 use redress_core::Registry;
@@ -26,19 +25,16 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How long the collector has to take what is left.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-
 /// What was settled before the server starts.
-pub(crate) struct Start<'a> {
-    pub(crate) setup: &'a Setup<'a>,
-    pub(crate) typed: &'a arguments::Serve,
+pub(crate) struct Start {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) typed: arguments::Serve,
     pub(crate) settings: Settings,
     pub(crate) log: Log,
     pub(crate) otlp: Option<Otlp>,
 }
 
-impl Start<'_> {
+impl Start {
     pub(crate) fn run(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
@@ -59,7 +55,7 @@ impl Start<'_> {
         let tls = listening::tls(&settings)?;
         let parts = Parts::open(&settings, &base).await?;
         let registry = parts.around(&base, &settings);
-        let mut server = Server::new(faces(setup, &settings, &parts, &registry)?);
+        let mut server = Server::new(faces(&setup, &settings, &parts, &registry)?);
         server = match (&settings.listen, listener) {
             (Listen::Tcp(_), Some(listener)) => server.listener(listener),
             (Listen::Unix(path), _) => server.listen(redress_serve::Listen::unix(path)),
@@ -68,39 +64,42 @@ impl Start<'_> {
         let server = listening::secured(server, tls).bind().await.map_err(|error| unbound(&settings, error))?;
         // The signals are taken before the screen says that they are.
         let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
-        let reload = signals::reload().map_err(Trouble::RuntimeUnavailable)?;
+        let reload = signals::Reload::new().map_err(Trouble::RuntimeUnavailable)?;
         let addresses: Vec<_> = server.addresses().cloned().collect();
         let reloads = Arc::new(Reloads::default());
         parts.seen(&server.handle(), &reloads, otlp.as_ref());
-        let screen = Screen { program: setup.program, settings: &settings, registry: &registry, addresses };
+        let screen = Screen { program: &setup.program, settings: &settings, registry: &registry, addresses };
         if terminal.is_json() {
             terminal.document(&screen.document())?;
         } else {
             screen.show(terminal)?;
         }
-        let reachable = screen.addresses.iter().any(|address| !address.is_local());
         let grace = Span(settings.grace);
         let state = parts.clone();
         let server_handle = server.handle();
         let reloading = Reloading {
-            setup,
+            setup: Arc::clone(&setup),
             typed,
             settings: settings.clone(),
             base: base.clone(),
             parts,
             server: server_handle,
             reloads,
-            reachable,
             log,
         };
         let stopped = async move {
             stop.await;
             tracing::info!("stopping: running calls have {grace} to end");
         };
+        let mut reloading = tokio::spawn(reloading.run(reload));
         let served = tokio::select! {
             served = server.run(stopped) => served,
-            never = reloading.run(reload) => match never {},
+            ended = &mut reloading => match ended {
+                Ok(never) => match never {},
+                Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+            },
         };
+        reloading.abort();
         base.shut_down().await;
         registry.settled().await;
         state.close().await;
@@ -112,19 +111,14 @@ impl Start<'_> {
             Err(error) => Err(unbound(&settings, error)),
         };
         if let Some(otlp) = otlp {
-            otlp.shutdown(LAST_WORDS).await;
+            otlp.shutdown(parts::LAST_WORDS).await;
         }
         ended
     }
 }
 
 /// The faces of `registry`, as `settings` say.
-pub(crate) fn faces(
-    setup: &Setup<'_>,
-    settings: &Settings,
-    parts: &Parts,
-    registry: &Registry,
-) -> Result<Faces, Trouble> {
+pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry: &Registry) -> Result<Faces, Trouble> {
     let ready = registry.clone();
     let mut faces = Faces::new(registry.clone())
         .title(setup.program.name())
@@ -135,7 +129,8 @@ pub(crate) fn faces(
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(parts::networks(settings)?)
         .ready(move || ready.is_ready())
-        .mcp(crate::mcp::face(setup, settings, registry)?);
+        .mcp(crate::mcp::face(setup, settings, registry)?)
+        .mcp_http(crate::mcp::http(settings));
     if let Some((access, _)) = &parts.access
         && !access.certificates().is_empty()
     {
@@ -144,6 +139,12 @@ pub(crate) fn faces(
     if settings.telemetry.metrics.unwrap_or(true) {
         let metrics = Arc::clone(&parts.metrics);
         faces = faces.metrics(move || metrics.text());
+        if settings.telemetry.metrics_open.unwrap_or(false) {
+            faces = faces.metrics_open();
+        }
+    }
+    if let Some(url) = &settings.url {
+        faces = faces.server(url.trim_end_matches('/'));
     }
     if let Some(bytes) = settings.max_body {
         faces = faces.max_body(bytes);

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, path::Path, time::Duration};
 
-use redress_contract::{Caller, Operation, Shape};
+use redress_contract::{Caller, Contract, Operation, Shape};
 use redress_core::{Face, Registry, Request};
 use redress_wire::http;
 use reqwest::{Response, StatusCode};
@@ -93,6 +93,20 @@ impl Service {
             Some(Value::Array(operations)) => Ok(operations),
             Some(_) | None => Err(unreadable(url, status)),
         }
+    }
+
+    /// The declarations of the operations, as far as whoever asks may see them.
+    pub(crate) async fn contract(&self) -> Result<Contract, Trouble> {
+        let (url, client) = match self {
+            Service::Here(registry) => return Ok(registry.contract().clone()),
+            Service::There { url, client } => (url, client),
+        };
+        let asked = client.get(format!("{url}/contract.json")).send().await;
+        let response = asked.map_err(|error| unreachable(url, &error))?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
+        let declared = status.is_success().then(|| serde_json::from_slice(&body).ok()).flatten();
+        declared.ok_or_else(|| unreadable(url, status))
     }
 
     async fn post(&self, path: &str, ask: &Ask<'_>) -> Result<Response, Trouble> {

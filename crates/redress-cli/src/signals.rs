@@ -26,20 +26,36 @@ pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Resolves each time the process is told to read its configuration again.
+/// The signal by which the process is told to read its configuration again.
 #[cfg(unix)]
-pub(crate) fn reload() -> io::Result<impl AsyncFnMut()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut hang_up = signal(SignalKind::hangup())?;
-    Ok(async move || {
-        hang_up.recv().await;
-    })
+pub(crate) struct Reload(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Reload {
+    pub(crate) fn new() -> io::Result<Reload> {
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::hangup()).map(Reload)
+    }
+
+    /// Resolves at the next one.
+    pub(crate) async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }
 
 /// There is no such signal: the file alone is looked at.
 #[cfg(windows)]
-pub(crate) fn reload() -> io::Result<impl AsyncFnMut()> {
-    Ok(async || std::future::pending().await)
+pub(crate) struct Reload;
+
+#[cfg(windows)]
+impl Reload {
+    pub(crate) fn new() -> io::Result<Reload> {
+        Ok(Reload)
+    }
+
+    pub(crate) async fn next(&mut self) {
+        std::future::pending().await
+    }
 }
 
 /// Resolves at Ctrl-C.

@@ -10,15 +10,12 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{self, TokenCommand},
-    config::File,
+    config::{File, HERE},
     near::nearest,
     program::Ended,
     terminal::{NAME, SOFT, Terminal, harmless},
     trouble::{Trouble, chain},
 };
-
-/// The configuration that is looked at where none is named.
-const HERE: &str = "redress.toml";
 
 pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     match &typed.what {

@@ -82,6 +82,10 @@ impl Default for HttpOptions {
     }
 }
 
+/// What a request is marked with, among its extensions, that the client has sent by TLS.
+#[derive(Clone, Copy, Debug)]
+pub struct Secure;
+
 /// The face over HTTP.
 #[derive(Clone)]
 pub struct HttpFace {
@@ -280,7 +284,11 @@ impl HttpFace {
     fn base(&self, parts: &Parts) -> String {
         match &self.options.server {
             Some(server) => server.trim_end_matches('/').to_owned(),
-            None => format!("http://{}", admission::authority(parts).unwrap_or_else(|| "localhost".to_owned())),
+            None => {
+                let scheme = if parts.extensions.get::<Secure>().is_some() { "https" } else { "http" };
+                let authority = admission::authority(parts).unwrap_or_else(|| "localhost".to_owned());
+                format!("{scheme}://{authority}")
+            }
         }
     }
 }

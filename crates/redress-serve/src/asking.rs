@@ -69,6 +69,9 @@ pub(crate) struct Asking {
     pub(crate) peer: Option<SocketAddr>,
     /// Whether the message came through a proxy, or says so.
     forwarded: bool,
+    /// Whether the caller has sent it by TLS, to us or to a proxy that we trust.
+    #[cfg(feature = "mcp")]
+    pub(crate) secure: bool,
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) token: Option<Secret>,
     pub(crate) request_id: Option<Box<str>>,
@@ -89,6 +92,10 @@ impl Asking {
         asking.read(headers, shared.registry.identity().is_some());
         let sender = Sender::of(shared, side, headers, asking.forwarded);
         asking.peer = sender.peer;
+        #[cfg(feature = "mcp")]
+        {
+            asking.secure = sender.secure;
+        }
         if asking.token.is_none() {
             asking.caller = sender.caller(shared, side, headers);
         }

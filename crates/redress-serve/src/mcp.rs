@@ -2,13 +2,17 @@
 
 use std::sync::atomic::Ordering;
 
-use axum::{body::Body, http::StatusCode, response::Response};
+use axum::{
+    body::Body,
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
 use bytes::Bytes;
 use redress_core::Registry;
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Secure};
 use redress_wire::http::Info;
 
-use crate::{answer, body::Timed, cors::Origins, service::Exchange, shutdown::Shutdown};
+use crate::{answer, asking::Asking, body::Timed, cors::Origins, service::Exchange, shutdown::Shutdown};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -53,7 +57,8 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }
-    let Exchange { shared, line, mut asking, parts } = exchange;
+    let Exchange { shared, line, mut asking, mut parts } = exchange;
+    mark(&asking, &mut parts);
     let token = asking.token.take();
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
     let (body, late) = Timed::new(body, shared.limits.body_time);
@@ -64,8 +69,16 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     answer.map(Body::new)
 }
 
+/// Lets the face know by which scheme the client came.
+fn mark(asking: &Asking, parts: &mut Parts) {
+    if asking.secure {
+        parts.extensions.insert(Secure);
+    }
+}
+
 /// Where tokens come from (RFC 9728), if tokens tell who calls.
-pub(crate) fn metadata(exchange: Exchange) -> Response {
+pub(crate) fn metadata(mut exchange: Exchange) -> Response {
+    mark(&exchange.asking, &mut exchange.parts);
     match exchange.shared.mcp.as_ref().and_then(|face| face.metadata(&exchange.parts)) {
         Some(document) => answer::body(StatusCode::OK, answer::JSON, Bytes::from(document)),
         None => exchange.nowhere(),

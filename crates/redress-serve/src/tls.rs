@@ -3,7 +3,7 @@
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -109,6 +109,8 @@ pub enum TlsError {
 #[derive(Clone)]
 pub struct Tls {
     loaded: Arc<ArcSwap<Loaded>>,
+    /// Held from before the files are read until they are served: else what was read first might be served last.
+    loading: Arc<Mutex<()>>,
     look_every: Duration,
 }
 
@@ -124,7 +126,8 @@ type Seen = Vec<Option<(SystemTime, u64)>>;
 impl Tls {
     /// Loads the files.
     pub fn load(files: TlsFiles) -> Result<Tls, TlsError> {
-        Ok(Tls { loaded: Arc::new(ArcSwap::from_pointee(Loaded::of(files)?)), look_every: LOOK_EVERY })
+        let loaded = Arc::new(ArcSwap::from_pointee(Loaded::of(files)?));
+        Ok(Tls { loaded, loading: Arc::default(), look_every: LOOK_EVERY })
     }
 
     /// Sets how often a server looks whether the files have changed; by default, every five
@@ -138,11 +141,20 @@ impl Tls {
     /// Loads the files again: new connections are made with what they hold now. Where that
     /// cannot be used, everything stays as it was.
     pub fn reload(&self) -> Result<(), TlsError> {
-        self.replace(self.loaded.load().files.clone())
+        let loading = self.loading();
+        self.put(&loading, self.loaded.load().files.clone())
     }
 
     /// Loads other files in their place. Where they cannot be used, everything stays as it was.
     pub fn replace(&self, files: TlsFiles) -> Result<(), TlsError> {
+        self.put(&self.loading(), files)
+    }
+
+    fn loading(&self) -> MutexGuard<'_, ()> {
+        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, _: &MutexGuard<'_, ()>, files: TlsFiles) -> Result<(), TlsError> {
         self.loaded.store(Arc::new(Loaded::of(files)?));
         Ok(())
     }
@@ -164,12 +176,13 @@ impl Tls {
 
     /// Loads the files if they are neither what is served nor what could not be used before.
     fn look(&self, tried: Option<Seen>) -> Option<Seen> {
+        let loading = self.loading();
         let loaded = self.loaded.load();
         let now = seen(&loaded.files);
         if now == loaded.seen || tried.as_ref() == Some(&now) {
             return tried;
         }
-        match self.reload() {
+        match self.put(&loading, loaded.files.clone()) {
             Ok(()) => tracing::info!("the certificate was loaded again"),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);

@@ -45,9 +45,14 @@ pub(crate) async fn reading(folder: &Path) -> Result<SqliteConnection, sqlx::Err
 
 /// Brings the file into today's shape. A file of a newer service is refused as it is.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+    migrator().run(connection).await
+}
+
+/// The steps into today's shape.
+pub(crate) fn migrator() -> Migrator {
     let first = include_str!("../migrations/0001_state.sql").into_sql_str();
     let migrations = vec![Migration::new(1, "state".into(), MigrationType::Simple, first, false)];
-    Migrator::with_migrations(migrations).run(connection).await
+    Migrator::with_migrations(migrations)
 }
 
 /// The salt of the file, made when it is first asked for.

@@ -40,6 +40,25 @@ pub(crate) fn take(folder: &Path) -> Result<File, Untaken> {
     Ok(lock)
 }
 
+/// Whether there is a state in the folder, which nobody has taken.
+pub(crate) fn look(folder: &Path) -> Result<bool, Untaken> {
+    match fs::metadata(folder.join(DATABASE)) {
+        Ok(file) if file.len() > 0 => {}
+        Ok(_) => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    match OpenOptions::new().write(true).open(folder.join(LOCK)) {
+        Ok(lock) => match lock.try_lock_shared() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Err(Untaken::Taken),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(unix)]
 fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};

@@ -30,6 +30,7 @@ mod folder;
 mod hash;
 mod job;
 mod keys;
+mod look;
 mod options;
 mod queue;
 mod reader;

@@ -163,11 +163,12 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
         });
     }
     if let Some(deprecation) = operation.deprecated() {
-        let calls = CALLS.name();
+        // Counted from nought: a series of calls begins with its first, of which an increase tells nothing.
+        let duration = DURATION.name();
         let instead = deprecation.replaced_by.as_ref().map(|name| format!(" Use {name} instead."));
         rules.push(Rule {
             alert: "RedressDeprecatedCalled",
-            expr: format!("sum by (operation) (increase({calls}{{operation=\"{name}\"}}[1d])) > 0"),
+            expr: format!("sum by (operation) (increase({duration}_count{{operation=\"{name}\"}}[1d])) > 0"),
             lasting: "0m",
             severity: "info",
             operation: Some(name.to_owned()),

@@ -84,13 +84,13 @@ fn rows() -> Vec<(&'static str, Vec<Panel>)> {
 fn glance() -> Vec<Panel> {
     let (calls, faults, in_flight, duration) = (CALLS.name(), FAULTS.name(), IN_FLIGHT.name(), DURATION.name());
     let failures = FAILURES.name();
-    let ours = kinds(Category::Server);
+    let own = kinds(Category::Server);
     vec![
         Panel::stat("Calls", "reqps", format!("sum(rate({calls}{{{CHOSEN}}}{OVER}))")),
         Panel::stat(
             "Failing by the service's own fault",
             "percentunit",
-            format!("sum(rate({failures}{{{CHOSEN},kind=~\"{ours}\"}}{OVER})) / sum(rate({calls}{{{CHOSEN}}}{OVER}))"),
+            format!("sum(rate({failures}{{{CHOSEN},kind=~\"{own}\"}}{OVER})) / sum(rate({calls}{{{CHOSEN}}}{OVER}))"),
         ),
         Panel::stat("Undeclared faults in an hour", "short", format!("sum(increase({faults}{{{CHOSEN}}}[1h]))")),
         Panel::stat(
@@ -99,7 +99,7 @@ fn glance() -> Vec<Panel> {
             format!("histogram_quantile($quantile, sum by (le) (rate({duration}_bucket{{{CHOSEN}}}{OVER})))"),
         ),
         Panel::stat("In flight", "short", format!("sum({in_flight}{{{CHOSEN}}})")),
-        Panel::stat("Memory", "bytes", "sum(process_resident_memory_bytes)".to_owned()),
+        Panel::stat("Memory", "bytes", ours("process_resident_memory_bytes")),
     ]
 }
 
@@ -200,7 +200,7 @@ fn server() -> Vec<Panel> {
                 (level(names::CONNECTIONS), "connections"),
                 (level(names::SOCKETS), "WebSockets"),
                 (level(names::STREAMS), "streams"),
-                ("sum(process_open_fds)".to_owned(), "files"),
+                (ours("process_open_fds"), "files"),
             ],
         ),
         Panel::lines(
@@ -220,7 +220,7 @@ fn server() -> Vec<Panel> {
             "Processor",
             "How many processors are busy with it.",
             "short",
-            [(format!("sum(rate(process_cpu_seconds_total{OVER}))"), "busy")],
+            [(ours(&format!("rate(process_cpu_seconds_total{OVER})")), "busy")],
         ),
         Panel::lines(
             "Uptime",
@@ -229,6 +229,11 @@ fn server() -> Vec<Panel> {
             [("redress_uptime_seconds".to_owned(), "{{instance}}"), (grew(names::RELOADS), "configurations taken")],
         ),
     ]
+}
+
+/// The sum of what every process tells, over those that are a redress server: other exporters tell it too.
+fn ours(expr: &str) -> String {
+    format!("sum({expr} and on (instance, job) redress_build_info)")
 }
 
 /// The kinds of one side, as a pattern.

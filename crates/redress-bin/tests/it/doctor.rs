@@ -1,11 +1,17 @@
 //! `doctor`: a set-up that is good, and each way in which one is not.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
 use serde_json::Value;
 
 use crate::{
-    process::Place,
+    process::{Place, Ran},
     serve::Served,
     token::{GUARDED, guarded, token},
 };
@@ -67,6 +73,87 @@ fn everything_that_is_wrong_is_told_with_what_to_do() {
 }
 
 #[test]
+fn what_serve_would_refuse_is_found_before() {
+    let wrong = [
+        ("[http]\ntrusted_proxies = [\"nonsense\"]\n", "http"),
+        ("[limits]\nrules = [{ operations = [\"files.re*\"], rate = \"1/s\" }]\n", "limits"),
+        ("[mcp]\nprofile = \"nobody\"\n", "mcp"),
+        ("[telemetry]\naccess_log = \"served\"\n", "telemetry"),
+    ];
+    for (text, check) in wrong {
+        let place = guarded().with("redress.toml", &format!("{GUARDED}{text}"));
+        token(&place, &["ada"]);
+        assert_eq!(place.run(&["serve", "redress.toml"]).code, 2, "{text}");
+        let (code, checks) = looked(&place, &["redress.toml"]);
+        assert_eq!((code, worst(&checks, check).as_str()), (1, "fail"), "{text}: {checks:?}");
+    }
+}
+
+#[test]
+fn what_was_typed_and_the_environment_are_looked_at_without_a_file() {
+    let place = Place::new().with("broken.json", "{");
+    let (code, checks) = looked(&place, &["--listen", "0.0.0.0:0"]);
+    assert_eq!((code, worst(&checks, "access").as_str()), (1, "fail"), "{checks:?}");
+    let (code, checks) = looked(&place, &["--listen", "127.0.0.1:0", "--state", "notes.md"]);
+    assert_eq!((code, worst(&checks, "state").as_str()), (1, "fail"), "{checks:?}");
+    let (code, checks) = looked(&place, &["--listen", "127.0.0.1:0"]);
+    assert_eq!((code, worst(&checks, "state").as_str()), (0, "ok"), "{checks:?}");
+    for (variable, value, check) in
+        [("REDRESS_TOKENS", "broken.json", "tokens"), ("REDRESS_TLS_CERTIFICATE", "notes.md", "config")]
+    {
+        let mut command = place.command(&["doctor", "--json", "--listen", "127.0.0.1:0"]);
+        let ran = Ran::of(command.env(variable, value));
+        let checks = ran.json().as_array().unwrap().clone();
+        assert_eq!((ran.code, worst(&checks, check).as_str()), (1, "fail"), "{variable}: {checks:?}");
+    }
+}
+
+#[test]
+fn a_state_that_is_taken_or_broken_is_told() {
+    let place = Place::new().with("redress.toml", "[serve]\nlisten = \"127.0.0.1:0\"\n");
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let (_, checks) = looked(&place, &["redress.toml"]);
+    assert_eq!(worst(&checks, "state"), "warn", "{checks:?}");
+    let (_, checks) = looked(&place, &["redress.toml", "--server", &served.url()]);
+    assert_eq!(worst(&checks, "state"), "ok", "{checks:?}");
+    served.stop();
+    fs::write(place.path().join("state/redress.db"), "no database".repeat(100)).unwrap();
+    let (code, checks) = looked(&place, &["redress.toml"]);
+    assert_eq!((code, worst(&checks, "state").as_str()), (1, "fail"), "{checks:?}");
+}
+
+#[test]
+fn the_password_of_a_collector_is_shown_nowhere() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "state = \"memory\"\n[serve]\nlisten = \"127.0.0.1:0\"\n[telemetry]\notlp = \"http://user:hunter2@{nobody}/hunter3\"\n"
+    );
+    let place = Place::new().with("redress.toml", &text);
+    let told = place.run(&["doctor", "redress.toml"]).seen();
+    assert!(told.contains(&format!("http://{nobody}")) && !told.contains("hunter"), "{told}");
+    let served = Served::start(&mut place.command(&["serve", "redress.toml"]));
+    let told = served.stop();
+    assert!(told.contains(&format!("OTLP to http://{nobody}")) && !told.contains("hunter"), "{told}");
+}
+
+/// A look must not tell everybody who follows the folder that something happened.
+#[test]
+fn nobody_who_watches_the_folder_sees_the_doctor() {
+    let place = Place::new();
+    let served = Served::start(&mut place.command(&["serve", "--listen", "127.0.0.1:0", "--write", "--json"]));
+    let client = reqwest::blocking::Client::builder().timeout(None).build().unwrap();
+    let watch = client.post(format!("{}/subscribe", served.url())).header("content-type", "application/json");
+    let stream = watch.body(r#"{"operation":"files.watch","input":{"path":""}}"#).send().unwrap();
+    let (_, checks) = looked(&place, &["--write", "--listen", "127.0.0.1:0"]);
+    assert_eq!(worst(&checks, "folder"), "ok", "{checks:?}");
+    fs::write(place.path().join("after.md"), "x").unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let first = lines.find(|line| line.contains("path\"")).unwrap();
+    assert!(first.contains("after.md"), "{first}");
+    served.stop();
+}
+
+#[test]
 fn what_is_said_to_be_done_helps() {
     let place = guarded();
     let (_, checks) = looked(&place, &["redress.toml", "--listen", "127.0.0.1:0"]);
@@ -90,6 +177,10 @@ fn a_running_server_is_looked_at() {
     for check in ["server", "ready", "documents", "clock"] {
         assert_eq!(worst(&checks, check), "ok", "{checks:?}");
     }
+    // As a container does to look at its own health.
+    let mut command = place.command(&["doctor", "--server", &served.url()]);
+    let ran = Ran::of(command.env("REDRESS_LISTEN", "0.0.0.0:7717"));
+    assert_eq!(ran.code, 0, "{}", ran.seen());
     let url = served.url();
     served.stop();
     let (code, checks) = looked(&place, &["--server", &url]);

@@ -1,4 +1,4 @@
-//! The guides of which every file is written and every command is run, in their order, in one shell.
+//! The pages of which every file is written and every command is run, in their order, in one shell.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use std::{
 enum Step {
     /// A file is written: a block of which the first line is its name in a comment.
     File { name: String, text: String },
-    /// A command is run, and shows this.
+    /// A command is run, shows this and ends well, or as a comment behind it says: `# exit 1`.
     Command { line: String, shows: Vec<String> },
 }
 
@@ -72,13 +72,13 @@ fn shows(patterns: &[String], shown: &[String]) -> bool {
     }
 }
 
-fn guide(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
-}
-
-/// Does all that `guide` says and returns how many commands that were. Where `id` is in the guide, the id of the token
-/// is meant that is in the file of tokens by then.
-fn follow(guide: &str, id: Option<&str>) -> usize {
+/// Does what a page says; how many commands it has. Where `id` is on the page, the id of the token is meant that is in the
+/// file of tokens by then.
+fn follow(page: &str, id: Option<&str>) -> usize {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    // The port of the guide may be taken where the test runs.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let guide = fs::read_to_string(guide).unwrap().replace("7717", &port);
     let place = tempfile::tempdir().unwrap();
     let real = || {
         let text = fs::read_to_string(place.path().join("tokens.json")).ok()?;
@@ -96,9 +96,12 @@ fn follow(guide: &str, id: Option<&str>) -> usize {
     writeln!(input, "exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT").unwrap();
     let mut commands = 0;
     let mut last = None;
-    for step in steps(guide) {
+    for step in steps(&guide) {
         let (mut line, mut expected) = match step {
             Step::File { name, text } => {
+                if let Err(refused) = redress_cli::check_config(&text) {
+                    panic!("{name} of {page}: {}", refused.says);
+                }
                 fs::write(place.path().join(name), text).unwrap();
                 continue;
             }
@@ -126,9 +129,11 @@ fn follow(guide: &str, id: Option<&str>) -> usize {
         if let (Some(id), Some(real)) = (id, &last) {
             expected.iter_mut().for_each(|line| *line = line.replace(id, real));
         }
+        let ends = line.rsplit_once("# exit ").map_or("0", |(_, code)| code);
+        assert_eq!(code, ends, "`{line}` shows\n{}", shown.join("\n"));
         assert!(
             shows(&expected, &shown),
-            "`{line}` (exit {code}) shows\n{}\nand the guide says\n{}",
+            "`{line}` shows\n{}\nand the guide says\n{}",
             shown.join("\n"),
             expected.join("\n")
         );
@@ -140,16 +145,17 @@ fn follow(guide: &str, id: Option<&str>) -> usize {
 
 #[test]
 fn the_guide_to_production_does_what_it_says() {
-    // The port of the guide may be taken where the test runs.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let commands = follow(&guide("production.md").replace("7717", &port), None);
-    assert!(commands >= 20, "the guide has {commands} commands");
+    assert!(follow("production.md", None) >= 20);
 }
 
 #[test]
-fn the_guide_to_access_does_what_it_says() {
-    let commands = follow(&guide("access.md"), Some("3f9c1d2e4b5a6978"));
-    assert!(commands >= 4, "the guide has {commands} commands");
+fn the_page_about_access_does_what_it_says() {
+    assert!(follow("access.md", Some("3f9c1d2e4b5a6978")) >= 4);
+}
+
+#[test]
+fn the_page_about_telemetry_does_what_it_says() {
+    assert!(follow("telemetry.md", None) >= 2);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access_log;
 mod audit;
 mod commands;
 mod config;
@@ -12,5 +13,6 @@ mod mcp;
 mod process;
 mod reload;
 mod serve;
+mod telemetry;
 mod tls;
 mod token;

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::process::Place;
+use crate::{process::Place, serve::Served};
 
 /// Sends `lines` to a command, and gives the messages that it wrote and its error stream.
 fn spoken(mut command: Command, lines: &[Value]) -> (Vec<Value>, String) {
@@ -81,6 +81,23 @@ fn a_profile_chooses_the_tools_and_a_wrong_one_is_told_on_the_error_stream() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
         assert!(ran.err.contains(says), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_host_is_served_while_another_process_has_the_state() {
+    let text = "[serve]\nlisten = \"127.0.0.1:0\"\n[state]\nsync = \"normal\"\n";
+    let place = Place::new().with("redress.toml", text);
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let lines = [request(1, "tools/call", json!({"name": "files_read", "arguments": {"path": "notes.md"}}))];
+    let (messages, said) = spoken(place.command(&["mcp", "redress.toml"]), &lines);
+    assert!(answer(&messages, 1)["result"]["content"][0]["text"].as_str().unwrap().contains("Say how it fails."));
+    assert!(said.contains("this one keeps its own in memory, without audit"), "{said}");
+    let place = place.with("audited.toml", &format!("{text}[audit]\nenabled = true\n"));
+    let refused = place.run(&["mcp", "audited.toml"]);
+    assert!(refused.code == 2 && refused.err.contains("STATE_UNUSABLE"), "{}", refused.seen());
+    served.stop();
+    let (_, said) = spoken(place.command(&["mcp", "audited.toml"]), &lines);
+    assert_eq!(said, "");
 }
 
 /// What the tools cost, with why it was let grow. `REDRESS_BLESS=1` writes it anew.

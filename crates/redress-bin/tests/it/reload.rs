@@ -131,8 +131,31 @@ fn access_is_not_taken_away_from_an_address_that_others_can_reach() {
     let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
     let (url, mut log) = (served.url().replace("0.0.0.0", "127.0.0.1"), served.log());
     write(&place, &everywhere.replace("[access]\ntokens = \"tokens.json\"\n", ""));
-    assert!(log.line_with("was refused").contains("NOT_LOOPBACK_WITHOUT_ACCESS"));
+    assert!(log.line_with("was refused").contains("CONFIG_NEEDS_RESTART"));
     assert_eq!((called(&place, &url, &ada), called(&place, &url, "rd_a_b")), ("ok".into(), "AUTH_REQUIRED".into()));
+    served.stop();
+}
+
+/// Whoever writes a file in place is for a while in the middle of it, and what comes before `[access]` is a configuration
+/// of its own.
+#[test]
+fn a_file_that_was_written_in_half_lets_nobody_in() {
+    let place = guarded();
+    let (ada, _) = token(&place, &["ada", "--scope", "files:read"]);
+    let mut served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    let (url, mut log) = (served.url(), served.log());
+    let (half, _) = GUARDED.split_once("[access]").unwrap();
+    let callers = || (called(&place, &url, &ada), called(&place, &url, "rd_a_b"));
+    let kept = || assert_eq!(callers(), ("ok".into(), "AUTH_REQUIRED".into()));
+    std::fs::write(place.path().join("redress.toml"), half).unwrap();
+    assert!(log.line_with("was refused").contains("CONFIG_NEEDS_RESTART"));
+    kept();
+    served.signal(Signal::HUP);
+    assert!(log.line_with("was refused").contains("CONFIG_NEEDS_RESTART"));
+    kept();
+    std::fs::write(place.path().join("redress.toml"), GUARDED).unwrap();
+    log.line_with("read again and holds");
+    kept();
     served.stop();
 }
 

@@ -75,6 +75,11 @@ impl Served {
         self.end(Signal::TERM)
     }
 
+    /// Waits for one that was told to stop.
+    pub(crate) fn ends_well(mut self) {
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
     fn end(mut self, signal: Signal) -> String {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         let status = self.child.wait().unwrap();

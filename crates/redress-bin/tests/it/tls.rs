@@ -164,6 +164,44 @@ fn a_client_certificate_stands_for_its_caller_and_new_certificates_are_taken_whi
 }
 
 #[test]
+fn an_mcp_client_is_led_to_the_issuer_by_the_scheme_that_it_came_by() {
+    let authority = Authority::new("ours");
+    let (certificate, key) = pair(&authority, &["localhost"]);
+    let jwt = "[access.jwt]\nissuer = \"https://login.example\"\nsecret_file = \"secret\"\n";
+    let (plain, _) = SECURED.split_once("[tls]").unwrap();
+    let (_, tls) = SECURED.split_once("[tls]").unwrap();
+    let (tls, _) = tls.split_once("[access").unwrap();
+    let place = Place::new().with("secret", &"s".repeat(64)).with("server.pem", &certificate).with("server.key", &key);
+    std::fs::create_dir(place.path().join("served")).unwrap();
+    let trusted = reqwest::Certificate::from_pem(authority.pem.as_bytes()).unwrap();
+    let client = reqwest::blocking::Client::builder().tls_certs_only([trusted]).build().unwrap();
+    let resource = |config: &str, proto: &str| {
+        std::fs::write(place.path().join("redress.toml"), config).unwrap();
+        let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+        let url = served.url().replace("127.0.0.1", "localhost");
+        let refused = client.post(format!("{url}/mcp")).header("content-type", "application/json");
+        let refused = refused.header("x-forwarded-proto", proto).body("{}").send().unwrap();
+        assert_eq!(refused.status(), 401);
+        let challenge = refused.headers()["www-authenticate"].to_str().unwrap().to_owned();
+        let about = client.get(format!("{url}/.well-known/oauth-protected-resource/mcp"));
+        let about = about.header("x-forwarded-proto", proto).send().unwrap().text().unwrap();
+        let about: serde_json::Value = serde_json::from_str(&about).unwrap();
+        assert_eq!(about["authorization_servers"], json!(["https://login.example"]), "{about}");
+        let resource = about["resource"].as_str().unwrap().to_owned();
+        let base = resource.strip_suffix("/mcp").unwrap();
+        assert!(challenge.contains(&format!("\"{base}/.well-known/")), "{challenge} is not at {base}");
+        served.stop();
+        resource.replace(&url, "URL").replace(&url.replace("http:", "https:"), "SECURE")
+    };
+    assert_eq!(resource(&format!("{plain}{jwt}"), "https"), "URL/mcp", "nobody who is trusted says so");
+    assert_eq!(resource(&format!("{plain}{jwt}[tls]{tls}"), "http"), "URL/mcp");
+    let proxied = format!("{plain}{jwt}[http]\ntrusted_proxies = [\"127.0.0.1/32\"]\n");
+    assert_eq!(resource(&proxied, "https"), "SECURE/mcp");
+    let named = proxied.replace("[serve]\n", "[serve]\nurl = \"https://api.example/deep/\"\n");
+    assert_eq!(resource(&named, "http"), "https://api.example/deep/mcp");
+}
+
+#[test]
 fn a_file_without_authorities_is_told() {
     let place = Place::new();
     for (file, says) in [("notes.md", "it holds no certificate in PEM form"), ("none.pem", "No such file or directory")]

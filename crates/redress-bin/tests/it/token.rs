@@ -82,6 +82,21 @@ fn what_is_wrong_with_a_token_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_configuration_that_is_typed_goes_before_the_environment() {
+    let place = guarded();
+    token(&place, &["ada", "--file", "other.json"]);
+    let listed = |words: &[&str]| {
+        let mut command = place.command(&[&["token", "list", "--json"], words].concat());
+        Ran::of(command.env("REDRESS_TOKENS", "other.json")).json().as_array().unwrap().len()
+    };
+    assert_eq!((listed(&[]), listed(&["--config", "redress.toml"])), (1, 0));
+    assert_eq!(listed(&["--config", "redress.toml", "--file", "other.json"]), 1, "both are typed");
+    let mut audit = place.command(&["audit", "redress.toml", "--json"]);
+    let told = Ran::of(audit.env("REDRESS_STATE", "nowhere"));
+    assert!(told.out.contains("keeps the state in memory"), "{}", told.seen());
+}
+
+#[test]
 fn tokens_are_rotated_without_a_restart() {
     let place = guarded();
     let (old, id) = token(&place, &["ada", "--scope", "files:read"]);
@@ -115,6 +130,10 @@ fn a_scope_that_is_missing_is_named() {
     let problem: Value = serde_json::from_str(&refused.text().unwrap()).unwrap();
     assert!(problem.to_string().contains("metrics:read"), "{problem}");
     assert!(metrics(&watcher).text().unwrap().contains("redress_calls_total"));
+    served.stop();
+    let place = place.with("redress.toml", &format!("{GUARDED}[telemetry]\nmetrics_open = true\n"));
+    let served = Served::start(&mut place.command(&["serve", "redress.toml", "--json"]));
+    assert_eq!(client.get(format!("{}/metrics", served.url())).send().unwrap().status(), 200, "it was opened to all");
     served.stop();
 }
 

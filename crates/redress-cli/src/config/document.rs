@@ -1,6 +1,9 @@
 //! The file as it was written, to tell with its line what is wrong in it.
 
-use std::{ops::Range, path::PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
@@ -18,6 +21,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// What is in the file at `path`.
+    pub(crate) fn at(path: &Path) -> Result<Document, Trouble> {
+        let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
+        Ok(Document { path: path.to_owned(), text: std::fs::read_to_string(path).map_err(unreadable)? })
+    }
+
     /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of
     /// the table it would be in.
     pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {

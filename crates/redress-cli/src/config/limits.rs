@@ -23,6 +23,8 @@ pub(crate) struct LimitsTable {
     pub(crate) sockets: Option<NonZeroUsize>,
     /// How many connections may be open, of all callers together.
     pub(crate) connections: Option<NonZeroUsize>,
+    /// How many connections one address may have open; a /64 counts as one, and a trusted proxy as none.
+    pub(crate) per_address: Option<NonZeroUsize>,
     /// Whether calls are refused early when answers become slow.
     pub(crate) shed: Option<bool>,
     /// How deep the JSON of a message may nest.

@@ -33,7 +33,7 @@ pub(crate) use log::{Format, Level, LogTable};
 pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
-pub(crate) use settings::{DEFAULT_LISTEN, Settings};
+pub(crate) use settings::{DEFAULT_LISTEN, HERE, Settings};
 pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
 pub(crate) use telemetry::{AccessLog, TelemetryTable};
 pub(crate) use tools::{Envelope, McpTable, OutputSchema};

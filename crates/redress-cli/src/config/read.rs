@@ -8,12 +8,15 @@ use crate::trouble::Trouble;
 impl File {
     /// Reads the file at `path`. A relative path in it starts from where the file is.
     pub(crate) fn at(path: &Path) -> Result<(File, Document), Trouble> {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown, cause })?;
-        let document = Document { path: path.to_owned(), text };
-        let mut file = File::of(&document)?;
-        file.start_from(folder(path));
-        Ok((file, document))
+        let document = Document::at(path)?;
+        Ok((File::in_place(&document)?, document))
+    }
+
+    /// Reads what was in a file. A relative path in it starts from where the file is.
+    pub(crate) fn in_place(document: &Document) -> Result<File, Trouble> {
+        let mut file = File::of(document)?;
+        file.start_from(folder(&document.path));
+        Ok(file)
     }
 
     pub(super) fn of(document: &Document) -> Result<File, Trouble> {
@@ -33,7 +36,8 @@ impl File {
             AccessLog::File(path) => Some(path),
             AccessLog::Stderr => None,
         });
-        let root = self.serve.root.iter_mut();
+        let headers = self.telemetry.headers_file.iter_mut();
+        let root = self.serve.root.iter_mut().chain(headers);
         let paths = access.chain(tls.filter_map(Option::as_mut)).chain(state).chain(log).chain(root);
         paths.for_each(|path: &mut PathBuf| *path = folder.join(&*path));
     }
@@ -55,6 +59,11 @@ mod tests {
     fn wrong(text: &str) -> String {
         let trouble = of(text).unwrap_err();
         format!("{} {trouble} | {}", trouble.code(), trouble.hint())
+    }
+
+    #[test]
+    fn the_access_log_is_not_for_the_output() {
+        insta::assert_snapshot!(wrong("[telemetry]\naccess_log = \"stdout\"\n"), @"CONFIG_INVALID redress.toml, line 2: the output is not for the log: expected `stderr`, or the path of a file | Correct the value; docs/redress.toml.md says what each takes.");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(crate) struct ServeTable {
     /// Where to listen: an address and a port (0 takes a free one), `unix:` and the path of a socket,
     /// or `systemd` for the socket that it hands over.
     pub(crate) listen: Option<Listen>,
+    /// The URL by which clients know the server, such as `https://api.example`, for one that is reached through others.
+    pub(crate) url: Option<String>,
     /// The folder of the file operations, relative to the folder of this file.
     pub(crate) root: Option<PathBuf>,
     /// Whether the operations that change files are offered.
@@ -49,9 +51,11 @@ pub(crate) struct HttpTable {
     pub(crate) cors_origins: Option<Vec<String>>,
     /// The proxies whose word on the client's address is taken: addresses or networks.
     pub(crate) trusted_proxies: Option<Vec<String>>,
+    /// How long a client may take to agree on TLS.
+    pub(crate) handshake_time: Option<Span>,
     /// How long a client may take to send the headers of a request.
     pub(crate) header_time: Option<Span>,
-    /// How long a client may send nothing in the middle of a body.
+    /// How long a client may take to send a body, from its first byte to its last.
     pub(crate) body_time: Option<Span>,
     /// How long a connection may wait for the next request.
     pub(crate) idle_time: Option<Span>,

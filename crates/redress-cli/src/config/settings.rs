@@ -15,6 +15,8 @@ use crate::{
     trouble::Trouble,
 };
 
+/// The configuration that commands look at where none is named.
+pub(crate) const HERE: &str = "redress.toml";
 /// Where `serve` listens unless told otherwise.
 pub(crate) const DEFAULT_LISTEN: &str = "127.0.0.1:7717";
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -27,6 +29,8 @@ const DEFAULT_STATE: &str = "state";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) listen: Listen,
+    /// The URL by which clients know the server; what each request says, where it is not set.
+    pub(crate) url: Option<String>,
     pub(crate) root: PathBuf,
     pub(crate) write: bool,
     pub(crate) max_body: Option<usize>,
@@ -101,6 +105,7 @@ impl Settings {
         let tls = tls.unwrap_or_default();
         let settings = Settings {
             listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| Listen::Tcp(DEFAULT_LISTEN.to_owned())),
+            url: serve.url,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
             max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
@@ -127,6 +132,13 @@ impl Settings {
             (Some(_), None) => return Err(settings.wrong("tls", "`tls.certificate` needs its `tls.key`")),
             (None, Some(_)) => return Err(settings.wrong("tls", "`tls.key` needs its `tls.certificate`")),
         };
+        if let Some(key) = settings.audit.unkept(&settings.state) {
+            return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
+        }
+        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        if !settings.url.as_ref().is_none_or(is_url) {
+            return Err(settings.wrong("serve.url", "expected a URL such as `https://api.example`"));
+        }
         settings.check()?;
         Ok(settings)
     }
@@ -162,6 +174,7 @@ impl Settings {
             ("state.keys_last", format!("{:?}", folder.map(|table| table.keys_last))),
             ("audit.retention", format!("{:?}", self.audit.retention)),
             ("telemetry.otlp", format!("{:?}", self.telemetry.otlp)),
+            ("telemetry.headers_file", format!("{:?}", self.telemetry.headers_file)),
             ("telemetry.service", format!("{:?}", self.telemetry.service)),
             ("telemetry.sample", format!("{:?}", self.telemetry.sample)),
             ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),
@@ -262,6 +275,16 @@ mod tests {
         assert_eq!(place(Some("here"), Some("state = \"memory\"")), "here");
         assert_eq!(place(Some("memory"), Some("[state]\nfolder = \"there\"")), "memory");
         assert_eq!(place(Some("here"), None), "here");
+    }
+
+    #[test]
+    fn an_audit_that_nothing_would_keep_is_refused() {
+        let wrong = |text: &str| held(text).map_or_else(|trouble| trouble.to_string(), |_| String::new());
+        let says = "calls are recorded in a folder alone, and the state is in memory";
+        assert_eq!(wrong("state = \"memory\"\n[audit]\nenabled = true\n"), format!("redress.toml, line 3: {says}"));
+        assert_eq!(wrong("state = \"memory\"\naudit.retention = \"9d\"\n"), format!("redress.toml, line 2: {says}"));
+        assert_eq!(wrong("state = \"memory\"\n[audit]\nenabled = false\n"), "");
+        assert_eq!(wrong("[audit]\nenabled = true\n"), "");
     }
 
     #[test]

@@ -51,6 +51,17 @@ pub(crate) struct AuditTable {
     pub(crate) retention: Option<Span>,
 }
 
+impl AuditTable {
+    /// The value that asks for what cannot be had: in memory, nothing is recorded.
+    pub(super) fn unkept(&self, state: &WhereState) -> Option<&'static str> {
+        match state {
+            WhereState::Folder(_) => None,
+            WhereState::Memory if self.enabled == Some(true) => Some("audit.enabled"),
+            WhereState::Memory => self.retention.map(|_| "audit.retention"),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for WhereState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WhereState, D::Error> {
         // By hand, so that what is wrong inside of the table is told with its own line.

@@ -11,8 +11,13 @@ use serde::Deserialize;
 pub(crate) struct TelemetryTable {
     /// Whether `/metrics` is served.
     pub(crate) metrics: Option<bool>,
+    /// Whether everyone who can reach the server may read `/metrics`, and not only who has the scope `metrics:read`.
+    pub(crate) metrics_open: Option<bool>,
     /// Where traces, metrics and logs go by OTLP over HTTP.
     pub(crate) otlp: Option<String>,
+    /// A file of headers for the collector, such as `authorization: Bearer …`, one on each line, relative to the folder of
+    /// this file.
+    pub(crate) headers_file: Option<PathBuf>,
     /// The name of this service in them.
     pub(crate) service: Option<String>,
     /// Which part of the traces is sent, from 0 to 1.
@@ -23,19 +28,32 @@ pub(crate) struct TelemetryTable {
     pub(crate) access_log: Option<AccessLog>,
 }
 
+impl TelemetryTable {
+    /// Where the collector is, as it may be shown: the whole URL may hold a password.
+    pub(crate) fn collector(&self) -> Option<String> {
+        let url = reqwest::Url::parse(self.otlp.as_deref()?).ok();
+        Some(url.map_or_else(|| "the collector".to_owned(), |url| url.origin().ascii_serialization()))
+    }
+}
+
 /// Where a line for each call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
+#[serde(try_from = "String")]
 pub(crate) enum AccessLog {
     Stderr,
     File(PathBuf),
 }
 
-impl From<String> for AccessLog {
-    fn from(text: String) -> AccessLog {
+impl TryFrom<String> for AccessLog {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<AccessLog, &'static str> {
         match text.as_str() {
-            "stderr" => AccessLog::Stderr,
-            _ => AccessLog::File(text.into()),
+            "stderr" => Ok(AccessLog::Stderr),
+            // What is on it is for whoever started the server: its first screen, or the messages of MCP.
+            "stdout" => Err("the output is not for the log: expected `stderr`, or the path of a file"),
+            "" => Err("expected `stderr`, or the path of a file"),
+            _ => Ok(AccessLog::File(text.into())),
         }
     }
 }

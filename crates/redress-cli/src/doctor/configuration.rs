@@ -7,14 +7,19 @@ use std::{
 };
 
 use redress_access::{Access, TokenFile};
+use redress_core::Registry;
+use redress_state::{OpenError, State};
 
-use super::{Check, machine::writable};
+use super::{
+    Check,
+    machine::{appendable, writable},
+};
 use crate::{
     config::{AccessLog, AccessTable, Listen, Settings, WhereState},
-    parts,
+    mcp, parts,
     program::Setup,
     shell,
-    trouble::{chain, reason},
+    trouble::{Trouble, chain, reason},
 };
 
 /// How long the collector has to answer.
@@ -22,29 +27,42 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Below this, a state that is written to will soon stop its server.
 const ENOUGH_ROOM: u64 = 256 << 20;
 
-pub(super) async fn checks(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
+/// Looks at everything that `settings` name; `runs` says whether a server runs by them.
+pub(super) async fn checks(setup: &Setup, settings: &Settings, runs: bool) -> Vec<Check> {
     let program = setup.program.name();
-    let mut checks = vec![reach(settings)];
+    let registry = setup.registry(settings);
+    let known = settings.access.is_some() || registry.as_ref().is_ok_and(|registry| registry.identity().is_some());
+    let mut checks = vec![reach(settings, known)];
     if let Some(access) = &settings.access {
         checks.extend(tokens(program, access));
         checks.extend(callers(program, access).await);
     }
-    checks.extend(tls(settings));
-    checks.extend(state(settings));
-    checks.extend(limits(setup, settings));
-    checks.extend(telemetry(settings).await);
+    checks.extend(tls(program, settings));
+    checks.extend(state(settings, runs).await);
+    let refused = [("limits", parts::call_limits(settings).err()), ("http", parts::networks(settings).err())];
+    let trouble =
+        |(check, trouble): (_, Option<Trouble>)| trouble.map(|trouble| Check::trouble(check, program, &trouble));
+    checks.extend(refused.into_iter().filter_map(trouble));
+    match registry {
+        Ok(registry) => {
+            checks.extend(limits(program, settings, &registry));
+            checks.extend(trouble(("mcp", mcp::face(setup, settings, &registry).err())));
+        }
+        Err(unmade) => checks.push(Check::trouble("config", program, &unmade)),
+    }
+    checks.extend(telemetry(program, settings).await);
     checks
 }
 
 /// Whether everybody could call.
-fn reach(settings: &Settings) -> Check {
+fn reach(settings: &Settings, known: bool) -> Check {
     let reachable = match &settings.listen {
         Listen::Tcp(address) => address
             .to_socket_addrs()
             .is_ok_and(|mut found| found.any(|address| !address.ip().to_canonical().is_loopback())),
         Listen::Unix(_) | Listen::Systemd => false,
     };
-    let says = match (reachable, settings.access.is_some()) {
+    let says = match (reachable, known) {
         (true, false) => {
             let next = "set `access` in the configuration, or listen on 127.0.0.1";
             return Check::fail("access", "other machines could call, and nothing says who may", next);
@@ -123,11 +141,11 @@ async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
 }
 
 #[cfg(feature = "tls")]
-fn tls(settings: &Settings) -> Vec<Check> {
+fn tls(program: &str, settings: &Settings) -> Vec<Check> {
     use rustls::pki_types::{CertificateDer, pem::PemObject as _};
     let Some(tls) = &settings.tls else { return Vec::new() };
     if let Err(trouble) = crate::listening::tls(settings) {
-        return vec![Check::trouble("tls", "redress", &trouble)];
+        return vec![Check::trouble("tls", program, &trouble)];
     }
     let first = CertificateDer::pem_file_iter(&tls.certificate).ok().and_then(|mut found| found.next()?.ok());
     let held = first.map(|certificate| super::certificate::held("tls", &certificate, SystemTime::now()));
@@ -135,14 +153,17 @@ fn tls(settings: &Settings) -> Vec<Check> {
 }
 
 #[cfg(not(feature = "tls"))]
-fn tls(settings: &Settings) -> Vec<Check> {
+fn tls(program: &str, settings: &Settings) -> Vec<Check> {
     let unusable = crate::listening::tls(settings).err();
-    unusable.iter().map(|trouble| Check::trouble("tls", "redress", trouble)).collect()
+    unusable.iter().map(|trouble| Check::trouble("tls", program, trouble)).collect()
 }
 
 /// Whether the state can be kept, and for how long there is room.
-fn state(settings: &Settings) -> Vec<Check> {
+async fn state(settings: &Settings, runs: bool) -> Vec<Check> {
     let folder = match &settings.state {
+        WhereState::Memory if settings.document.is_none() => {
+            return vec![Check::ok("state", "in memory; it ends with the process")];
+        }
         WhereState::Memory => {
             let next = "set `state.folder` to keep it";
             return vec![Check::warn("state", "consents, keys and the audit end with the process", next)];
@@ -155,6 +176,18 @@ fn state(settings: &Settings) -> Vec<Check> {
     if let Err(cause) = writable(&there) {
         let next = "give the folder to the user of the server, or name another in `state.folder`";
         return vec![Check::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];
+    }
+    match State::look(&folder).await {
+        Ok(()) => {}
+        Err(OpenError::Taken) if runs => {}
+        Err(OpenError::Taken) => {
+            let next = "stop it first, or give this one a folder of its own in `state.folder`";
+            return vec![Check::warn("state", format!("{shown} is in use by another process"), next)];
+        }
+        Err(error) => {
+            let next = "put a back-up in its place, or name another in `state.folder`";
+            return vec![Check::fail("state", format!("{shown}: {}", chain(&error)), next)];
+        }
     }
     let room = match room(&there) {
         Some(bytes) if bytes < ENOUGH_ROOM => {
@@ -178,11 +211,7 @@ fn room(_: &Path) -> Option<u64> {
 }
 
 /// Whether every rule limits something that there is.
-fn limits(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
-    let registry = match setup.registry(settings) {
-        Ok(registry) => registry,
-        Err(trouble) => return vec![Check::trouble("config", setup.program.name(), &trouble)],
-    };
+fn limits(program: &str, settings: &Settings, registry: &Registry) -> Vec<Check> {
     let names: Vec<&str> = registry.contract().operations().iter().map(|operation| operation.name().as_str()).collect();
     let fits = |pattern: &str| match pattern.strip_suffix('*') {
         Some(start) => names.iter().any(|name| name.starts_with(start)),
@@ -190,25 +219,33 @@ fn limits(setup: &Setup<'_>, settings: &Settings) -> Vec<Check> {
     };
     let patterns = settings.limits.rules.iter().flat_map(|rule| rule.operations.iter().flatten());
     let stray = patterns.filter(|pattern| !fits(pattern)).map(|pattern| {
-        let next = shell::line([setup.program.name(), "ops"]);
+        let next = shell::line([program, "ops"]);
         Check::warn("limits", format!("a rule is for `{pattern}`, which no operation is called"), next)
     });
     stray.collect()
 }
 
 /// Whether what is seen can be told.
-async fn telemetry(settings: &Settings) -> Vec<Check> {
+async fn telemetry(program: &str, settings: &Settings) -> Vec<Check> {
     let mut checks = Vec::new();
-    if let Some(url) = &settings.telemetry.otlp {
-        checks.push(collector(url).await);
+    if let (Some(url), Some(shown)) = (&settings.telemetry.otlp, settings.telemetry.collector()) {
+        checks.push(collector(url, &shown).await);
+    }
+    if let Some(path) = &settings.telemetry.headers_file {
+        let unread = parts::headers(path).err();
+        checks.extend(unread.map(|trouble| Check::trouble("telemetry", program, &trouble)));
+        checks.extend(open_to_others("telemetry", path));
     }
     if let Some(AccessLog::File(path)) = &settings.telemetry.access_log {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        checks.push(match writable(folder) {
+        checks.push(match appendable(path) {
             Ok(()) => Check::ok("telemetry", format!("the access log goes to {}", path.display())),
             Err(cause) => {
                 let says = format!("{} cannot be written: {}", path.display(), reason(&cause));
-                Check::fail("telemetry", says, "make the folder, or correct `telemetry.access_log`")
+                Check::fail(
+                    "telemetry",
+                    says,
+                    "make its folder, give it to the user of the server, or correct `telemetry.access_log`",
+                )
             }
         });
     }
@@ -216,13 +253,15 @@ async fn telemetry(settings: &Settings) -> Vec<Check> {
 }
 
 /// Any answer shows that somebody is there: what a collector says to a question that is none differs.
-async fn collector(url: &str) -> Check {
+async fn collector(url: &str, shown: &str) -> Check {
     let asked = async { crate::tls::client(url, None, None).ok()?.get(url).send().await.ok() };
     match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(Some(_)) => Check::ok("telemetry", format!("the collector at {url} answers")),
-        Ok(None) | Err(_) => {
-            Check::warn("telemetry", format!("no collector answers at {url}"), "start it, or correct `telemetry.otlp`")
-        }
+        Ok(Some(_)) => Check::ok("telemetry", format!("the collector at {shown} answers")),
+        Ok(None) | Err(_) => Check::warn(
+            "telemetry",
+            format!("no collector answers at {shown}"),
+            "start it, or correct `telemetry.otlp`",
+        ),
     }
 }
 

@@ -20,7 +20,7 @@ const ENOUGH_WATCHES: u64 = 65_536;
 /// No build is older than this, so no right clock is: the start of 2025.
 const OLDEST: u64 = 1_735_689_600;
 
-pub(super) fn version(setup: &Setup<'_>) -> Check {
+pub(super) fn version(setup: &Setup) -> Check {
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
     Check::ok("version", format!("{} {} on {system} {machine}", setup.program.name(), setup.program.version()))
 }
@@ -83,8 +83,35 @@ pub(super) fn port(program: &str, listen: &Listen) -> Option<Check> {
 
 /// Whether this process may write in `folder`. Only an attempt tells: rights, read-only mounts and quotas all have a say.
 pub(super) fn writable(folder: &Path) -> io::Result<()> {
+    // A file without a name is seen by nobody who watches the folder.
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::{
+            fs::{Mode, OFlags},
+            io::Errno,
+        };
+        match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
+            // Not every file system has them.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
     let probe = folder.join(format!(".redress-doctor-{}", std::process::id()));
     std::fs::File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe))
+}
+
+/// Whether this process may write to the end of the file at `path`, or make it.
+pub(super) fn appendable(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        // One that is no file, such as a pipe, would wait for its other end.
+        Ok(about) if !about.is_file() && !about.is_dir() => Ok(()),
+        Ok(_) => std::fs::OpenOptions::new().append(true).open(path).map(drop),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            writable(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+        }
+        Err(cause) => Err(cause),
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     arguments,
-    config::Settings,
+    config::{HERE, Settings},
     program::{Ended, Setup, wait},
     shell,
     terminal::{BAD, DOUBTFUL, GOOD, NAME, SOFT, TYPED, Terminal, harmless},
@@ -57,24 +57,23 @@ impl Check {
     }
 }
 
-pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let program = setup.program.name();
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
-    let here = Path::new("redress.toml");
-    let config = typed.config.clone().or_else(|| here.exists().then(|| here.to_owned()));
-    let serve =
-        arguments::Serve { config, listen: typed.listen.clone(), kept: typed.kept.clone(), ..Default::default() };
-    let settings = match setup.settings(&serve) {
-        Ok(settings) => settings,
+    let named = &typed.serve.config;
+    let here = || Path::new(HERE).exists().then(|| HERE.into());
+    let serve = arguments::Serve { config: named.clone().or_else(here), ..typed.serve.clone() };
+    let (settings, sound) = match setup.settings(&serve) {
+        Ok(settings) => (settings, true),
         Err(trouble) => {
             checks.push(Check::trouble("config", program, &trouble));
             let local = Settings::local(&setup.folder)?;
-            Settings { listen: typed.listen.clone().unwrap_or(local.listen), ..local }
+            (Settings { listen: serve.listen.unwrap_or(local.listen), ..local }, false)
         }
     };
-    if let (Some(document), None) = (&settings.document, &typed.config) {
+    if let (Some(document), None) = (&settings.document, named) {
         let says = format!("{} is sound, and read where it is named", document.path.display());
-        let next = shell::line([program, "serve", "redress.toml"]);
+        let next = shell::line([program, "serve", HERE]);
         checks.push(Check { next: Some(next), ..Check::ok("config", says) });
     } else if let Some(document) = &settings.document {
         checks.push(Check::ok("config", format!("{} is sound", document.path.display())));
@@ -88,8 +87,9 @@ pub(crate) fn run(setup: &Setup<'_>, typed: &arguments::Doctor, terminal: &mut T
         checks.extend(machine::port(program, &settings.listen));
     }
     wait(async {
-        if settings.document.is_some() {
-            checks.extend(configuration::checks(setup, &settings).await);
+        // Whoever asks about a server, and names no configuration, asks about the server alone.
+        if sound && (typed.server.url.is_none() || settings.document.is_some()) {
+            checks.extend(configuration::checks(setup, &settings, typed.server.url.is_some()).await);
         }
         if let Some(url) = &typed.server.url {
             checks.extend(server::checks(program, url, &typed.server).await?);

@@ -2,13 +2,18 @@
 
 use std::num::NonZeroU32;
 
-use redress_limits::{LimitOptions, LimitRule, LimitsError};
+use redress_limits::{LimitOptions, LimitRule, Limits, LimitsError};
 use redress_serve::Network;
 
 use crate::{
     config::{Rate, Rule, Settings},
     trouble::Trouble,
 };
+
+/// What refuses calls that are too many.
+pub(crate) fn calls(settings: &Settings) -> Result<Limits, Trouble> {
+    Limits::new(options(settings)?).map_err(|error| wrong(settings, &error))
+}
 
 /// The limits on calls.
 pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
@@ -48,6 +53,8 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     let (table, http) = (&settings.limits, &settings.http);
     let mut limits = redress_serve::Limits::default();
     limits.connections = table.connections.map_or(limits.connections, Into::into);
+    limits.per_address = table.per_address.map_or(limits.per_address, Into::into);
+    limits.handshake_time = http.handshake_time.map_or(limits.handshake_time, |span| span.0);
     limits.sockets = table.sockets.map_or(limits.sockets, Into::into);
     let streams = table.streams.and_then(|streams| usize::try_from(streams.get()).ok());
     limits.streams = streams.unwrap_or(limits.streams);
@@ -68,22 +75,37 @@ pub(crate) fn networks(settings: &Settings) -> Result<Vec<Network>, Trouble> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::{
         arguments::{Bounds, Folder, Serve},
         config::File,
     };
 
-    fn of(text: &str) -> LimitOptions {
+    fn settings(text: &str) -> Settings {
         let file: File = toml::from_str(text).unwrap();
-        let settings = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap();
-        options(&settings).unwrap()
+        Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap()
     }
 
     #[test]
     fn every_face_counts_the_streams_of_a_caller_together_from_the_start() {
+        let of = |text| options(&settings(text)).unwrap();
         assert_eq!(of("").streams, Some(256));
         assert_eq!(of("[limits]\nstreams = 3\n").streams, Some(3));
         assert_eq!(of("[serve]\nmax_in_flight = 7\n").in_flight_total, Some(7));
+    }
+
+    #[test]
+    fn every_limit_of_the_file_is_the_one_that_holds() {
+        let limits = faces(&settings(
+            "[limits]\nconnections = 1\nper_address = 2\nsockets = 3\nstreams = 4\n\
+             [http]\nhandshake_time = \"5s\"\nheader_time = \"6s\"\nbody_time = \"7s\"\nidle_time = \"8s\"\n\
+             write_time = \"9s\"\nmax_headers = 10000\n",
+        ));
+        assert_eq!((limits.connections, limits.per_address, limits.sockets, limits.streams), (1, 2, 3, 4));
+        let times = [limits.handshake_time, limits.header_time, limits.body_time, limits.idle_time, limits.write_time];
+        assert_eq!(times, [5, 6, 7, 8, 9].map(Duration::from_secs));
+        assert_eq!(limits.header_bytes, 10_000);
     }
 }

@@ -5,7 +5,7 @@ mod limits;
 mod seen;
 mod state;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use redress_access::{Access, Reading};
 use redress_core::{Fittings, Registry};
@@ -15,13 +15,16 @@ use redress_state::State;
 use redress_telemetry::{AccessLog, Metrics, Otlp};
 
 pub(crate) use access::{Certified, options as access_options};
-pub(crate) use limits::{faces as face_limits, networks};
-pub(crate) use seen::{Reloads, collector};
+pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
+pub(crate) use seen::{Reloads, collector, headers};
 
 use crate::{
     config::{AccessTable, Settings},
     trouble::Trouble,
 };
+
+/// How long what is left to tell may take at the end: to the access log, and to the collector.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is around the operations.
 #[derive(Clone)]
@@ -39,18 +42,28 @@ pub(crate) struct Parts {
 impl Parts {
     /// Opens everything that `settings` name.
     pub(crate) async fn open(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        Parts::around_state(settings, registry, state::open(settings)).await
+    }
+
+    /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
+    /// of its own, so that the folder of the state may be taken: then it is kept in memory.
+    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
+        let settings = Settings { access: None, ..settings.clone() };
+        Parts::around_state(&settings, registry, state::open_if_free(&settings)).await
+    }
+
+    async fn around_state(
+        settings: &Settings,
+        registry: &Registry,
+        state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
+    ) -> Result<Parts, Trouble> {
         let access = access::open(settings)?;
-        let limits = Limits::new(limits::options(settings)?).map_err(|error| limits::wrong(settings, &error))?;
+        let limits = limits::calls(settings)?;
         let log = seen::access_log(settings)?;
-        let state = state::open(settings).await?;
+        let state = state.await?;
         let metrics = Metrics::new(registry.contract());
         seen::of_parts(&metrics, log.as_ref(), state.as_ref());
         Ok(Parts { access, state, limits, metrics, log, audited: settings.audit.enabled.unwrap_or(true) })
-    }
-
-    /// What is around the operations of a program on pipes: whoever starts it is its caller.
-    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
-        Parts::open(&Settings { access: None, ..settings.clone() }, registry).await
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
@@ -131,6 +144,13 @@ impl Parts {
 
     /// Keeps what waits, and lets go.
     pub(crate) async fn close(self) {
+        if let Some(log) = self.log {
+            // It waits with its whole thread.
+            let written = tokio::task::spawn_blocking(move || log.flush(LAST_WORDS)).await;
+            if !written.unwrap_or(false) {
+                tracing::error!("the access log was not written to its end");
+            }
+        }
         if let Some(state) = self.state
             && let Err(error) = state.close().await
         {

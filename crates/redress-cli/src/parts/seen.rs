@@ -1,9 +1,15 @@
 //! What is seen of calls: from the settings to where it is told.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
+
+use redress_core::Secret;
 
 use redress_serve::ServerHandle;
 use redress_state::State;
@@ -11,6 +17,7 @@ use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names
 
 use crate::{
     config::{self, Settings},
+    program::Program,
     trouble::{Trouble, chain, reason},
 };
 
@@ -22,12 +29,35 @@ pub(crate) struct Reloads {
 }
 
 /// What sends traces, metrics and logs to the collector, where one is named.
-pub(crate) fn collector(settings: &Settings, program: &str, version: &str) -> Result<Option<Otlp>, Trouble> {
+pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option<Otlp>, Trouble> {
     let table = &settings.telemetry;
     let Some(endpoint) = &table.otlp else { return Ok(None) };
-    let service = table.service.as_deref().unwrap_or(program);
-    let told = OtlpSettings::new(endpoint).service(service).version(version).sample(table.sample.unwrap_or(1.0));
+    let service = table.service.as_deref().unwrap_or(program.name());
+    let mut told = OtlpSettings::new(endpoint)
+        .service(service)
+        .version(program.version())
+        .sample(table.sample.unwrap_or(1.0))
+        .own(program.own());
+    for (name, value) in table.headers_file.as_deref().map(headers).transpose()?.into_iter().flatten() {
+        told = told.header(name, value);
+    }
     Otlp::start(told).map(Some).map_err(|error| Trouble::TelemetryUnusable { says: chain(&error) })
+}
+
+/// The headers in a file, one on each line. What is wrong is told by its line and not by its text, which is secret.
+pub(crate) fn headers(path: &Path) -> Result<Vec<(String, Secret)>, Trouble> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown.to_string(), cause })?;
+    let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let read = lines.map(|(number, line)| {
+        let parts = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+        let named = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+        let (name, value) = named.ok_or_else(|| Trouble::TelemetryUnusable {
+            says: format!("{shown}, line {number}: expected the name of a header, a colon and its value"),
+        })?;
+        Ok((name.to_owned(), Secret::new(value)))
+    });
+    read.collect()
 }
 
 /// The access log, where one is named.

@@ -1,8 +1,11 @@
 //! What is kept: from the settings to the folder.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use redress_state::{State, StateOptions, Sync};
+use redress_state::{OpenError, State, StateOptions, Sync};
 
 use crate::{
     config::{self, Settings, WhereState},
@@ -11,6 +14,24 @@ use crate::{
 
 /// The state in its folder; nothing where it is in memory.
 pub(super) async fn open(settings: &Settings) -> Result<Option<Arc<State>>, Trouble> {
+    attempt(settings).await.map_err(|(folder, error)| unusable(&folder, &error))
+}
+
+/// The state in its folder; nothing where it is in memory, and where another process has the folder. Whoever asks for
+/// an audit by name does not want to go without.
+pub(super) async fn open_if_free(settings: &Settings) -> Result<Option<Arc<State>>, Trouble> {
+    match attempt(settings).await {
+        Ok(state) => Ok(state),
+        Err((_, OpenError::Taken)) if settings.audit.enabled != Some(true) => Ok(None),
+        Err((folder, error)) => Err(unusable(&folder, &error)),
+    }
+}
+
+fn unusable(folder: &Path, error: &OpenError) -> Trouble {
+    Trouble::StateUnusable { path: folder.display().to_string(), says: chain(error) }
+}
+
+async fn attempt(settings: &Settings) -> Result<Option<Arc<State>>, (PathBuf, OpenError)> {
     let WhereState::Folder(table) = &settings.state else { return Ok(None) };
     let folder = table.folder.clone().unwrap_or_default();
     let mut options = StateOptions::new(&folder).sync(match table.sync {
@@ -24,6 +45,5 @@ pub(super) async fn open(settings: &Settings) -> Result<Option<Arc<State>>, Trou
         options = options.retention(retention.0);
     }
     let opened = State::open(options).await;
-    let unusable = |error| Trouble::StateUnusable { path: folder.display().to_string(), says: chain(&error) };
-    opened.map(|state| Some(Arc::new(state))).map_err(unusable)
+    opened.map(|state| Some(Arc::new(state))).map_err(|error| (folder, error))
 }

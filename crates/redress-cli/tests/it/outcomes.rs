@@ -1,8 +1,10 @@
 //! What a person sees of a call.
 
-use std::{net::TcpListener, thread};
+use std::{net::TcpListener, sync::Arc, thread};
 
+use futures_util::future::BoxFuture;
 use redress_cli::Program;
+use redress_core::{Fittings, IdentityError, IdentityProvider, Registry, Secret, contract::Caller};
 use redress_serve::Faces;
 use serde_json::Value;
 
@@ -20,6 +22,29 @@ fn run(words: &[&str]) -> Ran {
     let words = ["notes"].iter().chain(words);
     let code = Program::of(registry()).named("notes").run(words, &mut out, &mut err);
     Ran { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), code }
+}
+
+/// Knows nobody, and is there to be asked.
+struct Strict;
+
+impl IdentityProvider for Strict {
+    fn identify<'a>(&'a self, _: &'a Secret) -> BoxFuture<'a, Result<Caller, IdentityError>> {
+        Box::pin(async { Err(IdentityError::Invalid) })
+    }
+}
+
+#[test]
+fn the_doctor_knows_that_a_program_may_know_its_callers_itself() {
+    let looked = |registry: Registry| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let words = ["notes", "doctor", "--listen", "0.0.0.0:0"];
+        let code = Program::of(registry).named("notes").run(words, &mut out, &mut err);
+        (code, String::from_utf8(out).unwrap())
+    };
+    let (code, out) = looked(registry());
+    assert!(code == 1 && out.contains("other machines could call, and nothing says who may"), "{out}");
+    let (code, out) = looked(registry().fitted(Fittings::new().identity(Arc::new(Strict))));
+    assert!(code == 0 && out.contains("tokens would travel unencrypted"), "{out}");
 }
 
 /// The address of a server with the operations, which ends with the test.

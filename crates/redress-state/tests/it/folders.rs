@@ -53,7 +53,9 @@ async fn two_services_do_not_share_a_folder() {
     let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
     assert!(matches!(error, OpenError::Taken), "{error}");
     assert!(error.to_string().contains("another service"));
+    assert!(matches!(State::look(folder.path()).await, Err(OpenError::Taken)));
     first.close().await.unwrap();
+    State::look(folder.path()).await.unwrap();
     open_state(folder.path()).await.close().await.unwrap();
 }
 
@@ -71,6 +73,7 @@ async fn a_file_that_is_no_database_is_refused_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("redress.db");
     std::fs::write(&file, "this is no database, but it is somebody's".repeat(100)).unwrap();
+    assert!(matches!(State::look(folder.path()).await, Err(OpenError::File(_))));
     assert!(State::open(StateOptions::new(folder.path())).await.is_err());
     assert!(std::fs::read_to_string(file).unwrap().starts_with("this is no database"));
 }
@@ -88,8 +91,17 @@ async fn a_file_of_a_newer_service_is_refused() {
     .await
     .unwrap();
     drop(newer);
+    assert!(matches!(State::look(folder.path()).await, Err(OpenError::Shape(_))));
     let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
     assert!(matches!(error, OpenError::Shape(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_look_makes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    State::look(folder.path()).await.unwrap();
+    State::look(folder.path().join("state")).await.unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]

@@ -30,24 +30,6 @@ pub enum LogTarget {
     File(PathBuf),
 }
 
-impl LogTarget {
-    /// Reads what a configuration says: `stderr`, `stdout`, or the path of a file.
-    ///
-    /// ```
-    /// use redress_telemetry::LogTarget;
-    ///
-    /// assert_eq!(LogTarget::read("stderr"), LogTarget::Stderr);
-    /// assert_eq!(LogTarget::read("access.log"), LogTarget::File("access.log".into()));
-    /// ```
-    pub fn read(text: &str) -> LogTarget {
-        match text {
-            "stderr" => LogTarget::Stderr,
-            "stdout" => LogTarget::Stdout,
-            path => LogTarget::File(path.into()),
-        }
-    }
-}
-
 /// Writes one line of JSON for each call that has ended: who called what, by which face, and how it ended.
 /// No input, no output and no cause is in it.
 ///

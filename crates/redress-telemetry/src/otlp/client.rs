@@ -25,6 +25,9 @@ use super::{OtlpError, OtlpSettings};
 /// How much of an answer is read. A collector has little to say.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
+/// What messages are of, by the end of where they go.
+const SORTS: [(&str, &str); 3] = [("/v1/traces", "traces"), ("/v1/metrics", "metrics"), ("/v1/logs", "logs")];
+
 /// The client, with what is known about the collector.
 #[derive(Clone)]
 pub(super) struct Client(Arc<Inner>);
@@ -34,8 +37,9 @@ struct Inner {
     runtime: Handle,
     base: Url,
     failed: AtomicU64,
-    /// Whether the last message was not taken. Only a change is told.
-    away: AtomicBool,
+    /// Whether the last message of each sort was not taken. Only a change is told, and a collector may take one sort and
+    /// not another.
+    away: [AtomicBool; SORTS.len()],
 }
 
 /// The thread on which messages are sent. What is logged on it, by the client or what is below it, must not
@@ -91,7 +95,7 @@ impl Client {
             .default_headers(headers)
             .build()
             .map_err(OtlpError::Client)?;
-        let (failed, away) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (failed, away) = (AtomicU64::new(0), Default::default());
         let runtime = thread.handle().clone();
         Ok(Client(Arc::new(Inner { http, runtime, base, failed, away })))
     }
@@ -116,22 +120,26 @@ impl Client {
     }
 
     async fn send(&self, request: reqwest::Request) -> Result<Response<Bytes>, HttpError> {
+        let path = request.url().path();
+        let sorts = SORTS.iter().zip(&self.0.away);
+        let sort = sorts.into_iter().find(|((end, _), _)| path.ends_with(end)).map(|((_, sort), away)| (*sort, away));
         let sent = self.attempt(request).await;
         let taken = sent.as_ref().is_ok_and(|response| response.status().is_success());
         if !taken {
             self.0.failed.fetch_add(1, Relaxed);
         }
+        let Some((sort, away)) = sort else { return sent };
         let collector = Host(&self.0.base);
-        match (taken, self.0.away.swap(!taken, Relaxed)) {
+        match (taken, away.swap(!taken, Relaxed)) {
             (false, false) => match &sent {
                 Ok(response) => {
-                    tracing::warn!(%collector, status = response.status().as_u16(), "the collector does not take telemetry; calls go on without it");
+                    tracing::warn!(%collector, sort, status = response.status().as_u16(), "the collector does not take telemetry; calls go on without it");
                 }
                 Err(error) => {
-                    tracing::warn!(%collector, %error, "the collector cannot be reached; calls go on without it");
+                    tracing::warn!(%collector, sort, %error, "the collector cannot be reached; calls go on without it");
                 }
             },
-            (true, true) => tracing::info!(%collector, "the collector takes telemetry again"),
+            (true, true) => tracing::info!(%collector, sort, "the collector takes telemetry again"),
             (true, false) | (false, true) => {}
         }
         sent

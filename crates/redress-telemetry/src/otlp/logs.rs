@@ -12,13 +12,20 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context};
 
 use super::{private, spans::shortened};
+use crate::OwnCrates;
+
+/// What is told in place of what a library says: it may hold what a client has sent.
+const LIBRARY: &str = "a library logged something, which the local log tells";
 
 /// The layer that makes them.
-pub(super) struct Logs(SdkLogger);
+pub(super) struct Logs {
+    logger: SdkLogger,
+    own: OwnCrates,
+}
 
 impl Logs {
-    pub(super) fn new(logger: SdkLogger) -> Logs {
-        Logs(logger)
+    pub(super) fn new(logger: SdkLogger, own: OwnCrates) -> Logs {
+        Logs { logger, own }
     }
 }
 
@@ -26,16 +33,20 @@ impl<S: Subscriber> Layer<S> for Logs {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
         let severity = severity(*metadata.level());
-        if !self.0.event_enabled(severity, metadata.target(), Some(metadata.name())) {
+        if !self.logger.event_enabled(severity, metadata.target(), Some(metadata.name())) {
             return;
         }
-        let mut record = self.0.create_log_record();
+        let mut record = self.logger.create_log_record();
         record.set_target(metadata.target());
         record.set_timestamp(SystemTime::now());
         record.set_severity_number(severity);
         record.set_severity_text(metadata.level().as_str());
-        event.record(&mut Fields(&mut record));
-        self.0.emit(record);
+        if self.own.has(metadata.target()) {
+            event.record(&mut Fields(&mut record));
+        } else {
+            record.set_body(LIBRARY.into());
+        }
+        self.logger.emit(record);
     }
 }
 

@@ -29,12 +29,12 @@ use opentelemetry_sdk::{
     logs::SdkLoggerProvider,
     trace::{Sampler, SdkTracerProvider},
 };
-use tracing::{Level, Subscriber};
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
 pub use settings::OtlpSettings;
 
-use crate::{Metrics, names};
+use crate::{Metrics, OwnCrates, names};
 use client::{Client, Thread};
 
 /// Says whether the metrics were taken.
@@ -91,6 +91,7 @@ pub struct Otlp {
     client: Client,
     resource: metrics::Whose,
     metrics: Arc<Mutex<Option<Arc<Metrics>>>>,
+    own: OwnCrates,
     thread: Thread,
 }
 
@@ -127,12 +128,15 @@ impl Otlp {
             .build();
         let loggers = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
         let whose = metrics::Whose::new(attributes.map(|(name, value)| (name, value.as_str())));
-        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), thread };
+        let mut own = settings.own;
+        own.add(&settings.service);
+        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), own, thread };
         otlp.send_metrics_every(settings.interval);
         Ok(otlp)
     }
 
-    /// The layer that hands spans and events to the exporters: those of the level `INFO` and above.
+    /// The layer that hands spans and events to the exporters: those of the level `INFO` and above, and of libraries
+    /// that a warning or an error happened, without its text and its fields.
     ///
     /// What leaves holds no input, no cause and no text of a panic. Fields of the names in the page about telemetry,
     /// and every field that is an error, stay behind; the message of an event is as its author wrote it.
@@ -151,9 +155,9 @@ impl Otlp {
         let spans = parent::Before
             .and_then(spans)
             .and_then(parent::After)
-            .with_filter(filter_fn(|metadata| metadata.is_span() && *metadata.level() <= Level::INFO));
-        let logs = logs::Logs::new(self.loggers.logger(SCOPE))
-            .with_filter(filter_fn(|metadata| metadata.is_event() && *metadata.level() <= Level::INFO));
+            .with_filter(filter_fn(leaves(&self.own, |metadata| metadata.is_span())));
+        let logs = logs::Logs::new(self.loggers.logger(SCOPE), self.own.clone())
+            .with_filter(filter_fn(leaves(&self.own, |metadata| metadata.is_event())));
         spans.and_then(logs)
     }
 
@@ -202,6 +206,18 @@ impl Otlp {
                 send().await;
             }
         });
+    }
+}
+
+/// What of a sort is told at all.
+fn leaves(
+    own: &OwnCrates,
+    sort: fn(&Metadata<'_>) -> bool,
+) -> impl Fn(&Metadata<'_>) -> bool + Send + Sync + 'static + use<> {
+    let own = own.clone();
+    move |metadata| {
+        let least = if own.has(metadata.target()) { Level::INFO } else { Level::WARN };
+        sort(metadata) && *metadata.level() <= least
     }
 }
 

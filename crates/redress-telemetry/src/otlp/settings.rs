@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redress_core::Secret;
 
+use crate::OwnCrates;
+
 /// Where the collector is, and how much it is told.
 #[derive(Clone, Debug)]
 pub struct OtlpSettings {
@@ -12,6 +14,7 @@ pub struct OtlpSettings {
     pub(super) version: String,
     pub(super) sample: f64,
     pub(super) headers: Vec<(String, Secret)>,
+    pub(super) own: OwnCrates,
     pub(super) interval: Duration,
     pub(super) timeout: Duration,
 }
@@ -26,6 +29,7 @@ impl OtlpSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             sample: 1.0,
             headers: Vec::new(),
+            own: OwnCrates::default(),
             interval: Duration::from_secs(60),
             timeout: Duration::from_secs(5),
         }
@@ -50,6 +54,13 @@ impl OtlpSettings {
     #[must_use]
     pub fn sample(mut self, ratio: f64) -> OtlpSettings {
         self.sample = ratio;
+        self
+    }
+
+    /// Sets the crates whose spans and events are told. The one that is called as the service is one of them.
+    #[must_use]
+    pub fn own(mut self, crates: OwnCrates) -> OtlpSettings {
+        self.own = crates;
         self
     }
 

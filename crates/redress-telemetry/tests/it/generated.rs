@@ -29,6 +29,17 @@ fn the_kept_alerts_are_those_that_are_made() {
     assert_kept("alerts.yaml", &alerts(service::registry().contract()));
 }
 
+#[test]
+fn every_alert_is_fired_by_the_series_that_are_kept() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/telemetry/alerts.test.yaml");
+    let tests = fs::read_to_string(tests).expect("the tests of the rules are part of the repository");
+    let rules = alerts(service::registry().contract());
+    for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+        let fires = format!("alertname: {alert}\n        exp_alerts:\n          - exp_labels:");
+        assert!(tests.contains(&fires), "nothing fires {alert}");
+    }
+}
+
 #[tokio::test]
 async fn the_kept_metrics_have_the_series_that_are_told() {
     let registry = service::registry();
@@ -60,7 +71,7 @@ async fn the_kept_metrics_have_the_series_that_are_told() {
 fn named(text: &str) -> BTreeSet<String> {
     text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
         .filter(|word| word.starts_with("redress_") || word.starts_with("process_"))
-        .map(|word| word.strip_suffix("_bucket").unwrap_or(word).to_owned())
+        .map(|word| word.strip_suffix("_bucket").or(word.strip_suffix("_count")).unwrap_or(word).to_owned())
         .collect()
 }
 

@@ -34,9 +34,30 @@ fn every_promise_is_held_by_tests_that_exist() {
             let path = workspace().join("crates").join(&file);
             let source = fs::read_to_string(&path).unwrap_or_else(|_| panic!("{promise}: there is no file {file}"));
             let at = source.find(&format!("fn {test}(")).unwrap_or_else(|| panic!("{promise}: {file} has no {test}"));
-            // What stands above a function, up to the end of the one before it.
-            let above = source[..at].rsplit("\n}\n").next().unwrap_or_default();
-            assert!(above.contains("test"), "{promise}: {file}: {test} is no test");
+            assert!(is_run(&source[..at]), "{promise}: {file}: {test} is no test, or is not run");
         }
     }
+}
+
+/// Whether the function that `before` leads to is a test that is run: by the attributes that stand directly above it.
+fn is_run(before: &str) -> bool {
+    // The line of the function itself may begin with `async`.
+    let above = before.rfind('\n').map_or("", |end| &before[..end]);
+    let attributes: Vec<&str> = above.lines().rev().map(str::trim).take_while(|line| line.starts_with("#[")).collect();
+    let test = |line: &&str| line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+    attributes.iter().any(test) && !attributes.iter().any(|line| line.starts_with("#[ignore"))
+}
+
+#[test]
+fn a_function_that_only_stands_among_tests_holds_nothing() {
+    assert!(
+        is_run("#[test]\n")
+            && is_run("    #[tokio::test(start_paused = true)]\n    async ")
+            && is_run("}\n\n#[cfg(unix)]\n#[test]\n")
+    );
+    assert!(
+        !is_run("mod tests {\n    use test::*;\n    ")
+            && !is_run("#[test]\nfn one() {}\n\n")
+            && !is_run("#[test]\n#[ignore = \"slow\"]\n")
+    );
 }

@@ -5,6 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
 
@@ -26,8 +27,8 @@ use super::collector::Collector;
 /// Longer than anything here takes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
-/// What an operation hides from its callers and not from the log.
-pub(crate) const HIDDEN: [&str; 3] = ["cause", "panic", "stream"];
+/// What an operation hides from its callers and not from the log, and what a wrong configuration says.
+pub(crate) const HIDDEN: [&str; 4] = ["cause", "panic", "stream", "configuration"];
 
 /// What a caller may come with.
 pub(crate) struct Credential {
@@ -41,7 +42,8 @@ pub(crate) struct House {
     folder: TempDir,
     child: Child,
     stdout: BufReader<ChildStdout>,
-    log: JoinHandle<Vec<u8>>,
+    log: Arc<Mutex<Vec<u8>>>,
+    logging: JoinHandle<()>,
     collector: Collector,
     pub(crate) address: String,
     pub(crate) credentials: Vec<Credential>,
@@ -73,7 +75,7 @@ impl House {
         let tokens = TokenFile::at(at("tokens.json"));
         let caller = named.plant("the name of a caller");
         let token = |new: NewToken| tokens.create(new).unwrap();
-        let (good, _) = token(NewToken::new(&caller).scopes(["hide:deep"]));
+        let (good, _) = token(NewToken::new(&caller).scopes(["hide:deep", "metrics:read"]));
         let (plain, _) = token(NewToken::new("plain"));
         let (expired, _) = token(NewToken::new("late").expires(SystemTime::now() - Duration::from_secs(60)));
         let (revoked, entry) = token(NewToken::new("gone"));
@@ -121,10 +123,13 @@ impl House {
             .spawn()
             .expect("the program of the examples is built with the tests");
         let mut stderr = child.stderr.take().unwrap();
-        let log = tokio::spawn(async move {
-            let mut log = Vec::new();
-            let _ = stderr.read_to_end(&mut log).await;
-            log
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&log);
+        let logging = tokio::spawn(async move {
+            let mut some = [0; 8192];
+            while let Ok(read @ 1..) = stderr.read(&mut some).await {
+                kept.lock().unwrap().extend_from_slice(&some[..read]);
+            }
         });
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
@@ -135,6 +140,7 @@ impl House {
             child,
             stdout,
             log,
+            logging,
             collector,
             address,
             credentials,
@@ -164,13 +170,20 @@ impl House {
     pub(crate) async fn stop_and_gather(mut self, mut places: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
         // A configuration that is wrong is refused, and what is said about it leaves by every exporter too.
         let path = self.folder.path().join("redress.toml");
-        let wrong = format!("{}\n[nonsense]\n", fs::read_to_string(&path).unwrap());
+        let wrong = fs::read_to_string(&path).unwrap().replace("1000/s", &self.hidden["configuration"]);
         fs::write(&path, wrong).unwrap();
         let pid = Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap()).unwrap();
         kill_process(pid, Signal::HUP).unwrap();
+        let refused = async {
+            while !String::from_utf8_lossy(&self.log.lock().unwrap()).contains("the new configuration was refused") {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(SOON, refused).await.expect("the configuration is refused");
         kill_process(pid, Signal::TERM).unwrap();
         let status = timeout(SOON, self.child.wait()).await.expect("it stops when told to").unwrap();
-        let log = self.log.await.unwrap();
+        self.logging.await.unwrap();
+        let log = std::mem::take(&mut *self.log.lock().unwrap());
         assert!(status.success(), "{}", String::from_utf8_lossy(&log));
         let mut said = Vec::from("stdout:");
         self.stdout.read_to_end(&mut said).await.unwrap();

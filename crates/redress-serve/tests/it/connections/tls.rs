@@ -96,6 +96,23 @@ async fn http2_or_http1_is_spoken_as_the_client_wishes() {
     served.end().await;
 }
 
+#[test]
+fn files_that_were_replaced_are_not_put_back_by_a_look_at_the_old_ones() {
+    let authority = Authority::new();
+    let (one, other) =
+        (Place::of(&authority.signs("localhost", SERVER)), Place::of(&authority.signs("localhost", SERVER)));
+    let tls = Tls::load(one.files.clone()).unwrap();
+    for round in 0..200 {
+        let files = if round % 2 == 0 { &other } else { &one };
+        std::thread::scope(|scope| {
+            scope.spawn(|| tls.reload().unwrap());
+            scope.spawn(|| tls.replace(files.files.clone()).unwrap());
+        });
+        let served = format!("{tls:?}");
+        assert!(served.contains(&files.path().display().to_string()), "{served}");
+    }
+}
+
 #[tokio::test]
 async fn a_new_pair_is_for_new_connections_and_a_broken_one_changes_nothing() {
     let (old, new) = (Authority::new(), Authority::new());

@@ -30,11 +30,13 @@ pub(super) struct Taken {
     pub(super) body: Bytes,
 }
 
-/// A collector on a thread of its own, which answers every message with `status`.
+/// A collector on a thread of its own, which answers every message with `status`, and those to one path with 404 where
+/// it is told to.
 pub(super) struct Collector {
     address: SocketAddr,
     taken: Arc<Mutex<Vec<Taken>>>,
     status: Arc<Mutex<StatusCode>>,
+    lacks: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Collector {
@@ -42,7 +44,8 @@ impl Collector {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of loopback");
         let address = listener.local_addr().expect("a port of loopback");
         let (taken, status) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(StatusCode::OK)));
-        let (inbox, answer) = (Arc::clone(&taken), Arc::clone(&status));
+        let lacks = Arc::new(Mutex::new(None));
+        let (inbox, answer, without) = (Arc::clone(&taken), Arc::clone(&status), Arc::clone(&lacks));
         std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a port of loopback");
@@ -55,12 +58,15 @@ impl Collector {
                         headers,
                         body,
                     });
+                    if *without.lock().expect("nobody panics with it") == Some(uri.path()) {
+                        return StatusCode::NOT_FOUND;
+                    }
                     *answer.lock().expect("nobody panics with it")
                 };
                 axum::serve(listener, Router::new().fallback(take)).await.expect("a port of loopback");
             });
         });
-        Collector { address, taken, status }
+        Collector { address, taken, status, lacks }
     }
 
     pub(super) fn endpoint(&self) -> String {
@@ -69,6 +75,10 @@ impl Collector {
 
     pub(super) fn answers(&self, status: StatusCode) {
         *self.status.lock().expect("nobody panics with it") = status;
+    }
+
+    pub(super) fn lacks(&self, path: &'static str) {
+        *self.lacks.lock().expect("nobody panics with it") = Some(path);
     }
 
     pub(super) fn taken(&self) -> Vec<Taken> {

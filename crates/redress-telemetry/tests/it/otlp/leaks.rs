@@ -2,6 +2,7 @@
 
 use std::io;
 
+use opentelemetry_proto::tonic::logs::v1::SeverityNumber;
 use redress_core::{Fittings, Request, contract::Caller, testing::Canary};
 use redress_telemetry::{Metrics, OtlpSettings};
 use serde_json::json;
@@ -34,12 +35,21 @@ async fn no_input_cause_panic_or_credential_is_in_anything_that_leaves() {
     tracing::info_span!("shop.own", token, cause, because = told, kept = "kept").in_scope(|| {
         tracing::error!(because = told, error = %error, password = canary.plant("a password"), "it broke");
     });
+    // What libraries say of what clients have sent them.
+    let said = canary.plant("what a client sent to a library");
+    tracing::info_span!(target: "rmcp::service", "serve_inner", said).in_scope(|| {
+        tracing::info!(target: "rmcp::service", notification = said, "received notification");
+        tracing::warn!(target: "rmcp::service", message = said, "received {said}");
+        tracing::warn!(target: "rmcp::service", "unexpected: {said}");
+    });
     assert!(otlp.shutdown(LONG).await);
     assert!(collector.spans().len() >= 6 && collector.logs().len() >= 4, "there is something to search");
     for taken in collector.taken() {
         canary.check(&taken.path, &taken.body);
     }
     canary.assert_clean();
+    let of_library = collector.logs().iter().filter(|log| log.severity_number() == SeverityNumber::Warn).count();
+    assert_eq!(of_library, 2, "a warning of a library is told without its words");
     let own = collector.span("shop.own");
     assert!(own.attributes.iter().any(|attribute| attribute.key == "kept"), "{own:?}");
 }

@@ -97,6 +97,27 @@ fn trouble_is_told_once_and_so_is_its_end() {
     collector.answers(StatusCode::OK);
     until(collector.taken().len() + 5);
     drop(otlp);
+
+    // One sort of messages that is never taken does not make the others come and go.
+    let partial = Collector::start();
+    partial.lacks("/v1/logs");
+    let otlp = Otlp::start(OtlpSettings::new(partial.endpoint()).interval(Duration::from_millis(5))).unwrap();
+    otlp.export(&Metrics::new(service::registry().contract()));
+    let layer = tracing_subscriber::registry().with(otlp.layer());
+    tracing::subscriber::with_default(layer, || {
+        let to = |path: &str| partial.taken().iter().filter(|taken| taken.path == path).count();
+        let since = Instant::now();
+        while (to("/v1/logs") < 3 || to("/v1/metrics") < 3) && since.elapsed() < LONG {
+            tracing::info!(target: "redress", "something to send");
+            std::thread::yield_now();
+        }
+    });
+    drop(otlp);
+    let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    let there = partial.endpoint().replace("http://", "");
+    let told: Vec<&str> = text.lines().filter(|line| line.contains(&there)).collect();
+    assert!(matches!(told[..], [line] if line.contains("sort=\"logs\"") && line.contains("status=404")), "{told:?}");
+
     let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
     let here = collector.endpoint().replace("http://", "");
     let mine: Vec<&str> = text.lines().filter(|line| line.contains(&here)).collect();

@@ -1,0 +1,48 @@
+//! Looking at a state that is not opened.
+
+use std::path::Path;
+
+use sqlx::{Connection as _, Row as _, SqliteConnection, migrate::MigrateError};
+
+use crate::{
+    connect,
+    folder::{self, Untaken},
+    state::{OpenError, State},
+};
+
+impl State {
+    /// Looks whether [`open`](State::open) would find a state that it can use, without making or changing one. A folder
+    /// without a state is as good as one with it.
+    pub async fn look(folder: impl AsRef<Path>) -> Result<(), OpenError> {
+        let folder = folder.as_ref();
+        match folder::look(folder) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(Untaken::Io(error)) => return Err(OpenError::Folder(error)),
+            Err(Untaken::Taken) => return Err(OpenError::Taken),
+        }
+        let mut connection = connect::reading(folder).await?;
+        shape(&mut connection).await?;
+        connection.close().await?;
+        Ok(())
+    }
+}
+
+/// Whether every step that the file has been through is known here.
+async fn shape(connection: &mut SqliteConnection) -> Result<(), OpenError> {
+    let begun = "SELECT count(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+    if sqlx::query_scalar::<_, i64>(begun).fetch_one(&mut *connection).await? == 0 {
+        return Ok(());
+    }
+    let migrator = connect::migrator();
+    for row in sqlx::query("SELECT version, checksum FROM _sqlx_migrations").fetch_all(connection).await? {
+        let (version, checksum): (i64, Vec<u8>) = (row.try_get(0)?, row.try_get(1)?);
+        let Some(known) = migrator.iter().find(|step| step.version == version) else {
+            return Err(OpenError::Shape(MigrateError::VersionMissing(version)));
+        };
+        if *known.checksum != *checksum {
+            return Err(OpenError::Shape(MigrateError::VersionMismatch(version)));
+        }
+    }
+    Ok(())
+}
