@@ -41,6 +41,7 @@ mod mounted;
 mod network;
 mod pace;
 mod proxies;
+mod room;
 mod routes;
 mod server;
 mod service;

@@ -1,5 +1,6 @@
 //! Connections of every sort, and what bounds them.
 
+mod bodies;
 mod compression;
 mod cors;
 mod http2;
