@@ -14,7 +14,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
 use crate::{
-    pace::Running,
+    pace::Turn,
     room::{Full, Room, Taken},
 };
 
@@ -176,13 +176,43 @@ impl HttpBody for Timed {
 /// A body that keeps its request running until it is written.
 pub(crate) struct Held {
     body: Body,
-    running: Running,
-    gave: bool,
+    /// What was not given yet of what the body gave.
+    rest: Bytes,
+    /// Whether it is given in pieces. On HTTP/2 whatever is given at once is kept for its reader, who
+    /// may take none of it, and the request seems to have ended.
+    pieces: bool,
+    turn: Turn,
 }
 
+/// How much is given at once, which is what one frame of HTTP/2 holds.
+const PIECE: usize = 16 * 1024;
+/// The most that is given as the last piece: it is kept for its reader unseen.
+const LAST: usize = 1024;
+
 impl Held {
-    pub(crate) fn new(body: Body, running: Running) -> Held {
-        Held { body, running, gave: false }
+    pub(crate) fn new(body: Body, pieces: bool, turn: Turn) -> Held {
+        Held { body, rest: Bytes::new(), pieces, turn }
+    }
+
+    /// What is given first of a frame.
+    fn cut(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        match frame.into_data() {
+            Ok(data) if self.pieces => {
+                self.rest = data;
+                Frame::data(self.piece())
+            }
+            Ok(data) => Frame::data(data),
+            Err(trailers) => trailers,
+        }
+    }
+
+    /// The next piece of the rest. A last one of some size is cut, so that the end of the answer is
+    /// asked for only once its reader has room for the whole.
+    fn piece(&mut self) -> Bytes {
+        let length = self.rest.len();
+        let ends = length > LAST && self.body.is_end_stream();
+        let piece = if length > PIECE { PIECE } else { length - usize::from(ends) };
+        self.rest.split_to(piece)
     }
 }
 
@@ -191,29 +221,63 @@ impl HttpBody for Held {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let gave = std::mem::take(&mut self.gave);
-        self.running.asks(gave);
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let this = &mut *self;
+        this.turn.asked();
+        let frame = match this.rest.is_empty() {
+            true => ready!(Pin::new(&mut this.body).poll_frame(cx)).map(|frame| frame.map(|frame| this.cut(frame))),
+            false => Some(Ok(Frame::data(this.piece()))),
+        };
         if frame.is_some() {
-            self.running.gives();
-            self.gave = true;
+            this.turn.gave();
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, mut hint) = (self.rest.len() as u64, self.body.size_hint());
+        let (lower, upper) = (hint.lower(), hint.upper());
+        if let Some(upper) = upper {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(lower.saturating_add(rest));
+        hint
     }
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.gave {
-            self.running.asks(true);
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pace::Paces;
+
+    async fn pieces(length: usize) -> Vec<usize> {
+        let paces = Arc::new(Paces::default());
+        let entered = paces.enter();
+        let text: Bytes = (0..length).map(|at| at as u8).collect();
+        let mut held = Held::new(Body::from(text.clone()), true, entered.pace.begin().body());
+        let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());
+        while !held.is_end_stream() {
+            assert_eq!(held.size_hint().exact(), Some((length - whole.len()) as u64));
+            let data = held.frame().await.unwrap().unwrap().into_data().unwrap();
+            lengths.push(data.len());
+            whole.extend_from_slice(&data);
         }
+        assert_eq!(whole, text);
+        lengths
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_is_given_in_pieces_and_its_end_alone() {
+        assert_eq!(pieces(0).await, [] as [usize; 0]);
+        assert_eq!(pieces(LAST).await, [LAST]);
+        assert_eq!(pieces(LAST + 1).await, [LAST, 1]);
+        assert_eq!(pieces(PIECE).await, [PIECE - 1, 1]);
+        assert_eq!(pieces(PIECE + 5).await, [PIECE, 5]);
+        assert_eq!(pieces(2 * PIECE + LAST + 1).await, [PIECE, PIECE, LAST, 1]);
     }
 }

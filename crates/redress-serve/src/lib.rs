@@ -40,6 +40,7 @@ mod metrics;
 mod mounted;
 mod network;
 mod pace;
+mod paced;
 mod proxies;
 mod room;
 mod routes;

@@ -10,6 +10,7 @@ mod proxies;
 mod replacing;
 mod slow;
 mod tls;
+mod windows;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
