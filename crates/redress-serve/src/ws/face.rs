@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
 use crate::{
+    asking::Trace,
     house::{Holder, House},
     service::Shared,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Who {
     pub(crate) token: Option<Secret>,
     /// Where it counts, where nobody knows it.
     pub(crate) address: Option<IpAddr>,
+    /// The trace that the connection was opened in.
+    pub(crate) trace: Option<Trace>,
 }
 
 impl WebSockets {
@@ -83,6 +86,7 @@ impl WebSockets {
             caller: who.caller,
             token: who.token,
             address: who.address,
+            trace: who.trace,
             id,
             lanes,
             draining: house.shutdown.token().clone(),

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::service::Shared;
+use crate::{asking::Trace, service::Shared};
 
 use super::{
     Limits,
@@ -40,6 +40,8 @@ pub(super) struct Session {
     pub(super) caller: Option<Arc<Caller>>,
     pub(super) token: Option<Secret>,
     pub(super) address: Option<IpAddr>,
+    /// The trace of the calls that bring none of their own.
+    pub(super) trace: Option<Trace>,
     pub(super) id: Arc<str>,
     pub(super) lanes: Arc<Lanes>,
     pub(super) peer: Peer,
