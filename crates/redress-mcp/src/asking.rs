@@ -22,6 +22,8 @@ pub struct Asking {
     pub idempotency_key: Option<Arc<str>>,
     /// What calls every request of the connection off.
     pub cancellation: Option<CancellationToken>,
+    /// The span that the request came in, for whatever of it runs in tasks of its own.
+    pub trace: Option<tracing::Span>,
 }
 
 impl Asking {

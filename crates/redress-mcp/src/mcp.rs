@@ -5,9 +5,11 @@ use std::sync::Arc;
 use redress_contract::Caller;
 use redress_core::Registry;
 use redress_wire::{
+    http::header::TraceParent,
     jsonrpc::Id,
-    mcp::{self, Capabilities, Cost, Era, InitializeParams, ProtocolError, VERSIONS, negotiate},
+    mcp::{self, Capabilities, Cost, Era, InitializeParams, ProtocolError, RequestMeta, VERSIONS, negotiate},
 };
+use tracing::Instrument as _;
 
 use crate::{
     Asking, HttpFace, HttpOptions, McpOptions, asked::Asked, catalogue::Catalogue, reply::Reply, rounds::Seal, session,
@@ -100,8 +102,16 @@ impl Mcp {
 }
 
 impl Inner {
-    /// Answers a request that has passed the checks of its connection.
+    /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
+    /// a connection may carry the requests of many.
     pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
+        match asked.meta().and_then(span) {
+            None => self.respond(id, asked, era, asking, way).await,
+            Some(span) => Box::pin(self.respond(id, asked, era, asking, way).instrument(span)).await,
+        }
+    }
+
+    async fn respond(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
         match asked {
             Asked::Call(params) => self.call(id, params, era, asking, way).await,
             Asked::List(listed, params) => self.list(id, *listed, params, era, asking),
@@ -166,4 +176,18 @@ impl Inner {
 
 fn no_method(id: Id<'_>) -> Reply {
     Reply::error(id, ProtocolError::MethodNotFound, "there is no such method", None)
+}
+
+/// The span of a request that belongs to its caller's trace, as the span of one over HTTP. What cannot be
+/// read is as if absent.
+fn span(meta: &RequestMeta<'_>) -> Option<tracing::Span> {
+    let (parent, state) = (meta.traceparent()?, meta.tracestate());
+    let trace = TraceParent::read(&parent)?;
+    Some(tracing::info_span!(
+        "redress.mcp",
+        trace_id = trace.trace_id,
+        parent_span_id = trace.parent_id,
+        sampled = trace.sampled,
+        tracestate = state.as_deref(),
+    ))
 }

@@ -62,6 +62,51 @@ impl Handshake {
     }
 }
 
+/// The span of a message that belongs to its caller's trace. What makes traces of spans finds the
+/// caller's by these fields.
+macro_rules! span_of {
+    ($name:literal, $trace:expr, $state:expr) => {{
+        let trace: TraceParent<'_> = $trace;
+        tracing::info_span!(
+            $name,
+            trace_id = trace.trace_id,
+            parent_span_id = trace.parent_id,
+            sampled = trace.sampled,
+            tracestate = $state.filter(|state: &&str| state.len() <= LONGEST_STATE),
+        )
+    }};
+}
+
+/// The trace that a connection was opened in, for those of its messages that bring none.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    parent: Box<str>,
+    state: Option<Box<str>>,
+}
+
+impl Trace {
+    /// What the headers say of it, if they do.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Trace> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let parent = text(TRACEPARENT).filter(|parent| TraceParent::read(parent).is_some())?;
+        Some(Trace { parent: parent.into(), state: text(TRACESTATE).map(Box::from) })
+    }
+
+    /// The span of a message on a WebSocket that says this of its trace; of the connection's, where it says
+    /// nothing that can be read.
+    pub(crate) fn of_message(
+        parent: Option<&str>,
+        state: Option<&str>,
+        connection: Option<&Trace>,
+    ) -> Option<tracing::Span> {
+        if let Some(parent) = parent.and_then(TraceParent::read) {
+            return Some(span_of!("redress.websocket", parent, state));
+        }
+        let connection = connection?;
+        Some(span_of!("redress.websocket", TraceParent::read(&connection.parent)?, connection.state.as_deref()))
+    }
+}
+
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
@@ -145,12 +190,12 @@ impl Asking {
                     },
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
                     TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
-                    TRACESTATE => state = value.to_str().ok().filter(|state| state.len() <= LONGEST_STATE),
+                    TRACESTATE => state = value.to_str().ok(),
                     other => self.forwarded |= proxies::is_added(other),
                 },
             }
         }
-        self.trace = parent.map(|parent| span(parent, state));
+        self.trace = parent.map(|parent| span_of!("redress.http", parent, state));
     }
 
     /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
@@ -223,6 +268,7 @@ impl Asking {
             deadline: self.deadline,
             idempotency_key: self.key.clone(),
             cancellation: Some(shared.house.shutdown.over().clone()),
+            trace: self.trace.clone(),
         }
     }
 
@@ -262,15 +308,4 @@ fn is_json(media: &[u8]) -> bool {
     }
     let essence = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
     matches!(&*essence, b"application/json" | b"text/json") || essence.ends_with(b"+json")
-}
-
-/// The span of a message that belongs to its caller's trace. What makes traces of spans finds the caller's by these fields.
-fn span(trace: TraceParent<'_>, state: Option<&str>) -> tracing::Span {
-    tracing::info_span!(
-        "redress.http",
-        trace_id = trace.trace_id,
-        parent_span_id = trace.parent_id,
-        sampled = trace.sampled,
-        tracestate = state,
-    )
 }

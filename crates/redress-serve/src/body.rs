@@ -1,17 +1,22 @@
 //! The bodies of messages: read within their time, and written for as long as they run.
 
 use std::{
+    ops::Deref,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::poll;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 
-use crate::pace::Running;
+use crate::{
+    pace::Turn,
+    room::{Full, Room, Taken},
+};
 
 /// Why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,45 +25,116 @@ pub(crate) enum Unread {
     TooLarge,
     /// It took too long.
     TooSlow,
+    /// There is no room for it beside the others that are held.
+    NoRoom,
     /// The connection broke, or what came is no body.
     Broken,
 }
 
+impl From<Full> for Unread {
+    fn from(_: Full) -> Unread {
+        Unread::NoRoom
+    }
+}
+
+/// A body that was read, with the room that it takes.
+#[derive(Debug)]
+pub(crate) struct Whole<'a> {
+    bytes: Bytes,
+    _taken: Taken<&'a Room>,
+}
+
+impl Deref for Whole<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Reads a body of `most` bytes within `time`.
-pub(crate) async fn read(body: Body, most: usize, time: Duration) -> Result<Bytes, Unread> {
-    let mut reading = pin!(axum::body::to_bytes(body, most));
-    // Most bodies are there already, and need no timer.
-    let read = match poll!(reading.as_mut()) {
-        Poll::Ready(read) => read,
-        Poll::Pending => tokio::time::timeout(time, reading).await.map_err(|_| Unread::TooSlow)?,
+pub(crate) async fn read<'a>(
+    body: Body,
+    most: usize,
+    time: Duration,
+    mut taken: Taken<&'a Room>,
+) -> Result<Whole<'a>, Unread> {
+    let bytes = {
+        let mut reading = pin!(collect(body, most, &mut taken));
+        // Most bodies are there already, and need no timer.
+        match poll!(reading.as_mut()) {
+            Poll::Ready(read) => read?,
+            Poll::Pending => tokio::time::timeout(time, reading).await.map_err(|_| Unread::TooSlow)??,
+        }
     };
-    read.map_err(|error| match is_too_large(&error) {
-        true => Unread::TooLarge,
-        false => Unread::Broken,
-    })
+    Ok(Whole { bytes, _taken: taken })
 }
 
-fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|cause| cause.is::<http_body_util::LengthLimitError>())
+async fn collect(mut body: Body, most: usize, taken: &mut Taken<&Room>) -> Result<Bytes, Unread> {
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    loop {
+        let held = first.len() + rest.len();
+        let frame = match poll!(body.frame()) {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => {
+                taken.waits(held)?;
+                body.frame().await
+            }
+        };
+        let Some(frame) = frame else { break };
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        if data.len() > most - held {
+            return Err(Unread::TooLarge);
+        }
+        taken.holds(held + data.len())?;
+        if held == 0 {
+            // Most bodies come in one piece, which is not copied.
+            first = data;
+        } else {
+            rest.extend_from_slice(&std::mem::take(&mut first));
+            rest.extend_from_slice(&data);
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
-/// A body that breaks off when it takes too long, for whoever reads it elsewhere.
+/// A body that breaks off when it takes too long or there is no room for it, for whoever reads it
+/// elsewhere.
 #[cfg(feature = "mcp")]
 pub(crate) struct Timed {
     body: Body,
     time: Duration,
     /// Set only once the body has to be waited for.
     end: Option<Pin<Box<tokio::time::Sleep>>>,
-    late: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    taken: Taken<std::sync::Arc<Room>>,
+    held: usize,
+    broke: Broke,
+}
+
+/// Tells why a body broke off.
+#[cfg(feature = "mcp")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Broke(std::sync::Arc<std::sync::OnceLock<Unread>>);
+
+#[cfg(feature = "mcp")]
+impl Broke {
+    /// Why, if it did.
+    pub(crate) fn off(&self) -> Option<Unread> {
+        self.0.get().copied()
+    }
 }
 
 #[cfg(feature = "mcp")]
 impl Timed {
-    /// The body, and what tells whether it took too long.
-    pub(crate) fn new(body: Body, time: Duration) -> (Timed, std::sync::Arc<std::sync::atomic::AtomicBool>) {
-        let late = std::sync::Arc::default();
-        (Timed { body, time, end: None, late: std::sync::Arc::clone(&late) }, late)
+    /// The body, and what tells whether it broke off.
+    pub(crate) fn new(body: Body, time: Duration, taken: Taken<std::sync::Arc<Room>>) -> (Timed, Broke) {
+        let broke = Broke::default();
+        (Timed { body, time, end: None, taken, held: 0, broke: broke.clone() }, broke)
+    }
+
+    fn breaks(&self, why: Unread) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let _ = self.broke.0.set(why);
+        Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::TimedOut)))))
     }
 }
 
@@ -69,13 +145,23 @@ impl HttpBody for Timed {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
-        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
-            return Poll::Ready(frame);
+        let taken = match Pin::new(&mut this.body).poll_frame(cx) {
+            Poll::Ready(frame) => {
+                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+                this.held += data.map_or(0, Bytes::len);
+                match this.taken.holds(this.held) {
+                    Ok(()) => return Poll::Ready(frame),
+                    Err(full) => Err(full),
+                }
+            }
+            Poll::Pending => this.taken.waits(this.held),
+        };
+        if let Err(full) = taken {
+            return this.breaks(full.into());
         }
         let time = this.time;
         ready!(this.end.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx));
-        this.late.store(true, std::sync::atomic::Ordering::Relaxed);
-        Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::TimedOut)))))
+        this.breaks(Unread::TooSlow)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -90,13 +176,43 @@ impl HttpBody for Timed {
 /// A body that keeps its request running until it is written.
 pub(crate) struct Held {
     body: Body,
-    running: Running,
-    gave: bool,
+    /// What was not given yet of what the body gave.
+    rest: Bytes,
+    /// Whether it is given in pieces. On HTTP/2 whatever is given at once is kept for its reader, who
+    /// may take none of it, and the request seems to have ended.
+    pieces: bool,
+    turn: Turn,
 }
 
+/// How much is given at once, which is what one frame of HTTP/2 holds.
+const PIECE: usize = 16 * 1024;
+/// The most that is given as the last piece: it is kept for its reader unseen.
+const LAST: usize = 1024;
+
 impl Held {
-    pub(crate) fn new(body: Body, running: Running) -> Held {
-        Held { body, running, gave: false }
+    pub(crate) fn new(body: Body, pieces: bool, turn: Turn) -> Held {
+        Held { body, rest: Bytes::new(), pieces, turn }
+    }
+
+    /// What is given first of a frame.
+    fn cut(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        match frame.into_data() {
+            Ok(data) if self.pieces => {
+                self.rest = data;
+                Frame::data(self.piece())
+            }
+            Ok(data) => Frame::data(data),
+            Err(trailers) => trailers,
+        }
+    }
+
+    /// The next piece of the rest. A last one of some size is cut, so that the end of the answer is
+    /// asked for only once its reader has room for the whole.
+    fn piece(&mut self) -> Bytes {
+        let length = self.rest.len();
+        let ends = length > LAST && self.body.is_end_stream();
+        let piece = if length > PIECE { PIECE } else { length - usize::from(ends) };
+        self.rest.split_to(piece)
     }
 }
 
@@ -105,29 +221,63 @@ impl HttpBody for Held {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let gave = std::mem::take(&mut self.gave);
-        self.running.asks(gave);
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let this = &mut *self;
+        this.turn.asked();
+        let frame = match this.rest.is_empty() {
+            true => ready!(Pin::new(&mut this.body).poll_frame(cx)).map(|frame| frame.map(|frame| this.cut(frame))),
+            false => Some(Ok(Frame::data(this.piece()))),
+        };
         if frame.is_some() {
-            self.running.gives();
-            self.gave = true;
+            this.turn.gave();
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, mut hint) = (self.rest.len() as u64, self.body.size_hint());
+        let (lower, upper) = (hint.lower(), hint.upper());
+        if let Some(upper) = upper {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(lower.saturating_add(rest));
+        hint
     }
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.gave {
-            self.running.asks(true);
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::pace::Paces;
+
+    async fn pieces(length: usize) -> Vec<usize> {
+        let paces = Arc::new(Paces::default());
+        let entered = paces.enter();
+        let text: Bytes = (0..length).map(|at| at as u8).collect();
+        let mut held = Held::new(Body::from(text.clone()), true, entered.pace.begin().body());
+        let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());
+        while !held.is_end_stream() {
+            assert_eq!(held.size_hint().exact(), Some((length - whole.len()) as u64));
+            let data = held.frame().await.unwrap().unwrap().into_data().unwrap();
+            lengths.push(data.len());
+            whole.extend_from_slice(&data);
         }
+        assert_eq!(whole, text);
+        lengths
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_is_given_in_pieces_and_its_end_alone() {
+        assert_eq!(pieces(0).await, [] as [usize; 0]);
+        assert_eq!(pieces(LAST).await, [LAST]);
+        assert_eq!(pieces(LAST + 1).await, [LAST, 1]);
+        assert_eq!(pieces(PIECE).await, [PIECE - 1, 1]);
+        assert_eq!(pieces(PIECE + 5).await, [PIECE, 5]);
+        assert_eq!(pieces(2 * PIECE + LAST + 1).await, [PIECE, PIECE, LAST, 1]);
     }
 }

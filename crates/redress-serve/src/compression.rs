@@ -28,6 +28,7 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<HeaderValue> {
 
 /// Compresses the answer as the reader accepts it, unless it is small, a stream, or compressed.
 pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Response {
+    let status = response.status();
     // The layer wants a service, and the answer is there already.
     let answer = Mutex::new(Some(response));
     let answered = service_fn(move |_: Request<()>| {
@@ -39,7 +40,12 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
     let mut request = Request::new(());
     request.headers_mut().insert(header::ACCEPT_ENCODING, accepted);
     match compression.call(request).await {
-        Ok(response) => response.map(Body::new),
+        Ok(mut response) => {
+            // Where the reader accepts no encoding at all, not even plain bytes, the layer says 406. The call
+            // has run by then, and how it ended is more than how it is written.
+            *response.status_mut() = status;
+            response.map(Body::new)
+        }
         Err(never) => match never {},
     }
 }

@@ -35,7 +35,8 @@ use crate::{
     body::Held,
     house::House,
     listener::Socket,
-    pace::{Pace, Paced, Told},
+    pace::{Pace, Told},
+    paced::Paced,
     service::Shared,
 };
 
@@ -123,7 +124,7 @@ impl Serving {
         }
         let service =
             Answering { line: Arc::new(Line { served: Arc::clone(&self.served), side }), pace: Arc::clone(&pace) };
-        let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), open);
+        let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
         let ended = Speaking { spoken, pace, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
@@ -200,13 +201,14 @@ impl<C: GracefulConnection> Future for Speaking<'_, C> {
         // the connection lingers is too.
         this.end_if_told();
         loop {
-            if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
-                return Poll::Ready(Some(ended));
-            }
+            // A request that was read now would run, and nobody would be there to tell how it ended.
             if this.pace.told() == Told::Close {
                 return Poll::Ready(None);
             }
-            if !this.end_if_told() {
+            if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            if !this.end_if_told() && this.pace.told() != Told::Close {
                 return Poll::Pending;
             }
         }
@@ -241,7 +243,7 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
         if http2 {
             name_host(&mut request);
         }
-        let running = self.pace.begin(http2);
+        let running = self.pace.begin();
         let request = request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         let (shared, line) = (self.line.served.load_full(), Arc::clone(&self.line));
         Box::pin(async move {
@@ -249,7 +251,7 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
             if !http2 && response.body().size_hint().exact().is_some() {
                 return Ok(response);
             }
-            Ok(response.map(|body| Body::new(Held::new(body, running))))
+            Ok(response.map(|body| Body::new(Held::new(body, http2, running.body()))))
         })
     }
 }
@@ -265,5 +267,40 @@ fn name_host(request: &mut Request<Incoming>) {
 impl std::fmt::Debug for Serving {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Serving").field("house", &self.house).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::pace::Paces;
+    use tokio::io::AsyncWriteExt as _;
+
+    /// Whether a request that has just come runs on a connection that is told this, and whether the
+    /// connection is at its end.
+    async fn told(told: Told) -> (bool, bool) {
+        let ran = AtomicBool::new(false);
+        let service = hyper::service::service_fn(|_: Request<Incoming>| {
+            ran.store(true, Ordering::Relaxed);
+            std::future::pending::<Result<Response, Infallible>>()
+        });
+        let (mut client, server) = tokio::io::duplex(1024);
+        client.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let paces = Arc::new(Paces::default());
+        let pace = Arc::clone(&paces.enter().pace);
+        pace.tell(told);
+        let builder = builder(Protocol::Either, &Limits::default(), Tasks(TaskTracker::new()));
+        let io = Paced::new(TokioIo::new(server), Arc::clone(&pace), false, ());
+        let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
+        let ended = futures_util::poll!(Speaking { spoken, pace, waker: None, ending: false }).is_ready();
+        (ran.load(Ordering::Relaxed), ended)
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_has_to_end_runs_no_request_whose_answer_would_be_lost() {
+        assert_eq!(told(Told::Nothing).await, (true, false));
+        assert_eq!(told(Told::Close).await, (false, true));
     }
 }

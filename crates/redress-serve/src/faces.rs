@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What a message may hold beside the input of its call.
-const AROUND_INPUT: usize = 64 * 1024;
+pub(crate) const AROUND_INPUT: usize = 64 * 1024;
 
 /// All faces of a registry: made once, then served or put inside another router.
 ///

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     pace::{Paces, Told},
+    room::Room,
     shutdown::Shutdown,
     stats::{Counter, Counters},
 };
@@ -28,6 +29,8 @@ pub(crate) struct House {
     pub(crate) sockets: TaskTracker,
     /// What was served before, for as long as calls may run in it that nobody waits for.
     earlier: Mutex<Vec<Registry>>,
+    /// The bodies that are held.
+    pub(crate) room: Arc<Room>,
     pub(crate) by_address: Arc<Tally<IpAddr>>,
     pub(crate) sockets_of: Arc<Tally<Holder>>,
     pub(crate) streams_of: Arc<Tally<Holder>>,

@@ -26,6 +26,12 @@ pub struct Limits {
     pub header_time: Duration,
     /// How long the body of a message may take. One that takes longer is TIMEOUT, with 408.
     pub body_time: Duration,
+    /// How many bytes of bodies may be held at once, those that are being read and those whose call
+    /// runs; one body always fits. One beyond is OVERLOADED.
+    pub body_bytes: usize,
+    /// How many of them may come from one address; for IPv6, from one /64. Unix sockets do not
+    /// count, since they are not one caller.
+    pub body_bytes_per_address: usize,
     /// How long a connection on which nothing is asked stays open.
     pub idle_time: Duration,
     /// How long a reader may take nothing of what is written to it.
@@ -50,6 +56,8 @@ impl Default for Limits {
             handshake_time: Duration::from_secs(10),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
+            body_bytes: 256 * 1024 * 1024,
+            body_bytes_per_address: 64 * 1024 * 1024,
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(30),
             header_bytes: 16 * 1024,

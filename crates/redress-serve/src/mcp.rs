@@ -1,6 +1,6 @@
 //! `/mcp`: the MCP face, and the document that says where its tokens come from.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use axum::{
     body::Body,
@@ -57,14 +57,16 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }
+    let taken = exchange.room_for_body(Arc::clone(&exchange.shared.house.room));
     let Exchange { shared, line, mut asking, mut parts } = exchange;
     mark(&asking, &mut parts);
     let token = asking.token.take();
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
-    let (body, late) = Timed::new(body, shared.limits.body_time);
+    let (body, broke) = Timed::new(body, shared.limits.body_time, taken);
     let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
-    if late.load(Ordering::Relaxed) {
-        return answer::problem(shared.registry.refuse(shared.too_slow(), asking.bare()), None);
+    if let Some(unread) = broke.off() {
+        let refusal = shared.unread(unread, shared.max_body);
+        return answer::problem(shared.registry.refuse(refusal, asking.bare()), None);
     }
     answer.map(Body::new)
 }

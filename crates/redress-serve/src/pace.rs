@@ -6,17 +6,14 @@
 
 use std::{
     collections::HashMap,
-    io::{self, IoSlice},
-    pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, Waker, ready},
+    task::Waker,
     time::Duration,
 };
 
-use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Instant;
 
 use crate::{Limits, house::House};
@@ -43,9 +40,8 @@ pub(crate) struct Pace {
     running: AtomicU32,
     /// When the other side stopped reading, plus one.
     stuck: AtomicU64,
-    /// Bodies that gave something and were not asked for more, and when one last was.
-    given: AtomicU32,
-    asked: AtomicU64,
+    /// The bodies of answers whose reader has to go on.
+    turns: Turns,
     http2: AtomicBool,
     told: AtomicU8,
     waker: Mutex<Option<Waker>>,
@@ -69,12 +65,15 @@ pub(crate) enum Told {
 enum Overdue {
     Headers,
     Reader,
+    /// Nothing is asked.
     Idle,
+    /// Nothing is asked, and it does not end though it was told to.
+    Lingers,
 }
 
 impl Pace {
     /// Something was read.
-    fn read(&self) {
+    pub(crate) fn read(&self) {
         if self.phase.load(Relaxed) == WAITING && self.running.load(Relaxed) == 0 {
             self.since.store(self.paces.now(), Relaxed);
             self.phase.store(READING, Relaxed);
@@ -82,7 +81,7 @@ impl Pace {
     }
 
     /// Something was written, or could not be.
-    fn wrote(&self, pending: bool) {
+    pub(crate) fn wrote(&self, pending: bool) {
         let stuck = self.stuck.load(Relaxed) != 0;
         if pending && !stuck {
             self.stuck.store(self.paces.now() + 1, Relaxed);
@@ -93,15 +92,12 @@ impl Pace {
     }
 
     /// A request was read, and runs until what is returned is dropped.
-    pub(crate) fn begin(self: &Arc<Pace>, http2: bool) -> Running {
-        if http2 && !self.http2.load(Relaxed) {
-            self.http2.store(true, Relaxed);
-        }
+    pub(crate) fn begin(self: &Arc<Pace>) -> Running {
         self.running.fetch_add(1, Relaxed);
         Running(Arc::clone(self))
     }
 
-    #[cfg(feature = "tls")]
+    /// The connection is one of HTTP/2, on which silence between requests is no slow request.
     pub(crate) fn speaks_http2(&self) {
         self.http2.store(true, Relaxed);
     }
@@ -117,7 +113,7 @@ impl Pace {
         }
     }
 
-    fn tell(&self, told: Told) {
+    pub(crate) fn tell(&self, told: Told) {
         if self.told.fetch_max(told as u8, Relaxed) < told as u8
             && let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner)
         {
@@ -137,13 +133,16 @@ impl Pace {
             return past(stuck - 1, limits.write_time).then_some(Overdue::Reader);
         }
         if self.running.load(Relaxed) > 0 {
-            let kept = self.given.load(Relaxed) > 0 && past(self.asked.load(Relaxed), limits.write_time);
+            let kept = self.turns.longest().is_some_and(|since| past(since, limits.write_time));
             return kept.then_some(Overdue::Reader);
         }
         let since = self.since.load(Relaxed);
         match self.phase.load(Relaxed) == READING && !self.http2.load(Relaxed) {
             true => past(since, limits.header_time).then_some(Overdue::Headers),
-            false => past(since, limits.idle_time).then_some(Overdue::Idle),
+            false if self.told.load(Relaxed) < Told::DrainNow as u8 => {
+                past(since, limits.idle_time).then_some(Overdue::Idle)
+            }
+            false => past(since, limits.idle_time.saturating_add(limits.write_time)).then_some(Overdue::Lingers),
         }
     }
 }
@@ -153,28 +152,86 @@ impl Pace {
 pub(crate) struct Running(Arc<Pace>);
 
 impl Running {
-    /// The body of the answer, which `gave` something before or not, is asked for more.
-    pub(crate) fn asks(&self, gave: bool) {
-        if gave {
-            self.0.given.fetch_sub(1, Relaxed);
-        }
-        self.0.asked.store(self.0.paces.now(), Relaxed);
-    }
-
-    /// The body of the answer gave something.
-    pub(crate) fn gives(&self) {
-        self.0.given.fetch_add(1, Relaxed);
+    /// The turns of the body of its answer, which is its reader's to ask for.
+    pub(crate) fn body(self) -> Turn {
+        let now = self.0.paces.now();
+        let number = self.0.turns.wait(now);
+        Turn { running: self, number: Some(number) }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         let pace = &self.0;
-        if pace.running.load(Relaxed) == 1 {
-            pace.since.store(pace.paces.now(), Relaxed);
-            pace.phase.store(WAITING, Relaxed);
-        }
+        // Whichever is the last of those that end at once, the clock begins anew with it.
+        pace.since.store(pace.paces.now(), Relaxed);
+        pace.phase.store(WAITING, Relaxed);
         pace.running.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Whose turn it is in the body of an answer.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    running: Running,
+    /// What the wait for the reader is known by; none while the body itself is waited for.
+    number: Option<u64>,
+}
+
+impl Turn {
+    /// The reader asks for more.
+    pub(crate) fn asked(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.running.0.turns.go_on(number);
+        }
+    }
+
+    /// The body gave something.
+    pub(crate) fn gave(&mut self) {
+        self.asked();
+        let pace = &self.running.0;
+        self.number = Some(pace.turns.wait(pace.paces.now()));
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.asked();
+    }
+}
+
+/// The bodies of a connection that wait for their reader: what each is known by, and since when.
+///
+/// Each on its own: a reader that goes on with one answer may leave the others where they are.
+#[derive(Debug, Default)]
+struct Turns(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    next: u64,
+    since: Vec<(u64, u64)>,
+}
+
+impl Turns {
+    fn wait(&self, since: u64) -> u64 {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.since.push((number, since));
+        number
+    }
+
+    fn go_on(&self, number: u64) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = waiting.since.iter().position(|(waits, _)| *waits == number) {
+            waiting.since.swap_remove(place);
+        }
+    }
+
+    /// Since when the one that waits longest does.
+    fn longest(&self) -> Option<u64> {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.since.iter().map(|(_, since)| *since).min()
     }
 }
 
@@ -249,13 +306,24 @@ impl Paces {
                 if pace.told.load(Relaxed) == Told::Close as u8 {
                     continue;
                 }
-                match overdue {
-                    Overdue::Headers => house.counters.slow_headers.up(),
-                    Overdue::Reader => house.counters.slow_readers.up(),
-                    Overdue::Idle => house.counters.idle.up(),
-                }
+                let told = match overdue {
+                    Overdue::Headers => {
+                        house.counters.slow_headers.up();
+                        Told::Close
+                    }
+                    Overdue::Reader => {
+                        house.counters.slow_readers.up();
+                        Told::Close
+                    }
+                    // A request may be on its way: on HTTP/2 its client learns that it did not run.
+                    Overdue::Idle => {
+                        house.counters.idle.up();
+                        Told::DrainNow
+                    }
+                    Overdue::Lingers => Told::Close,
+                };
                 tracing::debug!(?overdue, "a connection is closed");
-                pace.tell(Told::Close);
+                pace.tell(told);
             }
         }
     }
@@ -279,59 +347,40 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A connection whose pace is watched.
-#[derive(Debug)]
-pub(crate) struct Paced<T, O> {
-    inner: T,
-    pace: Arc<Pace>,
-    /// What is given back when the connection is closed, whoever has it by then.
-    _open: O,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<T, O> Paced<T, O> {
-    pub(crate) fn new(inner: T, pace: Arc<Pace>, open: O) -> Paced<T, O> {
-        Paced { inner, pace, _open: open }
-    }
-}
-
-impl<T: Read + Unpin, O: Unpin> Read for Paced<T, O> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        let read = ready!(Pin::new(&mut self.inner).poll_read(cx, buffer));
-        self.pace.read();
-        Poll::Ready(read)
-    }
-}
-
-impl<T: Write + Unpin, O: Unpin> Write for Paced<T, O> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.pace.wrote(wrote.is_pending());
-        wrote
+    #[test]
+    fn the_time_without_a_request_begins_with_each_that_ends() {
+        let paces = Arc::new(Paces::default());
+        let entered = paces.enter();
+        let running = [entered.pace.begin(), entered.pace.begin()];
+        paces.now.store(80_000, Relaxed);
+        // What ends beside it may have looked before it ended itself.
+        let [one, other] = running;
+        drop(one);
+        assert_eq!(entered.pace.since.load(Relaxed), 80_000);
+        drop(other);
+        assert!(entered.pace.overdue(81_000, 0, &Limits::default()).is_none());
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.inner).poll_write_vectored(cx, parts);
-        self.pace.wrote(wrote.is_pending());
-        wrote
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        self.pace.wrote(flushed.is_pending());
-        flushed
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.pace.wrote(shut.is_pending());
-        shut
+    #[test]
+    fn the_reader_of_one_answer_is_not_excused_by_that_of_another() {
+        let paces = Arc::new(Paces::default());
+        let pace = Arc::clone(&paces.enter().pace);
+        let limits = Limits::default();
+        let (mut left, mut read) = (pace.begin().body(), pace.begin().body());
+        left.asked();
+        left.gave();
+        paces.now.store(29_000, Relaxed);
+        read.asked();
+        read.gave();
+        assert!(pace.overdue(29_000, 0, &limits).is_none());
+        assert!(matches!(pace.overdue(30_000, 0, &limits), Some(Overdue::Reader)));
+        left.asked();
+        assert!(pace.overdue(58_000, 0, &limits).is_none());
+        drop(read);
+        assert!(pace.overdue(90_000, 0, &limits).is_none());
     }
 }

@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     future::Future,
     net::{IpAddr, SocketAddr},
+    ops::Deref,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -14,7 +15,7 @@ use arc_swap::ArcSwap;
 use axum::{
     body::Body,
     extract::ConnectInfo,
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderValue, Method, StatusCode, Version, header, request::Parts},
     response::Response,
 };
 use bytes::Bytes;
@@ -28,7 +29,7 @@ use tracing::Instrument as _;
 use crate::{
     Limits, Network, answer,
     asking::Asking,
-    body::{self, Unread},
+    body::{self, Unread, Whole},
     caller::CallerOf,
     connection::{Line, OtherSide},
     cors::{self, Origins},
@@ -36,6 +37,7 @@ use crate::{
     faces::Ready,
     house::House,
     metrics::{self, Metrics},
+    room::{self, Most, Room, Source, Taken},
     routes,
     ws::WebSockets,
 };
@@ -84,8 +86,8 @@ impl Shared {
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
-        let mut asking = Asking::of(&self, &line.side, &parts.headers);
-        let trace = asking.trace.take();
+        let asking = Asking::of(&self, &line.side, &parts.headers);
+        let trace = asking.trace.clone();
         let exchange = Exchange { shared: self, line, asking, parts };
         let mut response = match trace {
             None => exchange.answer(body).await,
@@ -101,8 +103,24 @@ impl Shared {
         response
     }
 
-    /// Refuses a message whose body took too long.
-    pub(crate) fn too_slow(&self) -> Refusal {
+    /// Refuses a message whose body, of `most` bytes, could not be read.
+    pub(crate) fn unread(&self, unread: Unread, most: usize) -> Refusal {
+        match unread {
+            Unread::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": most})),
+            Unread::TooSlow => self.too_slow(),
+            Unread::NoRoom => {
+                self.house.counters.refused_bodies.up();
+                Refusal::new(EngineCode::Overloaded)
+                    .with_details(&json!({"limit": "body_bytes"}))
+                    .with_retry_after_ms(1000)
+            }
+            Unread::Broken => Refusal::new(EngineCode::InvalidRequest)
+                .with_details(&json!({"expected": "a whole body"}))
+                .with_hint("Send the body whole, as its headers announce it."),
+        }
+    }
+
+    fn too_slow(&self) -> Refusal {
         self.house.counters.slow_bodies.up();
         let body_ms = u64::try_from(self.limits.body_time.as_millis()).unwrap_or(u64::MAX);
         Refusal::new(EngineCode::Timeout)
@@ -312,17 +330,26 @@ impl Exchange {
     }
 
     /// Reads the body, if it claims to be JSON and is not too large.
-    pub(crate) async fn read(&self, body: Body) -> Result<Bytes, Refusal> {
+    pub(crate) async fn read(&self, body: Body) -> Result<Whole<'_>, Refusal> {
+        self.read_within(body, self.shared.max_body).await
+    }
+
+    /// Reads a body of `most` bytes, if it claims to be JSON.
+    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<Whole<'_>, Refusal> {
         self.admit()?;
         self.asking.check_json()?;
-        let (limit, time) = (self.shared.max_body, self.shared.limits.body_time);
-        body::read(body, limit, time).await.map_err(|unread| match unread {
-            Unread::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": limit})),
-            Unread::TooSlow => self.shared.too_slow(),
-            Unread::Broken => Refusal::new(EngineCode::InvalidRequest)
-                .with_details(&json!({"expected": "a whole body"}))
-                .with_hint("Send the body whole, as its headers announce it."),
-        })
+        let read =
+            body::read(body, most, self.shared.limits.body_time, self.room_for_body(&*self.shared.house.room)).await;
+        read.map_err(|unread| self.shared.unread(unread, most))
+    }
+
+    /// The room of the message's body.
+    pub(crate) fn room_for_body<R: Deref<Target = Room>>(&self, room: R) -> Taken<R> {
+        let Limits { body_bytes, body_bytes_per_address, .. } = self.shared.limits;
+        let one = self.shared.max_body.saturating_add(room::STEP);
+        let most = Most { all: body_bytes.max(one), by_address: body_bytes_per_address.max(one) };
+        let from = Source::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
+        Taken::new(room, from, most, self.parts.version == Version::HTTP_2)
     }
 }
 

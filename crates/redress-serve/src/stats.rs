@@ -30,6 +30,8 @@ pub struct ServerStats {
     pub slow_headers: u64,
     /// Messages that were refused because their body took too long.
     pub slow_bodies: u64,
+    /// Messages that were refused because there was no room for their body.
+    pub refused_bodies: u64,
     /// Connections that were closed because nothing of what was written to them was read.
     pub slow_readers: u64,
     /// Connections that were closed because nothing was asked on them.
@@ -55,7 +57,7 @@ macro_rules! counters {
 
 counters! {
     connections, sockets, streams, accepted, refused, refused_by_address, refused_by_caller, accept_errors,
-    handshakes_failed, slow_headers, slow_bodies, slow_readers, idle,
+    handshakes_failed, slow_headers, slow_bodies, refused_bodies, slow_readers, idle,
 }
 
 /// One number that many count.

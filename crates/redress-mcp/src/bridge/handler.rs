@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument as _;
 
 use super::live::Live;
 use crate::{
@@ -114,7 +115,9 @@ impl Handler {
         let (tells, told) = if asked.runs() { Tells::wanted(token.is_some(), notes) } else { None }.unzip();
         let asker = session.filter(|_| era == Era::Legacy).map(|_| Live::asker(&context));
         let way = Way { tells: tells.as_ref(), listener: None, asker: asker.as_ref(), session };
-        let answer = self.inner.answer(Id::NULL, &asked, era, &asking, way);
+        // The library runs this in a task of its own, which knows nothing of the trace around the request.
+        let trace = asking.trace.clone().unwrap_or_else(tracing::Span::none);
+        let answer = self.inner.answer(Id::NULL, &asked, era, &asking, way).instrument(trace);
         let Some(mut told) = told else {
             return tokio::select! {
                 biased;

@@ -6,34 +6,46 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_contract::{EngineCode, Name, Shape};
+use redress_contract::{EngineCode, Name, Operation, Shape};
 use redress_core::Refusal;
 use redress_wire::http::FlatInput;
 
 use super::stream;
-use crate::{answer, service::Exchange};
+use crate::{
+    answer,
+    faces::AROUND_INPUT,
+    service::{Exchange, Shared},
+};
 
 /// `POST`: a call, or a subscription, with the body as its input.
 pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
-    let input = match exchange.read(body).await {
+    let shared = &exchange.shared;
+    let name = Name::from_wire(name_in(exchange.parts.uri.path()));
+    let operation = shared.registry.operation(&name);
+    let input = match exchange.read_within(body, most_for(shared, operation)).await {
         Ok(input) => input,
         Err(refusal) => return exchange.refuse(refusal),
     };
-    run(&exchange, &input).await
+    run(&exchange, &name, operation, &input).await
 }
 
-async fn run(exchange: &Exchange, input: &[u8]) -> Response {
+/// How many bytes the input of this very operation needs. A little more is read, so that the call
+/// itself refuses what is a little too large, as it does on every face.
+fn most_for(shared: &Shared, operation: Option<&Operation>) -> usize {
+    let declared = operation.filter(|operation| operation.is_external()).and_then(Operation::max_input);
+    let input = declared.unwrap_or(shared.registry.settings().max_input);
+    input.saturating_add(AROUND_INPUT).min(shared.max_body)
+}
+
+async fn run(exchange: &Exchange, name: &str, operation: Option<&Operation>, input: &[u8]) -> Response {
     let shared = &exchange.shared;
-    let name = name_in(exchange.parts.uri.path());
-    let name = Name::from_wire(name);
-    let streams = shared.registry.operation(&name).is_some_and(|operation| operation.shape() == Shape::Subscription);
-    if streams {
-        return match stream::open(exchange, &name, input).await {
+    if operation.is_some_and(|operation| operation.shape() == Shape::Subscription) {
+        return match stream::open(exchange, name, input).await {
             Ok(response) => response,
             Err(envelope) => answer::problem(*envelope, None),
         };
     }
-    answer::plain(shared.registry.call(&name, exchange.asking.request(shared, input)).await)
+    answer::plain(shared.registry.call(name, exchange.asking.request(shared, input)).await)
 }
 
 /// `GET`: a call of a query whose input is flat, with the query string as its input; of any
@@ -50,7 +62,7 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
             return exchange.refuse(refusal);
         }
         let query = exchange.parts.uri.query().unwrap_or_default();
-        return vary(run(&exchange, flat.read(query).as_bytes()).await);
+        return vary(run(&exchange, &name, Some(operation), flat.read(query).as_bytes()).await);
     }
     let caller = match exchange.caller().await {
         Ok(caller) => caller,

@@ -8,8 +8,12 @@ use redress_contract::{EngineCode, Envelope, Meta, Operation, Shape};
 use redress_core::{Event, Face, Refusal, Request, Secret, Subscription};
 use serde_json::json;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
-use crate::service::{going_down, is_cancelled};
+use crate::{
+    asking::Trace,
+    service::{going_down, is_cancelled},
+};
 
 use super::{
     frame::{Carriage, Frame},
@@ -85,8 +89,13 @@ impl Session {
         };
         match self.lanes.open(&requested.id, sort, &self.gone) {
             Ok(lane) => {
-                let asked = Asked::of(carriage, message, &requested);
-                self.tasks.spawn(Arc::clone(self).carry(lane, sort, asked));
+                let (parent, state) = (requested.traceparent.as_deref(), requested.tracestate.as_deref());
+                let trace = Trace::of_message(parent, state, self.trace.as_ref());
+                let carried = Arc::clone(self).carry(lane, sort, Asked::of(carriage, message, &requested));
+                match trace {
+                    None => self.tasks.spawn(carried),
+                    Some(span) => self.tasks.spawn(carried.instrument(span)),
+                };
             }
             Err(NotOpened::SameId) => {
                 let refusal = Refusal::new(EngineCode::InvalidRequest)

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
 use crate::{
-    asking::Handshake,
+    asking::{Handshake, Trace},
     connection::Line,
     house::{Holder, House},
     service::Shared,
@@ -41,6 +41,8 @@ pub(crate) struct Who {
     pub(crate) token: Option<Secret>,
     /// Where it counts, where nobody knows it.
     pub(crate) address: Option<IpAddr>,
+    /// The trace that the connection was opened in.
+    pub(crate) trace: Option<Trace>,
 }
 
 impl WebSockets {
@@ -87,6 +89,7 @@ impl WebSockets {
             handshake: who.handshake,
             token: who.token,
             address: who.address,
+            trace: who.trace,
             id,
             lanes,
             draining: house.shutdown.token().clone(),

@@ -39,6 +39,9 @@ pub(super) struct Requested<'a> {
     pub(super) last_event_id: Option<Cow<'a, str>>,
     pub(super) request_id: Option<Cow<'a, str>>,
     pub(super) auth_token: Option<Cow<'a, str>>,
+    /// The trace that the call belongs to. One that cannot be read is as if absent, as its standard asks.
+    pub(super) traceparent: Option<Cow<'a, str>>,
+    pub(super) tracestate: Option<Cow<'a, str>>,
 }
 
 /// Why a message says nothing, and to which id that can be told.
@@ -85,6 +88,10 @@ struct Payload<'a> {
     request_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     auth_token: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    traceparent: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tracestate: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     output: Option<&'a RawValue>,
 }
@@ -172,6 +179,8 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
         last_event_id: text(payload.last_event_id, "/payload/last_event_id")?,
         request_id: text(payload.request_id, "/payload/request_id")?,
         auth_token: text(payload.auth_token, "/payload/auth_token")?,
+        traceparent: payload.traceparent.and_then(string),
+        tracestate: payload.tracestate.and_then(string),
     }))
 }
 

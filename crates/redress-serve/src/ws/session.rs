@@ -17,7 +17,10 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{asking::Handshake, connection::Line};
+use crate::{
+    asking::{Handshake, Trace},
+    connection::Line,
+};
 
 use super::{
     Limits,
@@ -39,6 +42,8 @@ pub(super) struct Session {
     pub(super) handshake: Option<Handshake>,
     pub(super) token: Option<Secret>,
     pub(super) address: Option<IpAddr>,
+    /// The trace of the calls that bring none of their own.
+    pub(super) trace: Option<Trace>,
     pub(super) id: Arc<str>,
     pub(super) lanes: Arc<Lanes>,
     pub(super) peer: Peer,

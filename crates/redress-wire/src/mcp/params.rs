@@ -10,6 +10,9 @@ use serde_json::value::RawValue;
 
 use super::ClientCan;
 
+/// The longest state of a trace that is passed on, as the standard asks for at least.
+const LONGEST_STATE: usize = 512;
+
 /// The parameters of `tools/call` and of `prompts/get`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -199,6 +202,10 @@ pub struct RequestMeta<'a> {
     /// The least level of notes that is wanted, in the modern era.
     #[serde(borrow, default, rename = "io.modelcontextprotocol/logLevel")]
     pub log_level: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    traceparent: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tracestate: Option<&'a RawValue>,
 }
 
 impl RequestMeta<'_> {
@@ -215,6 +222,16 @@ impl RequestMeta<'_> {
         missing
     }
 
+    /// The trace that the request belongs to (W3C Trace Context), if what is there is text.
+    pub fn traceparent(&self) -> Option<Cow<'_, str>> {
+        self.traceparent.and_then(text)
+    }
+
+    /// What the systems that the trace has passed through have to say about it, if it is not too long.
+    pub fn tracestate(&self) -> Option<Cow<'_, str>> {
+        self.tracestate.and_then(text).filter(|state| state.len() <= LONGEST_STATE)
+    }
+
     /// What the client can be asked.
     pub fn client_can(&self) -> ClientCan {
         self.client_capabilities.map(ClientCan::read).unwrap_or_default()
@@ -226,6 +243,12 @@ impl InitializeParams<'_> {
     pub fn client_can(&self) -> ClientCan {
         ClientCan::read(self.capabilities)
     }
+}
+
+/// The text of a JSON string; nothing if it is none.
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') { serde_json::from_str(raw.get()).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(inner)) }
 }
 
 /// Reads the parameters of a request; nothing at all counts as an empty object.

@@ -1,5 +1,6 @@
 //! Connections of every sort, and what bounds them.
 
+mod bodies;
 mod compression;
 mod cors;
 mod http2;
@@ -9,6 +10,7 @@ mod proxies;
 mod replacing;
 mod slow;
 mod tls;
+mod windows;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
