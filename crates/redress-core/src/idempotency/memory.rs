@@ -222,7 +222,7 @@ mod tests {
                 Some(true)
             }
             Begin::Replay(_) => Some(false),
-            other => panic!("{other:?}"),
+            other @ (Begin::Conflict | Begin::Unknown) => panic!("{other:?}"),
         }
     }
 
