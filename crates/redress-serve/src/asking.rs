@@ -101,7 +101,7 @@ impl Asking {
         asking.peer = by;
         if asking.token.is_none() {
             // Whose certificate it is says nothing about who wrote the page that uses it.
-            let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
+            let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers, secure));
             let local = side.local && !trusted && !asking.forwarded;
             asking.caller = shared.caller.caller_of(Connection { peer: by, local, secure, certificate, headers });
         }
