@@ -167,6 +167,15 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
+        let request = self.request_of(shared, input, self.caller.clone());
+        match &self.token {
+            Some(token) => request.with_token(token.clone()),
+            None => request,
+        }
+    }
+
+    /// The call with this input, of a caller that is known already.
+    pub(crate) fn request_of<'a>(&self, shared: &Shared, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
         let mut request =
             Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
         if let Some(id) = &self.request_id {
@@ -175,11 +184,8 @@ impl Asking {
         if let Some(peer) = self.peer {
             request = request.with_peer(peer.ip());
         }
-        if let Some(caller) = &self.caller {
-            request = request.with_caller(Arc::clone(caller));
-        }
-        if let Some(token) = &self.token {
-            request = request.with_token(token.clone());
+        if let Some(caller) = caller {
+            request = request.with_caller(caller);
         }
         if let Some(deadline) = self.deadline {
             request = request.with_deadline(deadline);
