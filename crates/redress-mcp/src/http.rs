@@ -46,7 +46,7 @@ pub struct HttpOptions {
     pub guarded: bool,
     /// Further names under which the server may be reached, such as `mcp.example.com`.
     pub allowed_hosts: Vec<String>,
-    /// Further origins of web pages that may call, such as `https://app.example.com`.
+    /// Further origins of web pages that may call, such as `https://app.example.com`; `*` is all of them.
     pub allowed_origins: Vec<String>,
     /// Whether those without a token may call what is open to everyone. If not, they are asked
     /// for one at once, which is what makes clients get it.

@@ -41,9 +41,9 @@ impl Sender {
     }
 
     fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Option<Arc<Caller>> {
-        // Whose certificate it is says nothing about who wrote the page that uses it.
-        let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers));
         let Sender { peer, local, secure } = *self;
+        // Whose certificate it is says nothing about who wrote the page that uses it.
+        let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers, secure));
         shared.caller.caller_of(Connection { peer, local, secure, certificate, headers })
     }
 }
@@ -222,6 +222,15 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
+        let request = self.request_of(shared, input, self.caller.clone());
+        match &self.token {
+            Some(token) => request.with_token(token.clone()),
+            None => request,
+        }
+    }
+
+    /// The call with this input, of a caller that is known already.
+    pub(crate) fn request_of<'a>(&self, shared: &Shared, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
         let mut request =
             Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
         if let Some(id) = &self.request_id {
@@ -230,11 +239,8 @@ impl Asking {
         if let Some(peer) = self.peer {
             request = request.with_peer(peer.ip());
         }
-        if let Some(caller) = &self.caller {
-            request = request.with_caller(Arc::clone(caller));
-        }
-        if let Some(token) = &self.token {
-            request = request.with_token(token.clone());
+        if let Some(caller) = caller {
+            request = request.with_caller(caller);
         }
         if let Some(deadline) = self.deadline {
             request = request.with_deadline(deadline);

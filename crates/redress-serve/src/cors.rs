@@ -10,8 +10,8 @@ use axum::{
 
 /// What a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(
-    "accept, authorization, content-type, idempotency-key, last-event-id, mcp-protocol-version, mcp-session-id, \
-     redress-deadline-ms, traceparent, tracestate, x-request-id",
+    "accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
+     mcp-session-id, redress-deadline-ms, traceparent, tracestate, x-request-id",
 );
 /// What a page may see of an answer.
 const SEEN: HeaderValue = HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate, x-request-id");
@@ -35,10 +35,10 @@ impl Origins {
         self.named.is_empty() && !self.all
     }
 
-    /// The origins by their names.
+    /// The origins as they were given: by their names, and `*` for all of them.
     #[cfg(feature = "mcp")]
-    pub(crate) fn named(&self) -> &[String] {
-        &self.named
+    pub(crate) fn given(&self) -> impl Iterator<Item = String> {
+        self.named.iter().cloned().chain(self.all.then(|| "*".to_owned()))
     }
 
     /// Whether a page of this origin may call.
@@ -61,19 +61,24 @@ impl Origins {
 
     /// Whether the message is of a web page that may not act as its visitor: one of another
     /// origin that nobody has named. That all may call does not make them all act for others.
-    pub(crate) fn is_foreign(&self, headers: &HeaderMap) -> bool {
-        if let Some(origin) = headers.get(header::ORIGIN) {
-            return !(self.names(origin) || is_own(origin, headers));
+    /// `secure` says whether the message came by TLS.
+    pub(crate) fn is_foreign(&self, headers: &HeaderMap, secure: bool) -> bool {
+        let origin = headers.get(header::ORIGIN);
+        if origin.is_some_and(|origin| self.names(origin)) {
+            return false;
         }
-        headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
+        let from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
+        from_elsewhere || origin.is_some_and(|origin| !is_own(origin, headers, secure))
     }
 }
 
-/// Whether the page is of this very server.
-fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
-    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+/// Whether the page is of this very server. One that came without TLS, anybody on the way may have written.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap, secure: bool) -> bool {
+    let scheme = if secure { "https" } else { "http" };
+    let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    matches!((authority, host), (Some(authority), Some(host)) if authority.eq_ignore_ascii_case(host))
+    let (Some((of, authority)), Some(host)) = (page, host) else { return false };
+    of.eq_ignore_ascii_case(scheme) && authority.eq_ignore_ascii_case(host)
 }
 
 fn plain(origin: String) -> String {
@@ -106,7 +111,7 @@ pub(crate) fn tell(origin: Option<HeaderValue>, preflight: bool, response: &mut 
 mod tests {
     use super::*;
     use axum::http::HeaderName;
-    use redress_wire::http::header as own;
+    use redress_wire::{http::header as own, mcp::header as mcp};
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
         all.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
@@ -114,7 +119,16 @@ mod tests {
 
     #[test]
     fn what_a_page_may_send_is_what_is_read() {
-        for name in [own::DEADLINE_MS, own::IDEMPOTENCY_KEY, own::LAST_EVENT_ID, own::REQUEST_ID, own::TRACEPARENT] {
+        let mcp = [mcp::METHOD, mcp::NAME, mcp::PROTOCOL_VERSION, mcp::SESSION_ID];
+        let own = [
+            own::DEADLINE_MS,
+            own::IDEMPOTENCY_KEY,
+            own::LAST_EVENT_ID,
+            own::REQUEST_ID,
+            own::TRACEPARENT,
+            own::TRACESTATE,
+        ];
+        for name in own.into_iter().chain(mcp) {
             assert!(SENT.to_str().unwrap().split(", ").any(|sent| sent == name), "{name}");
         }
     }
@@ -134,9 +148,14 @@ mod tests {
             (true, vec![host, ("sec-fetch-site", "cross-site")]),
             (true, vec![host, ("sec-fetch-site", "same-site")]),
             (true, vec![("origin", "https://api.example")]),
+            // Whoever can write a page of the same name without TLS is not the server.
+            (true, vec![host, ("origin", "http://api.example")]),
+            (true, vec![host, ("origin", "https://api.example"), ("sec-fetch-site", "cross-site")]),
+            (false, vec![host, ("origin", "https://app.example"), ("sec-fetch-site", "cross-site")]),
         ] {
-            assert_eq!(named.is_foreign(&headers(&said)), foreign, "{said:?}");
+            assert_eq!(named.is_foreign(&headers(&said), true), foreign, "{said:?}");
         }
-        assert!(all.is_foreign(&headers(&[host, ("origin", "https://app.example")])));
+        assert!(!named.is_foreign(&headers(&[host, ("origin", "http://api.example")]), false));
+        assert!(all.is_foreign(&headers(&[host, ("origin", "https://app.example")]), true));
     }
 }

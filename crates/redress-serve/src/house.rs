@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     hash::Hash,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use redress_contract::{Caller, EngineCode};
@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     pace::{Paces, Told},
     room::Room,
+    service::Shared,
     shutdown::Shutdown,
     stats::{Counter, Counters},
 };
@@ -28,7 +29,7 @@ pub(crate) struct House {
     /// The WebSockets that are open.
     pub(crate) sockets: TaskTracker,
     /// What was served before, for as long as calls may run in it that nobody waits for.
-    earlier: Mutex<Vec<Registry>>,
+    earlier: Mutex<Vec<(Registry, Weak<Shared>)>>,
     /// The bodies that are held.
     pub(crate) room: Arc<Room>,
     pub(crate) by_address: Arc<Tally<IpAddr>>,
@@ -37,17 +38,18 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// Remembers what is no longer served; forgets of what was remembered before where nothing runs.
-    pub(crate) fn remember(&self, registry: Registry) {
+    /// Remembers what is no longer served; forgets of what was remembered before where nothing runs, and
+    /// nobody is left who could begin something.
+    pub(crate) fn remember(&self, served: &Arc<Shared>) {
         let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        earlier.retain(|registry| !registry.is_settled());
-        earlier.push(registry);
+        earlier.retain(|(registry, shared)| shared.strong_count() > 0 || !registry.is_settled());
+        earlier.push((served.registry.clone(), Arc::downgrade(served)));
     }
 
     /// Resolves when no call runs that goes on without its caller, in what is served or was.
     pub(crate) async fn settled(&self, served: &Registry) {
         let earlier = std::mem::take(&mut *self.earlier.lock().unwrap_or_else(PoisonError::into_inner));
-        for registry in earlier.iter().chain([served]) {
+        for registry in earlier.iter().map(|(registry, _)| registry).chain([served]) {
             registry.settled().await;
         }
     }
@@ -200,7 +202,8 @@ mod tests {
             });
         let first = Registry::builder().add(operation).build().unwrap();
         let (second, third) = (first.fitted(Fittings::new()), first.fitted(Fittings::new()));
-        let house = House::default();
+        let house = Arc::new(House::default());
+        let remember = |registry: &Registry| house.remember(&crate::Faces::new(registry.clone()).shared(&house));
         let remembered = || house.earlier.lock().unwrap().len();
         // One key after the other is at work, each under what was served when it came.
         let call = |registry: &Registry, key: &'static str| {
@@ -211,14 +214,14 @@ mod tests {
         };
         let one = call(&first, "one");
         began.acquire().await.unwrap().forget();
-        house.remember(first);
+        remember(&first);
         let two = call(&second, "two");
         began.acquire().await.unwrap().forget();
-        house.remember(second);
+        remember(&second);
         assert_eq!(remembered(), 2);
         go.add_permits(1);
         one.await.unwrap();
-        house.remember(third.clone());
+        remember(&third);
         assert_eq!(remembered(), 2, "the second, whose call runs, and the third, which has just been replaced");
         // Whoever goes down waits for all of them all the same.
         let mut settled = Box::pin(house.settled(&third));
@@ -239,6 +242,21 @@ mod tests {
         assert!(tally.take("ada", 2).is_some());
         drop(second);
         assert!(tally.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_was_served_is_remembered_for_as_long_as_a_message_is_in_it() {
+        let house = Arc::new(House::default());
+        let served = || crate::Faces::new(Registry::builder().build().unwrap()).shared(&house);
+        let remembered = || house.earlier.lock().unwrap().len();
+        let in_use = served();
+        house.remember(&in_use);
+        house.remember(&served());
+        house.remember(&served());
+        assert_eq!(remembered(), 2);
+        drop(in_use);
+        house.remember(&served());
+        assert_eq!(remembered(), 1);
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl McpSettings {
         })?;
         http.max_body = max_body;
         http.guarded |= guarded;
-        http.allowed_origins.extend_from_slice(origins.named());
+        http.allowed_origins.extend(origins.given());
         http.shutdown = shutdown.silent().clone();
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());

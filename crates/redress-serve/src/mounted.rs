@@ -74,7 +74,7 @@ impl Handle {
     /// Serves other faces from here on. What has begun goes on as it began.
     pub fn replace(&self, faces: Faces) {
         let before = self.served.swap(faces.shared(&self.house));
-        self.house.remember(before.registry.clone());
+        self.house.remember(&before);
     }
 
     /// What the faces count; connections are the server's around them to count.

@@ -45,7 +45,8 @@ pub(crate) fn sent(proxies: &[Network], from: Option<SocketAddr>, headers: &Head
     };
     let proto = listed(headers, PROTO).next();
     let forwarded = listed(headers, header::FORWARDED.as_str()).next().and_then(|element| parameter(element, "proto"));
-    let secure = proto.or(forwarded).is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+    let said = || [proto, forwarded].into_iter().flatten();
+    let secure = said().next().is_some() && said().all(|proto| proto.eq_ignore_ascii_case("https"));
     Some(Sent { by: by.map(|by| SocketAddr::new(by, 0)), secure })
 }
 
@@ -66,12 +67,32 @@ fn first_untrusted<'a>(hops: impl Iterator<Item = &'a str>, trusted: impl Fn(IpA
 /// The members of a list header, the last of them first.
 fn listed<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
     let lines: Vec<_> = headers.get_all(name).into_iter().collect();
-    lines.into_iter().rev().flat_map(|line| line.to_str().unwrap_or_default().rsplit(',').map(str::trim))
+    lines.into_iter().rev().flat_map(|line| split(line.to_str().unwrap_or_default(), b',').into_iter().rev())
+}
+
+/// The parts between separators that stand in no quotes. A quote that is not closed holds all that
+/// follows.
+fn split(text: &str, separator: u8) -> Vec<&str> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (place, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if byte == separator && !quoted => {
+                parts.push(text[start..place].trim());
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
 }
 
 /// One parameter of an element of `Forwarded`.
 fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
-    element.split(';').find_map(|pair| {
+    split(element, b';').into_iter().find_map(|pair| {
         let (key, value) = pair.split_once('=')?;
         key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
     })
@@ -114,6 +135,9 @@ mod tests {
             (vec![("forwarded", "proto=https")], None),
             (vec![(FOR, "203.0.113.7"), ("forwarded", "for=203.0.113.7")], Some("203.0.113.7")),
             (vec![(FOR, "203.0.113.7"), ("forwarded", "for=1.1.1.1")], None),
+            (vec![("forwarded", "for=203.0.113.7;by=\"a, for=1.1.1.1\"")], Some("203.0.113.7")),
+            (vec![("forwarded", "for=\"a;b\\\", for=1.1.1.1\", for=203.0.113.7")], Some("203.0.113.7")),
+            (vec![("forwarded", "for=\"1.1.1.1, for=203.0.113.7")], None),
             (vec![], Some("127.0.0.1")),
         ] {
             assert_eq!(by(&said).as_deref(), caller, "{said:?}");
@@ -127,6 +151,10 @@ mod tests {
             (vec![(PROTO, "https, http")], false),
             (vec![("forwarded", "for=1.1.1.1;proto=https")], true),
             (vec![(FOR, "1.1.1.1")], false),
+            // One of them may be the caller's own.
+            (vec![("forwarded", "for=1.1.1.1;proto=http"), (PROTO, "https")], false),
+            (vec![("forwarded", "for=1.1.1.1;proto=https"), (PROTO, "http")], false),
+            (vec![("forwarded", "for=1.1.1.1;proto=https"), (PROTO, "https")], true),
         ] {
             assert_eq!(sent_by("10.1.1.1:9", &said).unwrap().secure, secure, "{said:?}");
         }

@@ -221,7 +221,7 @@ impl ServerHandle {
     /// Their next calls are the new faces'.
     pub fn replace(&self, faces: Faces) {
         let before = self.0.served.swap(faces.shared(&self.0.house));
-        self.0.house.remember(before.registry.clone());
+        self.0.house.remember(&before);
     }
 
     /// What the server counts.

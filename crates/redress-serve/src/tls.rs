@@ -207,8 +207,9 @@ impl Loaded {
             None => builder.with_no_client_auth(),
             Some((path, required)) => {
                 let mut roots = RootCertStore::empty();
-                let (added, _) = roots.add_parsable_certificates(certificates(path)?);
-                if added == 0 {
+                // One that is left out would refuse its clients, and nobody would know why.
+                let (_, ignored) = roots.add_parsable_certificates(certificates(path)?);
+                if ignored > 0 {
                     return Err(TlsError::Malformed { path: path.clone(), expected: "certificate" });
                 }
                 let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);

@@ -25,7 +25,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static
     let Ok(origin) = origin.to_str() else { return Err("the origin cannot be read") };
     let page = origin.split_once("://").map(|(_, authority)| authority);
     let own = page.is_some() && page == host.as_deref();
-    let allowed = options.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin));
+    let allowed = options.allowed_origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin));
     if own || allowed || page.is_some_and(is_local) { Ok(()) } else { Err("pages of this origin may not call") }
 }
 

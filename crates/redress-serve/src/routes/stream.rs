@@ -7,7 +7,7 @@ use axum::response::{
     sse::{Event as SseEvent, KeepAlive, Sse},
 };
 use futures_util::{Stream, StreamExt as _, stream};
-use redress_contract::{Envelope, Meta};
+use redress_contract::{Caller, Envelope, Meta};
 use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
@@ -21,18 +21,25 @@ use crate::{
 /// comes back.
 pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Result<Response, Box<Envelope>> {
     let shared = &exchange.shared;
-    let mut request = exchange.asking.request(shared, input);
+    let caller = match exchange.caller().await {
+        Ok(caller) => caller,
+        Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
+    };
+    let operation = shared.registry.operation(name);
+    // Who may not subscribe takes no place; the call says why.
+    let admitted = operation.is_some_and(|operation| operation.access().admit(caller.as_deref()).is_ok());
+    let held = match admitted.then(|| exchange.hold_stream(caller.as_deref())).transpose() {
+        Ok(held) => held,
+        Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
+    };
+    let mut request = exchange.asking.request_of(shared, input, caller);
     let mut seen = 0;
-    let streaming = shared.registry.operation(name).and_then(|operation| operation.streaming());
+    let streaming = operation.and_then(|operation| operation.streaming());
     if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.asking.last_event_id) {
         // Events are numbered from one, so the number that was seen is how many there were.
         seen = id.parse().unwrap_or(0);
         request = request.with_last_event_id(Arc::clone(id));
     }
-    let held = match exchange.hold_stream().await {
-        Ok(held) => held,
-        Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
-    };
     let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
     let id = answer::request_id(subscription.request_id());
     let carried = Carried {
@@ -57,14 +64,13 @@ struct Carried {
     /// Whether the source was called off, as the service goes down.
     stopped: bool,
     ended: bool,
-    _held: Held,
+    _held: Option<Held>,
 }
 
 impl Exchange {
-    /// One more stream for the caller. A token that tells nobody is refused by the call.
-    async fn hold_stream(&self) -> Result<Held, Refusal> {
-        let caller = self.caller().await?;
-        let holder = Holder::of(caller.as_deref(), self.asking.peer.map(|peer| peer.ip()));
+    /// One more stream for the caller.
+    fn hold_stream(&self, caller: Option<&Caller>) -> Result<Held, Refusal> {
+        let holder = Holder::of(caller, self.asking.peer.map(|peer| peer.ip()));
         self.shared.house.take_stream(holder, self.shared.limits.streams)
     }
 }

@@ -128,7 +128,8 @@ impl Session {
 
     async fn call(&self, lane: Lane, asked: Asked) {
         let carriage = asked.carriage;
-        let envelope = self.registry().call(&asked.operation, asked.request(self)).await;
+        let shared = self.line.served.load_full();
+        let envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
         let frame = match envelope.output() {
             Some(output) => Frame::responded(carriage, &lane.id, None, output),
             None => Frame::failed(carriage, Some(&lane.id), envelope),
@@ -141,7 +142,8 @@ impl Session {
         let since = Instant::now();
         let mut request = asked.request(self);
         let mut seen: u64 = 0;
-        let registry = self.registry();
+        let shared = self.line.served.load_full();
+        let registry = &shared.registry;
         let streaming = registry.operation(&asked.operation).and_then(Operation::streaming);
         if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &asked.last_event_id) {
             // Items are numbered from one, so the number that was seen is how many there were.

@@ -1,9 +1,17 @@
 //! Callers that a token tells.
 
-use std::{future::ready, pin::Pin};
+use std::{
+    future::ready,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
+use futures_util::stream;
 use redress_core::{
-    IdentityError, IdentityProvider, Operation, Registry, Secret,
+    Events, IdentityError, IdentityProvider, Operation, Registry, Secret,
     contract::{self, Access, Caller},
     testing::Canary,
 };
@@ -121,4 +129,46 @@ async fn what_can_be_read_depends_on_the_token() {
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
     assert_eq!(document["paths"]["/ops/things/read"]["post"]["security"], json!([{"bearer": ["things:read"]}]));
     running.canary.assert_clean();
+}
+
+/// Takes every token, and counts how often it is asked.
+struct Counting(Arc<AtomicUsize>);
+
+impl IdentityProvider for Counting {
+    fn identify<'a>(
+        &'a self,
+        token: &'a Secret,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(ready(Ok(Caller::new(token.expose()))))
+    }
+}
+
+#[tokio::test]
+async fn who_opens_a_stream_is_asked_once_and_takes_no_place_without_access() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let follow = |name: &str, access| {
+        let follow = contract::Operation::subscription(name).with_summary("Follow.").with_access(access);
+        Operation::dynamic(follow).with_stream_handler(|ctx, _| async move {
+            let who = json!(ctx.caller().map(Caller::id));
+            Ok(Events::new(stream::iter([Ok(who)])))
+        })
+    };
+    let registry = Registry::builder()
+        .identity(Counting(Arc::clone(&asked)))
+        .add(follow("things.follow", Access::caller()))
+        .add(follow("things.watch", Access::caller().scope("things:watch")))
+        .build()
+        .unwrap();
+    let faces = Faces::new(registry.clone());
+    let running = Running::of(faces, Canary::new(), Default::default()).await;
+    let ada = [("authorization", "Bearer ada")];
+    assert_eq!(running.post_with("/ops/things/follow", "{}", &ada).await.events()[0].2, "ada");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // Where there is no place at all, it is still the access that is told.
+    let mut limits = redress_serve::Limits::default();
+    limits.streams = 0;
+    let running = Running::of(Faces::new(registry).limits(limits), Canary::new(), Default::default()).await;
+    assert_eq!(running.post_with("/ops/things/watch", "{}", &ada).await.status, 403);
+    assert_eq!(running.post_with("/ops/things/follow", "{}", &ada).await.status, 429);
 }

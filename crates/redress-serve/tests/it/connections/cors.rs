@@ -79,3 +79,15 @@ async fn without_origins_nothing_is_said_and_with_all_of_them_everyone_is_named(
         served.end().await;
     }
 }
+
+#[tokio::test]
+async fn pages_that_may_call_reach_mcp_too() {
+    for (origins, origin, status) in [(APP, APP, 200), ("*", APP, 200), (APP, "https://evil.example", 403)] {
+        let (served, client) = serve(&[origins]).await;
+        let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        let asked = client.post(format!("http://{}/mcp", served.tcp())).header("origin", origin).body(message);
+        let answer = asked.header("content-type", "application/json").send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{origins} {origin}");
+        served.end().await;
+    }
+}

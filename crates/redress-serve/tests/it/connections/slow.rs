@@ -118,9 +118,11 @@ async fn a_reader_that_never_reads_is_hung_up_on_and_others_are_not() {
 #[tokio::test]
 async fn headers_that_are_too_large_are_431() {
     let (served, _) = Served::within(|limits| limits.header_bytes = 8192).await;
-    let request = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(20_000));
+    // No more than is read: what is left unread when a connection closes makes the system drop the answer too.
+    let mut request = String::from("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-large: ");
+    request.push_str(&"x".repeat(8192 - request.len()));
     let answer = last_words(&mut served.connect().await, &request).await;
-    assert!(answer.starts_with("HTTP/1.1 431") || answer.is_empty(), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
     let fits = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(7_000));
     assert!(exchange(&mut served.connect().await, &fits).await.starts_with("HTTP/1.1 200"));
     served.end().await;

@@ -217,3 +217,18 @@ async fn who_does_not_shake_hands_holds_up_nobody_and_is_hung_up_on() {
     served.until(|stats| stats.handshakes_failed == 21).await;
     served.end().await;
 }
+
+#[test]
+fn authorities_that_cannot_all_be_read_are_refused() {
+    let clients = Authority::new();
+    let place = Place::of(&Authority::new().signs("localhost", SERVER));
+    let path = place.path().join("clients.pem");
+    let load = |pem: &str| {
+        fs::write(&path, pem).unwrap();
+        Tls::load(place.files.clone().client_ca(&path, true)).map(drop).map_err(|error| error.to_string())
+    };
+    let broken = "-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n";
+    assert_eq!(load(&clients.pem), Ok(()));
+    let refused = load(&format!("{}{broken}", clients.pem)).unwrap_err();
+    assert!(refused.contains("clients.pem"), "{refused}");
+}

@@ -162,3 +162,28 @@ async fn a_client_of_http2_without_tls_may_wait_before_it_asks() {
     assert_eq!(last_words(&mut served.connect().await, "PRI * HTTP/2.0\r\n").await, "");
     served.end().await;
 }
+
+#[tokio::test]
+async fn a_client_that_resets_what_it_asks_faster_than_it_is_looked_at_is_told_to_calm_down() {
+    let (served, _) = Served::within(|_| {}).await;
+    let mut raw = served.connect().await;
+    let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    for stream in (1..2000_u32).step_by(2) {
+        // GET http:/ as indexed headers, and that nobody wants the answer.
+        sent.extend_from_slice(&[0, 0, 3, 1, 5]);
+        sent.extend_from_slice(&stream.to_be_bytes());
+        sent.extend_from_slice(&[0x82, 0x86, 0x84]);
+        sent.extend_from_slice(&[0, 0, 4, 3, 0]);
+        sent.extend_from_slice(&stream.to_be_bytes());
+        sent.extend_from_slice(&8_u32.to_be_bytes());
+    }
+    let _ = tokio::io::AsyncWriteExt::write_all(&mut raw, &sent).await;
+    let mut seen = Vec::new();
+    soon(async { while raw.read_buf(&mut seen).await.is_ok_and(|read| read > 0) {} }).await;
+    let calm = frames(&seen).find(|(kind, _)| *kind == 7).map(|(_, body)| body[4..8].to_vec());
+    assert_eq!(calm, Some(11_u32.to_be_bytes().to_vec()));
+    let mut other = Client::of(&served, 65_535).await;
+    assert!(other.begin("/ops/demo/greet", r#"{"name":"Ada"}"#).await.unwrap().await.is_ok());
+    drop(other);
+    served.end().await;
+}
