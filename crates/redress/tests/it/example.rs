@@ -1,6 +1,6 @@
 //! The examples run, and print what is kept here.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Runs an example, as a newcomer would, and gives what it printed, with what differs from
 /// run to run replaced.
@@ -13,25 +13,18 @@ fn output_of(example: &str) -> String {
 /// All are built with the same features, and so only once.
 const FEATURES: &str = "cli,access,limits,state,telemetry";
 
+/// Runs an example with these words.
+fn ran(example: &str, words: &[&str]) -> Output {
+    let arguments =
+        ["run", "--quiet", "--locked", "--package", "redress", "--features", FEATURES, "--example", example];
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).arg("--").args(words).current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.output().expect("the cargo that runs this test runs the example")
+}
+
 /// Runs an example with these words, and gives what it printed and whether it ended well.
 fn run(example: &str, words: &[&str]) -> (String, bool) {
-    let cargo = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--package",
-            "redress",
-            "--features",
-            FEATURES,
-            "--example",
-            example,
-            "--",
-        ])
-        .args(words)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output();
-    let output = cargo.expect("the cargo that runs this test runs the example");
+    let output = ran(example, words);
     let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     for member in ["\"request_id\":\"", "\"elapsed_ms\":"] {
         text = masked(&text, member);
@@ -59,24 +52,7 @@ fn the_notes_example_shows_four_ways_to_end() {
 
 /// Runs the orders example with the words of a command, and gives its exit code and what it printed.
 fn orders(words: &[&str]) -> (i32, serde_json::Value) {
-    let cargo = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--package",
-            "redress",
-            "--example",
-            "orders",
-            "--features",
-            FEATURES,
-            "--",
-        ])
-        .args(words)
-        .arg("--json")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output();
-    let output = cargo.expect("the cargo that runs this test runs the example");
+    let output = ran("orders", &[words, &["--json"]].concat());
     let printed = serde_json::from_slice(&output.stdout);
     let printed = printed.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code().unwrap_or(-1), printed)
