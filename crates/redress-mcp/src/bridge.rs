@@ -12,7 +12,6 @@ use http_body_util::{Either, Full};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
-use tokio::sync::Semaphore;
 
 use crate::{Asking, Body, HttpOptions, mcp::Inner};
 use handler::Handler;
@@ -43,10 +42,9 @@ impl Bridge {
             .with_sse_keep_alive(Some(KEEP_ALIVE))
             .with_cancellation_token(options.shutdown.clone())
             .with_max_request_body_bytes(options.max_body);
-        let listening = Arc::new(Semaphore::new(options.max_sessions));
         let service = |manager: &Arc<LocalSessionManager>, config, in_session: bool| {
-            let (inner, listening) = (Arc::clone(inner), Arc::clone(&listening));
-            let handler = move || Ok(Handler::new(Arc::clone(&inner), Arc::clone(&listening), in_session));
+            let inner = Arc::clone(inner);
+            let handler = move || Ok(Handler::new(Arc::clone(&inner), in_session));
             StreamableHttpService::new(handler, Arc::clone(manager), config)
         };
         let alone = config.clone().with_legacy_session_mode(false).with_sse_retry(None);

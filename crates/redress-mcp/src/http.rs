@@ -1,8 +1,9 @@
 //! The face over HTTP: what may come in, and which way it takes.
 
 mod admission;
+mod places;
 
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Arc};
 
 use ::http::{HeaderValue, Method, Response, StatusCode, header, header::HeaderName, request::Parts};
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{Era, ProtocolError, RequestMeta, header as mcp_header},
 };
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -27,6 +29,8 @@ use crate::{
     reply::{Ending, Reply},
     way::Way,
 };
+use places::Open;
+pub use places::{Place, Places};
 
 /// The body of an answer.
 pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
@@ -55,9 +59,13 @@ pub struct HttpOptions {
     pub authorization_servers: Vec<String>,
     /// The address of the server, where the `Host` of a request does not tell it.
     pub server: Option<String>,
-    /// How many sessions of legacy clients there may be at once. A client beyond that is served
-    /// without one, and is not asked anything.
+    /// How many sessions of legacy clients there may be at once, and how many streams of changes.
+    /// A client beyond that is served without a session, and is not asked anything; a stream
+    /// beyond it is OVERLOADED.
     pub max_sessions: usize,
+    /// Who counts what each caller holds open: every session, and every answer that is a stream.
+    /// Without it, nobody does.
+    pub places: Option<Arc<dyn Places>>,
     /// What ends every stream that is still open.
     pub shutdown: CancellationToken,
     /// Whether requests that stand on their own are answered straight from the call path; if
@@ -76,6 +84,7 @@ impl Default for HttpOptions {
             authorization_servers: Vec::new(),
             server: None,
             max_sessions: 1024,
+            places: None,
             shutdown: CancellationToken::new(),
             direct: true,
         }
@@ -89,20 +98,23 @@ pub struct Secure;
 /// The face over HTTP.
 #[derive(Clone)]
 pub struct HttpFace {
-    inner: std::sync::Arc<Inner>,
+    inner: Arc<Inner>,
     bridge: Bridge,
+    /// The streams of changes that there may still be.
+    listening: Arc<Semaphore>,
     options: HttpOptions,
     metadata: Option<Metadata>,
 }
 
 impl HttpFace {
     pub(crate) fn new(mcp: &Mcp, options: HttpOptions) -> HttpFace {
-        let inner = std::sync::Arc::clone(&mcp.0);
+        let inner = Arc::clone(&mcp.0);
         let metadata = inner
             .registry
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
-        HttpFace { bridge: Bridge::new(&inner, &options), inner, options, metadata }
+        let listening = Arc::new(Semaphore::new(options.max_sessions.min(Semaphore::MAX_PERMITS)));
+        HttpFace { bridge: Bridge::new(&inner, &options), listening, inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.
@@ -111,7 +123,13 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: Asking) -> Response<Body>
+    pub async fn answer<B>(
+        &self,
+        mut parts: Parts,
+        body: B,
+        token: Option<Secret>,
+        mut asking: Asking,
+    ) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -122,10 +140,18 @@ impl HttpFace {
         if let Err(why) = self.identify(token, &mut asking).await {
             return self.unidentified(&parts, why, &asking);
         }
-        let in_session = parts.headers.contains_key(&SESSION);
+        // To the protocol's library a name that is no text is none either.
+        let in_session = parts.headers.get(&SESSION).is_some_and(|name| name.to_str().is_ok());
         if parts.method != Method::POST {
-            let streams = in_session && (parts.method == Method::GET || parts.method == Method::DELETE);
-            return if streams { self.bridge.session(parts, Bytes::new(), asking).await } else { not_allowed() };
+            let open = match parts.method {
+                Method::GET if in_session => self.open(&parts, Id::NULL, None, &asking),
+                Method::DELETE if in_session => Ok(Open::default()),
+                _ => return not_allowed(),
+            };
+            return match open {
+                Ok(open) => open.keep(self.bridge.session(parts, Bytes::new(), asking).await),
+                Err(refused) => *refused,
+            };
         }
         if let Err((status, says)) = admission::negotiate(&parts.headers) {
             return refuse(status, ProtocolError::InvalidRequest, says);
@@ -138,15 +164,22 @@ impl HttpFace {
             }
         };
         if in_session {
-            return self.bridge.session(parts, body, asking).await;
+            return match self.open_in_session(&parts, &body, &asking) {
+                Ok(open) => open.keep(self.bridge.session(parts, body, asking).await),
+                Err(refused) => *refused,
+            };
         }
         match jsonrpc::read(&body, 1) {
             Ok(Message::Single(Member::Call(call))) => {
                 let lane = self.lane(&parts, &call, &asking).await;
                 match lane {
                     Lane::Answered(reply, era) => self.respond(&parts, reply, era),
-                    Lane::Session => self.bridge.session(parts, body, asking).await,
-                    Lane::Stateless => self.bridge.stateless(parts, body, asking).await,
+                    Lane::Session(place) => {
+                        parts.extensions.insert(place);
+                        self.bridge.session(parts, body, asking).await
+                    }
+                    Lane::Stateless(Ok(open)) => open.keep(self.bridge.stateless(parts, body, asking).await),
+                    Lane::Stateless(Err(refused)) => *refused,
                     Lane::Nothing => empty(StatusCode::ACCEPTED),
                 }
             }
@@ -175,10 +208,11 @@ impl HttpFace {
             let says = "an id is a string or a whole number";
             return Lane::Answered(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None), Era::Modern);
         }
+        let asked = Asked::read(&call.method, call.params);
         if !self.options.direct {
-            return Lane::Stateless;
+            return Lane::Stateless(self.open(parts, id, asked.as_ref(), asking));
         }
-        let Some(asked) = Asked::read(&call.method, call.params) else {
+        let Some(asked) = asked else {
             return Lane::Answered(checks::unreadable(id, &call.method), Era::Legacy);
         };
         let era = match checks::over_http(id, &parts.headers, &call.method, &asked) {
@@ -189,15 +223,18 @@ impl HttpFace {
             let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
             let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
             if told && !self.denied(&asked, asking) {
-                return Lane::Stateless;
+                return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
             }
         } else if let Asked::Initialize(params) = &asked {
             // Only a client that can be asked something while it waits needs a session.
-            if params.client_can().any() && self.bridge.sessions().await < self.options.max_sessions {
-                return Lane::Session;
+            if params.client_can().any()
+                && self.bridge.sessions().await < self.options.max_sessions
+                && let Ok(place) = self.place(asking)
+            {
+                return Lane::Session(place);
             }
         } else if matches!(asked, Asked::Listen(_)) && era == Era::Modern {
-            return Lane::Stateless;
+            return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
         }
         Lane::Answered(self.inner.answer(id, &asked, era, asking, Way::default()).await, era)
     }
@@ -297,10 +334,10 @@ impl HttpFace {
 enum Lane {
     /// It is answered.
     Answered(Reply, Era),
-    /// It belongs to a session.
-    Session,
-    /// It goes through the protocol's library, on its own.
-    Stateless,
+    /// It opens a session, which holds this.
+    Session(Option<Place>),
+    /// It goes through the protocol's library, on its own, if there is a place for its answer.
+    Stateless(Result<Open, Box<Response<Body>>>),
     /// It wants no answer.
     Nothing,
 }

@@ -46,7 +46,7 @@ mod way;
 
 pub use asking::Asking;
 pub use auth::Metadata;
-pub use http::{Body, HttpFace, HttpOptions, Secure};
+pub use http::{Body, HttpFace, HttpOptions, Place, Places, Secure};
 pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;

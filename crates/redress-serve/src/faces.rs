@@ -343,6 +343,8 @@ impl Faces {
     pub(crate) fn shared(self, house: &Arc<House>) -> Arc<Shared> {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
+        #[cfg(feature = "mcp")]
+        let streams = crate::mcp::Streams { house: Arc::clone(house), most: self.limits.streams };
         let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, metrics, .. } = self;
         info.bearer = registry.identity().is_some();
         info.max_batch = max_batch;
@@ -356,7 +358,7 @@ impl Faces {
         });
         Arc::new(Shared {
             #[cfg(feature = "mcp")]
-            mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, &house.shutdown),
+            mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, streams),
             registry,
             caller,
             info,

@@ -43,8 +43,9 @@ pub struct Limits {
     /// How many WebSockets one caller may have open; one that nobody knows counts by its
     /// address. One beyond is RATE_LIMITED.
     pub sockets: usize,
-    /// How many streams one caller may have open over HTTP; one that nobody knows counts by
-    /// its address. One beyond is RATE_LIMITED.
+    /// How many streams one caller may have open over HTTP, those of MCP and its sessions among
+    /// them; one that nobody knows counts by its address. One beyond is RATE_LIMITED; an MCP
+    /// client is served without a session.
     pub streams: usize,
 }
 

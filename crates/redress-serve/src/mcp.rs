@@ -8,11 +8,18 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_core::Registry;
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Secure};
+use redress_core::{Refusal, Registry};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Place, Places, Secure};
 use redress_wire::http::Info;
 
-use crate::{answer, asking::Asking, body::Timed, cors::Origins, service::Exchange, shutdown::Shutdown};
+use crate::{
+    answer,
+    asking::Asking,
+    body::Timed,
+    cors::Origins,
+    house::{Holder, House},
+    service::Exchange,
+};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]
@@ -30,7 +37,7 @@ impl McpSettings {
         max_body: usize,
         guarded: bool,
         origins: &Origins,
-        shutdown: &Shutdown,
+        streams: Streams,
     ) -> Option<HttpFace> {
         let McpSettings { mcp, mut http } = self;
         let mcp = mcp.or_else(|| {
@@ -44,11 +51,27 @@ impl McpSettings {
         http.max_body = max_body;
         http.guarded |= guarded;
         http.allowed_origins.extend(origins.given());
-        http.shutdown = shutdown.silent().clone();
+        http.shutdown = streams.house.shutdown.silent().clone();
+        http.places = Some(Arc::new(streams));
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
         }
         Some(mcp.http(http))
+    }
+}
+
+/// The streams of each caller, counted with those of the other faces.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) house: Arc<House>,
+    /// How many one caller may have open.
+    pub(crate) most: usize,
+}
+
+impl Places for Streams {
+    fn take(&self, asking: &redress_mcp::Asking) -> Result<Place, Refusal> {
+        let holder = Holder::of(asking.caller.as_deref(), asking.peer);
+        self.house.take_stream(holder, self.most).map(Place::new)
     }
 }
 

@@ -12,7 +12,7 @@ pub struct ServerStats {
     pub connections: u64,
     /// WebSockets that are open.
     pub sockets: u64,
-    /// Streams that are open over HTTP.
+    /// Streams that are open over HTTP, those of MCP and its sessions among them.
     pub streams: u64,
     /// Connections that were accepted.
     pub accepted: u64,
@@ -20,7 +20,7 @@ pub struct ServerStats {
     pub refused: u64,
     /// Connections that were refused because too many were open from their address.
     pub refused_by_address: u64,
-    /// WebSockets and streams that were refused because their caller had too many.
+    /// WebSockets, streams and MCP sessions that were refused because their caller had too many.
     pub refused_by_caller: u64,
     /// Connections that could not be accepted, mostly for want of file descriptors.
     pub accept_errors: u64,

@@ -2,7 +2,7 @@
 #![expect(deprecated, reason = "clients of the legacy era still use what the modern one has done away with")]
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -25,13 +25,12 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
-use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::live::Live;
 use crate::{
-    Asking,
+    Asking, Place,
     asked::Asked,
     mcp::Inner,
     session::{self, MOST_DOCUMENTS, Notice, Session},
@@ -41,8 +40,6 @@ use crate::{
 /// What the library asks: of a request on its own, or of a session.
 pub(super) struct Handler {
     inner: Arc<Inner>,
-    /// How many streams of changes there may be.
-    listening: Arc<Semaphore>,
     session: Option<OpenSession>,
 }
 
@@ -51,6 +48,8 @@ struct OpenSession {
     known: Arc<Session>,
     /// Whether it is told what changes.
     told: AtomicBool,
+    /// What it holds of its caller's places.
+    place: OnceLock<Place>,
     over: CancellationToken,
     _over: DropGuard,
 }
@@ -79,12 +78,18 @@ enum Round<T> {
 }
 
 impl Handler {
-    pub(super) fn new(inner: Arc<Inner>, listening: Arc<Semaphore>, in_session: bool) -> Handler {
+    pub(super) fn new(inner: Arc<Inner>, in_session: bool) -> Handler {
         let session = in_session.then(|| {
             let over = CancellationToken::new();
-            OpenSession { known: Arc::default(), told: AtomicBool::new(false), _over: over.clone().drop_guard(), over }
+            OpenSession {
+                known: Arc::default(),
+                told: AtomicBool::new(false),
+                place: OnceLock::new(),
+                _over: over.clone().drop_guard(),
+                over,
+            }
         });
-        Handler { inner, listening, session }
+        Handler { inner, session }
     }
 
     /// Asks what every other way asks, and gives the answer as it is written.
@@ -178,6 +183,11 @@ fn asking(context: &RequestContext<RoleServer>) -> Asking {
     parts.and_then(|parts| parts.extensions.get::<Asking>()).cloned().unwrap_or_default()
 }
 
+/// What the request that opens a session has brought for it.
+fn brought(context: &RequestContext<RoleServer>) -> Option<Place> {
+    context.extensions.get::<Parts>()?.extensions.get::<Option<Place>>()?.clone()
+}
+
 fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
@@ -229,6 +239,10 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        if let (Some(session), Some(place)) = (&self.session, brought(&context)) {
+            // Who has one already is no new session.
+            let _ = session.place.set(place);
+        }
         context.peer.set_peer_info(request.clone());
         let agreed = self.negotiate_initialize(&request)?;
         let known: Result<InitializeResult, _> = serde_json::from_slice(self.inner.initialized(self.session.is_some()));
@@ -373,9 +387,6 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let Ok(_place) = self.listening.try_acquire() else {
-            return Err(ErrorData::internal_error("as many streams of changes are open as may be", None));
-        };
         let mut changes = self.inner.registry.changes().subscribe();
         let (accepted, asking) = (context.accepted(), asking(context.request_context()));
         let wanted = Wanted {

@@ -10,7 +10,7 @@ use crate::{
     service::{LEGACY, MODERN, Running, failure},
 };
 
-struct Tokens;
+pub(crate) struct Tokens;
 
 impl IdentityProvider for Tokens {
     fn identify<'a>(

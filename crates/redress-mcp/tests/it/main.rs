@@ -12,6 +12,7 @@ mod http;
 mod lines;
 mod many;
 mod notes;
+mod places;
 mod rounds;
 mod service;
 mod shelf;

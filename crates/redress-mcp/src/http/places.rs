@@ -1,0 +1,170 @@
+//! What a caller holds open: its streams and its sessions.
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use ::http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Either, combinators::BoxBody};
+use redress_contract::EngineCode;
+use redress_core::Refusal;
+use redress_wire::{
+    http as wire,
+    jsonrpc::{self, Id, Member, Message},
+    mcp::Era,
+};
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Body, HttpFace};
+use crate::{Asking, asked::Asked, prompts};
+
+/// Counts what each caller holds open.
+pub trait Places: fmt::Debug + Send + Sync + 'static {
+    /// One more place for whoever asks, or why there is none.
+    fn take(&self, asking: &Asking) -> Result<Place, Refusal>;
+}
+
+/// A place that is taken. It is given back when its last clone is dropped.
+#[derive(Clone)]
+pub struct Place {
+    _held: Arc<dyn Any + Send + Sync>,
+}
+
+impl Place {
+    /// A place that is given back by dropping `held`.
+    pub fn new(held: impl Any + Send + Sync) -> Place {
+        Place { _held: Arc::new(held) }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").finish_non_exhaustive()
+    }
+}
+
+/// What an answer holds for as long as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    _place: Option<Place>,
+    _listening: Option<OwnedSemaphorePermit>,
+}
+
+impl Open {
+    /// Keeps what is held until the body has ended, or nobody reads it any more.
+    pub(super) fn keep(self, answer: Response<Body>) -> Response<Body> {
+        answer.map(|body| match body {
+            Either::Left(whole) => Either::Left(whole),
+            Either::Right(body) => Either::Right(Kept { body, _open: self }.boxed()),
+        })
+    }
+}
+
+/// A body, and what is held until it has ended.
+struct Kept {
+    body: BoxBody<Bytes, Infallible>,
+    _open: Open,
+}
+
+impl HttpBody for Kept {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl HttpFace {
+    /// One more place for the caller, where they are counted.
+    pub(super) fn place(&self, asking: &Asking) -> Result<Option<Place>, Refusal> {
+        self.options.places.as_ref().map(|places| places.take(asking)).transpose()
+    }
+
+    /// What a request holds whose answer may be a stream, or the answer that there is no place for
+    /// it. What cannot be read is counted, since the protocol's library may read it another way.
+    pub(super) fn open(
+        &self,
+        parts: &Parts,
+        id: Id<'_>,
+        asked: Option<&Asked<'_>>,
+        asking: &Asking,
+    ) -> Result<Open, Box<Response<Body>>> {
+        let listens = matches!(asked, Some(Asked::Listen(_)));
+        if asked.is_some_and(|asked| !listens && !asked.runs()) {
+            return Ok(Open::default());
+        }
+        let open = || {
+            let place = self.place(asking)?;
+            let listening = listens.then(|| Arc::clone(&self.listening).try_acquire_owned()).transpose();
+            let listening = listening.map_err(|_| {
+                Refusal::new(EngineCode::Overloaded)
+                    .with_details(&json!({"limit": "max_sessions"}))
+                    .with_retry_after_ms(1000)
+            })?;
+            Ok(Open { _place: place, _listening: listening })
+        };
+        open().map_err(|refusal| Box::new(self.no_place(parts, id, asked, refusal, asking)))
+    }
+
+    /// The same for a message of a session. Notifications, and answers to what the client was
+    /// asked, are taken in any case: a call may wait for them.
+    pub(super) fn open_in_session(
+        &self,
+        parts: &Parts,
+        body: &[u8],
+        asking: &Asking,
+    ) -> Result<Open, Box<Response<Body>>> {
+        match jsonrpc::read(body, 1) {
+            Ok(Message::Single(Member::Call(call))) => match call.id {
+                Some(id) => self.open(parts, id, Asked::read(&call.method, call.params).as_ref(), asking),
+                None => Ok(Open::default()),
+            },
+            Ok(Message::Single(Member::Invalid(_))) => Ok(Open::default()),
+            Ok(Message::Batch(_)) | Err(_) => self.open(parts, Id::NULL, None, asking),
+        }
+    }
+
+    /// Refuses what there is no place for: a tool in its result, anything else under a status.
+    fn no_place(
+        &self,
+        parts: &Parts,
+        id: Id<'_>,
+        asked: Option<&Asked<'_>>,
+        refusal: Refusal,
+        asking: &Asking,
+    ) -> Response<Body> {
+        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let version = asked.and_then(Asked::meta).and_then(|meta| meta.protocol_version.as_deref());
+        let era = version.and_then(Era::of).unwrap_or(Era::Legacy);
+        if let Some(Asked::Call(params)) = asked {
+            let entry = self.inner.catalogue.find(&params.name);
+            return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era), era);
+        }
+        let mut response = self.respond(parts, prompts::failed(id, &envelope, None, era), era);
+        if let Some(problem) = envelope.problem() {
+            *response.status_mut() =
+                StatusCode::from_u16(wire::status(problem)).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+            if let Some(seconds) = wire::retry_after_seconds(problem) {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+        }
+        response
+    }
+}
