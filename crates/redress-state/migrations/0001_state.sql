@@ -37,7 +37,6 @@ CREATE TABLE audit_batches (
     count INTEGER NOT NULL,
     records TEXT NOT NULL
 );
-CREATE INDEX audit_batches_by_age ON audit_batches (age_ms);
 
 -- The records one by one, for whoever asks with SQL.
 CREATE VIEW audit AS

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::SqliteConnection;
+use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
     clock::ms,
@@ -17,7 +17,8 @@ const RAN: &str = "ran_ms";
 const CATCH_UP: i64 = 24;
 /// How many rows of each sort one piece of upkeep removes at most, and about how many bytes, so that no call waits for
 /// long.
-const ROWS: i64 = 1_000;
+const PIECE: usize = 1_000;
+const ROWS: i64 = PIECE as i64;
 const BYTES: i64 = 4 << 20;
 
 /// For how long services have run on this state before.
@@ -32,6 +33,8 @@ pub(crate) struct Clock {
     since: Duration,
     /// Whether the last piece was not all of it.
     more: bool,
+    /// The last batch of records that this round of upkeep has looked at.
+    swept: i64,
 }
 
 impl Clock {
@@ -42,7 +45,7 @@ impl Clock {
         connection: &mut SqliteConnection,
     ) -> Result<Clock, sqlx::Error> {
         let at_ms = read_number(connection, CLOCK).await?.unwrap_or(wall_ms);
-        Ok(Clock { at_ms, since, more: false })
+        Ok(Clock { at_ms, since, more: false, swept: 0 })
     }
 
     pub(crate) fn now_ms(&self, shared: &Shared) -> i64 {
@@ -75,9 +78,46 @@ impl Clock {
         let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
         let keys = remove_keys(oldest, connection).await?;
         let oldest = self.at_ms.saturating_sub(ms(shared.options.retention));
-        let batches = remove_batches(oldest, connection).await?;
+        let batches = self.remove_batches(oldest, connection).await?;
         self.more = keys || batches;
         Ok(())
+    }
+
+    /// Removes what is past its time among the batches of records that come next, and tells whether to go on with those
+    /// behind them.
+    ///
+    /// Batches come in the order of their age, so that no index has to be written with each of them. The exception is
+    /// what was kept while the wall was ahead: it stays until the clock has come that far, and is stepped over.
+    async fn remove_batches(&mut self, oldest: i64, connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+        let next = "SELECT id, age_ms, octet_length(records) FROM audit_batches WHERE id > ? ORDER BY id LIMIT ?";
+        let rows = sqlx::query(next).bind(self.swept).bind(ROWS).fetch_all(&mut *connection).await?;
+        // Behind the last of them there is nothing, and behind a young one nothing that is old.
+        let mut more = rows.len() == PIECE;
+        let (mut last, mut gone, mut bytes) = (self.swept, 0, 0);
+        for row in &rows {
+            let (id, age_ms, size): (i64, i64, i64) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+            if age_ms < oldest {
+                if gone > 0 && bytes + size > BYTES {
+                    more = true;
+                    break;
+                }
+                bytes += size;
+                gone += 1;
+            } else if age_ms <= self.at_ms {
+                more = false;
+            }
+            last = id;
+        }
+        if gone > 0 {
+            sqlx::query("DELETE FROM audit_batches WHERE id > ? AND id <= ? AND age_ms < ?")
+                .bind(self.swept)
+                .bind(last)
+                .bind(oldest)
+                .execute(connection)
+                .await?;
+        }
+        self.swept = if more { last } else { 0 };
+        Ok(more)
     }
 }
 
@@ -86,9 +126,10 @@ async fn remove_keys(oldest: i64, connection: &mut SqliteConnection) -> Result<b
     sqlx::query(
         "DELETE FROM keys WHERE (caller, operation, key) IN ( \
            SELECT caller, operation, key FROM ( \
-             SELECT caller, operation, key, sum(octet_length(outcome)) OVER (ROWS UNBOUNDED PRECEDING) AS bytes, \
+             SELECT caller, operation, key, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS bytes, \
                     row_number() OVER () AS number FROM ( \
-               SELECT * FROM keys WHERE age <= ?1 AND stage <> 'running' ORDER BY age LIMIT ?2)) \
+               SELECT caller, operation, key, octet_length(outcome) AS size FROM keys \
+               WHERE age <= ?1 AND stage <> 'running' ORDER BY age LIMIT ?2)) \
            WHERE coalesce(bytes, 0) <= ?3 OR number = 1)",
     )
     .bind(oldest)
@@ -97,27 +138,6 @@ async fn remove_keys(oldest: i64, connection: &mut SqliteConnection) -> Result<b
     .execute(&mut *connection)
     .await?;
     sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM keys WHERE age <= ? AND stage <> 'running')")
-        .bind(oldest)
-        .fetch_one(connection)
-        .await
-}
-
-/// Removes the oldest of the batches of records that are past their time, and tells whether there are more.
-async fn remove_batches(oldest: i64, connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query(
-        "DELETE FROM audit_batches WHERE id IN ( \
-           SELECT id FROM ( \
-             SELECT id, sum(octet_length(records)) OVER (ROWS UNBOUNDED PRECEDING) AS bytes, \
-                    row_number() OVER () AS number FROM ( \
-               SELECT * FROM audit_batches WHERE age_ms < ?1 ORDER BY age_ms LIMIT ?2)) \
-           WHERE bytes <= ?3 OR number = 1)",
-    )
-    .bind(oldest)
-    .bind(ROWS)
-    .bind(BYTES)
-    .execute(&mut *connection)
-    .await?;
-    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM audit_batches WHERE age_ms < ?)")
         .bind(oldest)
         .fetch_one(connection)
         .await
