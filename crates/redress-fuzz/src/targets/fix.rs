@@ -60,6 +60,10 @@ pub(super) fn target(data: &[u8]) {
     });
 }
 
+/// Words that an issue says of any input, and that an input may happen to hold.
+const OURS: [&str; 12] =
+    ["type", "null", "or", "true", "false", "string", "number", "integer", "object", "array", "enum", "format"];
+
 /// An issue points into the document and holds none of its values.
 #[track_caller]
 fn judge(issue: &Value, document: &Value, schema: &str) {
@@ -70,7 +74,8 @@ fn judge(issue: &Value, document: &Value, schema: &str) {
     let said = format!("{} {} {}", text("rule"), text("expected"), text("near"));
     let mut values = Vec::new();
     texts(document, &mut values);
-    for value in values.into_iter().filter(|value| value.len() >= 6 && !schema.contains(*value)) {
+    let is_ours = |value: &str| value.split_whitespace().all(|word| OURS.contains(&word));
+    for value in values.into_iter().filter(|value| value.len() >= 6 && !schema.contains(*value) && !is_ours(value)) {
         assert!(!said.contains(value), "`{value}` was refused and is shown: {issue}");
     }
 }
