@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum, parser::ValueSource};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::{
@@ -420,14 +420,6 @@ pub(crate) struct Man {
     pub(crate) folder: PathBuf,
 }
 
-/// All that was typed.
-#[derive(Debug)]
-pub(crate) struct Typed {
-    pub(crate) arguments: Arguments,
-    pub(crate) folder: Folder,
-    pub(crate) bounds: Bounds,
-}
-
 /// The command line of a program: of one with the built-in operations, or of a registry that
 /// the program brings along, to which a folder and bounds mean nothing.
 pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Command {
@@ -441,60 +433,6 @@ pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Comman
         .mut_subcommand("doctor", Bounds::augment_args)
 }
 
-/// Reads what was typed.
-pub(crate) fn read(
-    command: clap::Command,
-    words: Vec<std::ffi::OsString>,
-    built_in: bool,
-) -> Result<Typed, clap::Error> {
-    let matches = command.try_get_matches_from(words)?;
-    let mut arguments = Arguments::from_arg_matches(&matches)?;
-    typed_first(&mut arguments.command, &matches);
-    let mut typed = Typed { arguments, folder: Folder::default(), bounds: Bounds::default() };
-    if built_in {
-        typed.folder = Folder::from_arg_matches(&matches)?;
-        if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
-            typed.bounds = Bounds::from_arg_matches(bounded)?;
-        }
-    }
-    Ok(typed)
-}
-
-/// Forgets what the environment names where something else was typed that names the same.
-fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
-    let Some((_, matches)) = matches.subcommand() else { return };
-    match command {
-        Command::Token(token) => {
-            let Some((_, matches)) = matches.subcommand() else { return };
-            let file = match &mut token.what {
-                TokenCommand::New(new) => &mut new.file,
-                TokenCommand::List(file) => file,
-                TokenCommand::Revoke(revoke) => &mut revoke.file,
-            };
-            if outdone(matches, "path", "config") {
-                file.path = None;
-            }
-        }
-        Command::Audit(audit) if outdone(matches, "state", "config") => audit.state = None,
-        Command::Serve(_)
-        | Command::Mcp(_)
-        | Command::Call(_)
-        | Command::Ops(_)
-        | Command::Explain(_)
-        | Command::Doctor(_)
-        | Command::Audit(_)
-        | Command::Gen(_)
-        | Command::Completions(_)
-        | Command::Man(_) => {}
-    }
-}
-
-/// Whether one value is the environment's, and the other was typed.
-fn outdone(matches: &clap::ArgMatches, one: &str, other: &str) -> bool {
-    matches.value_source(one) == Some(ValueSource::EnvVariable)
-        && matches.value_source(other) == Some(ValueSource::CommandLine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -503,16 +441,5 @@ mod tests {
     fn the_command_line_is_sound() {
         command("redress", "0.1.0", true).debug_assert();
         command("mine", "0.1.0", false).debug_assert();
-    }
-
-    #[test]
-    fn a_folder_is_taken_before_and_after_the_command() {
-        for words in [["r", "--root", "a", "ops"], ["r", "ops", "--root", "a"]] {
-            let words = words.map(Into::into).to_vec();
-            let typed = read(command("r", "0", true), words, true).unwrap();
-            assert_eq!(typed.folder.root.as_deref(), Some("a".as_ref()));
-        }
-        let mine = ["r", "ops", "--root", "a"].map(Into::into).to_vec();
-        assert!(read(command("r", "0", false), mine, false).is_err());
     }
 }

@@ -48,6 +48,7 @@ mod terminal;
 mod tls;
 mod token;
 mod trouble;
+mod typed;
 
 pub use code::TroubleCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};

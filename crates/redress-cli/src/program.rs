@@ -10,13 +10,14 @@ use redress_telemetry::{Otlp, OwnCrates};
 
 use crate::{
     apart,
-    arguments::{self, Bounds, Color, Command, Folder, Typed},
+    arguments::{self, Bounds, Color, Command, Folder},
     audit, call,
     config::{Document, File, Format, Level, Settings},
     doctor, explain, generated, logs, mcp, ops, parts, serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
+    typed::{self, Typed},
 };
 
 /// Runs the commands for the operations of `registry`, with what was typed, and ends with
@@ -161,7 +162,7 @@ impl Program {
         // What cannot be read as a whole may still ask for JSON, and then gets it.
         terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
         let command = arguments::command(&self.name, &self.version, self.is_built_in());
-        let typed = match arguments::read(command, words, self.is_built_in()) {
+        let typed = match typed::read(command, words, self.is_built_in()) {
             Ok(typed) => typed,
             Err(error) => return self.untyped(&error, terminal),
         };
