@@ -57,17 +57,17 @@ impl Remembered {
     }
 
     /// Whom `token` stands for, if that is remembered and still holds.
-    pub(crate) fn get(&self, token: &str) -> Option<Arc<Caller>> {
+    pub(crate) fn get(&self, token: &[u8]) -> Option<Arc<Caller>> {
         let hash = self.seed.hash_one(token);
         let shard = read(self.shard(hash));
-        let entry = shard.get(&hash).filter(|entry| entry.token.expose() == token)?;
+        let entry = shard.get(&hash).filter(|entry| entry.token.expose().as_bytes() == token)?;
         let now = instant::now();
         (entry.from <= now && now < entry.until).then(|| Arc::clone(&entry.caller))
     }
 
     /// Until when `token` is remembered.
     #[cfg(test)]
-    pub(crate) fn until(&self, token: &str) -> Option<u64> {
+    pub(crate) fn until(&self, token: &[u8]) -> Option<u64> {
         let hash = self.seed.hash_one(token);
         read(self.shard(hash)).get(&hash).map(|entry| entry.until)
     }
@@ -83,7 +83,7 @@ impl Remembered {
         if self.most == 0 || until <= now {
             return;
         }
-        let hash = self.seed.hash_one(token.expose());
+        let hash = self.seed.hash_one(token.expose().as_bytes());
         let mut shard = write(self.shard(hash));
         // Judged with the part locked: `forget` first changes the generation and then empties each part, so an entry
         // of an older world is either not made or emptied.
@@ -168,14 +168,14 @@ mod tests {
         let remembered = Remembered::new(100);
         let token = Secret::new("a.b.c");
         remembered.put(remembered.generation(), &token, far(), &ada());
-        assert_eq!(remembered.get("a.b.c").as_deref(), Some(&Caller::new("ada")));
-        assert_eq!(remembered.get("a.b.d"), None);
+        assert_eq!(remembered.get(b"a.b.c").as_deref(), Some(&Caller::new("ada")));
+        assert_eq!(remembered.get(b"a.b.d"), None);
         for shard in &remembered.shards {
             write(shard).values_mut().for_each(|entry| entry.until = instant::now());
         }
-        assert_eq!(remembered.get("a.b.c"), None);
+        assert_eq!(remembered.get(b"a.b.c"), None);
         remembered.put(remembered.generation(), &Secret::new("gone"), instant::now(), &ada());
-        assert_eq!(remembered.get("gone"), None);
+        assert_eq!(remembered.get(b"gone"), None);
     }
 
     #[test]
@@ -185,9 +185,9 @@ mod tests {
         let before = remembered.generation();
         remembered.put(before, &token, far(), &ada());
         remembered.forget();
-        assert_eq!(remembered.get("a.b.c"), None);
+        assert_eq!(remembered.get(b"a.b.c"), None);
         remembered.put(before, &token, far(), &ada());
-        assert_eq!(remembered.get("a.b.c"), None);
+        assert_eq!(remembered.get(b"a.b.c"), None);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         for shard in &remembered.shards {
             write(shard).values_mut().for_each(|entry| entry.from += 500);
         }
-        assert_eq!(remembered.get("a.b.c"), None);
+        assert_eq!(remembered.get(b"a.b.c"), None);
     }
 
     #[test]
@@ -211,6 +211,6 @@ mod tests {
         assert!(held <= 64, "{held}");
         let nothing = Remembered::new(0);
         nothing.put(nothing.generation(), &Secret::new("a"), far(), &ada());
-        assert_eq!(nothing.get("a"), None);
+        assert_eq!(nothing.get(b"a"), None);
     }
 }

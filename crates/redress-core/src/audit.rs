@@ -9,7 +9,7 @@ use std::{
 
 use redress_contract::{Caller, Operation, Problem, RequestId};
 
-use crate::{Face, Fingerprint};
+use crate::{Face, Fingerprint, idempotency::fingerprint};
 
 /// A call as the audit knows it: who, what, how it ended, and a digest of the input, never the input.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,7 @@ pub struct AuditedCall<'a> {
     pub repeated: bool,
     /// How long it took.
     pub elapsed: Duration,
-    /// The digest of the input; nothing where the input was too large to be looked at. It tells small inputs apart
-    /// for anybody who guesses them, so an audit keeps a keyed hash of it.
+    /// What [`Audit::digest`] made of the input; nothing where the input was too large to be looked at.
     pub input: Option<&'a Fingerprint>,
 }
 
@@ -111,6 +110,13 @@ pub trait Audit: Send + Sync + 'static {
     /// The answer of a call from outside waits for the receipt, if there is one; whoever makes it bounds that wait to
     /// a few seconds, after which the call is answered and the record stays queued.
     fn record(&self, call: &AuditedCall<'_>) -> Option<Receipt>;
+
+    /// The digest of an input, for its record. It is made before the handler runs, since nothing is left of the input
+    /// when a call is cut off. A bare digest tells a small input to anybody who guesses it, so an audit that others can
+    /// read puts something secret into it.
+    fn digest(&self, input: &[u8]) -> Fingerprint {
+        fingerprint(input)
+    }
 
     /// Whether records can be kept. While they cannot, new calls are refused with OVERLOADED before their handler.
     fn is_open(&self) -> bool {

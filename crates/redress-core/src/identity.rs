@@ -21,8 +21,9 @@ pub enum IdentityError {
 /// Tells from a token who calls.
 pub trait IdentityProvider: Send + Sync + 'static {
     /// The caller that this token stands for, where that is known without waiting. It is asked first;
-    /// nothing means that [`identify`](IdentityProvider::identify) has to tell.
-    fn known(&self, token: &Secret) -> Option<Arc<Caller>> {
+    /// nothing means that [`identify`](IdentityProvider::identify) has to tell. The token is lent as the bytes in
+    /// its message, and is not to be kept from here.
+    fn known(&self, token: &[u8]) -> Option<Arc<Caller>> {
         let _ = token;
         None
     }

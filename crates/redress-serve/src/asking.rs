@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use redress_contract::{Caller, EngineCode, RequestId};
-use redress_core::{Face, Refusal, Request, Secret};
+use redress_core::{Face, Refusal, Request};
 use redress_wire::http::{
     OPERATION_JSON,
     header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
@@ -12,6 +12,7 @@ use redress_wire::http::{
 use serde_json::json;
 
 use crate::{
+    bearer::Bearer,
     caller::Connection,
     connection::OtherSide,
     proxies::{self, Sent},
@@ -118,7 +119,7 @@ pub(crate) struct Asking {
     #[cfg(feature = "mcp")]
     pub(crate) secure: bool,
     pub(crate) caller: Option<Arc<Caller>>,
-    pub(crate) token: Option<Secret>,
+    pub(crate) token: Option<Bearer>,
     pub(crate) request_id: Option<Box<str>>,
     deadline: Option<Duration>,
     key: Option<Arc<str>>,
@@ -174,7 +175,7 @@ impl Asking {
                     self.declaration |= accept.contains(OPERATION_JSON);
                 }
                 header::FORWARDED | header::VIA => self.forwarded = true,
-                header::AUTHORIZATION if tokens => self.token = value.to_str().ok().and_then(bearer),
+                header::AUTHORIZATION if tokens => self.token = Bearer::of(value),
                 _ => match name.as_str() {
                     REQUEST_ID => {
                         let given = value.to_str().ok().filter(|id| RequestId::given(id).is_some());
@@ -222,10 +223,10 @@ impl Asking {
 
     /// The call with this input.
     pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
-        let request = self.request_of(shared, input, self.caller.clone());
-        match &self.token {
-            Some(token) => request.with_token(token.clone()),
-            None => request,
+        let Some(token) = &self.token else { return self.request_of(shared, input, self.caller.clone()) };
+        match shared.registry.known(token.expose()) {
+            None => self.request_of(shared, input, None).with_token(token.secret()),
+            known => self.request_of(shared, input, known),
         }
     }
 
@@ -290,11 +291,6 @@ impl Asking {
             None => Request::default(),
         }
     }
-}
-
-fn bearer(authorization: &str) -> Option<Secret> {
-    let (scheme, token) = authorization.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| Secret::new(token.trim()))
 }
 
 fn is_key(key: &str) -> bool {

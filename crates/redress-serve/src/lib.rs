@@ -19,6 +19,7 @@
 mod accept;
 mod answer;
 mod asking;
+mod bearer;
 mod body;
 mod caller;
 #[cfg(feature = "compression")]

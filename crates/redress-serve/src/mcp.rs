@@ -83,7 +83,7 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let taken = exchange.room_for_body(Arc::clone(&exchange.shared.house.room));
     let Exchange { shared, line, mut asking, mut parts } = exchange;
     mark(&asking, &mut parts);
-    let token = asking.token.take();
+    let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
     let (body, broke) = Timed::new(body, shared.limits.body_time, taken);
     let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_core::{Audit, AuditedCall, Receipt};
+use redress_core::{Audit, AuditedCall, Fingerprint, Receipt};
 
 use crate::{clock::to_ms, hash, shared::Shared};
 
@@ -13,7 +13,7 @@ impl Audit for AuditLog {
     fn record(&self, call: &AuditedCall<'_>) -> Option<Receipt> {
         let shared = &*self.0;
         // What takes long is done before the lock is taken.
-        let hash = call.input.map(|digest| hash::keyed(&shared.salt, digest));
+        let hash = call.input.map(hash::text);
         let at_ms = to_ms(shared.options.clock.wall());
         let batch = shared.queue.record(at_ms, || shared.running(), |text| write(text, at_ms, call, hash.as_ref()));
         let Some(batch) = batch else {
@@ -22,6 +22,10 @@ impl Audit for AuditLog {
         };
         // A composed call ends before the one that made it, whose receipt stands for both.
         call.parent.is_none().then(|| Receipt::new(batch.kept()))
+    }
+
+    fn digest(&self, input: &[u8]) -> Fingerprint {
+        hash::keyed(&self.0.salt, input)
     }
 
     fn is_open(&self) -> bool {
@@ -56,7 +60,7 @@ fn write(text: &mut String, at_ms: i64, call: &AuditedCall<'_>, hash: Option<&[u
     text.push_str("\",\"");
     text.push_str(call.code());
     text.push_str("\",");
-    text.push_str(number.format(call.elapsed.as_micros()));
+    text.push_str(number.format(u64::try_from(call.elapsed.as_micros()).unwrap_or(u64::MAX)));
     text.push(',');
     match hash.and_then(|hash| std::str::from_utf8(hash).ok()) {
         Some(hash) => {

@@ -104,7 +104,7 @@ impl Book {
         match work {
             Work::Begin { key, input, claim } => {
                 // A bare digest would tell a small input to whoever guesses it and reads the file.
-                let input = hash::sealed(&shared.salt, input);
+                let input = hash::keyed(&shared.salt, input);
                 let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
                 let known = sqlx::query(
                     "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",

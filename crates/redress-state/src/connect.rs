@@ -14,7 +14,8 @@ use crate::{Sync, folder::DATABASE, hash::Salt};
 const BUSY: Duration = Duration::from_millis(500);
 
 /// How many pages may gather in the log before they are moved into the file.
-const CHECKPOINT: &str = "4000";
+/// What is moved seldom makes the log long, and a sync of a log that grows has its length to write too.
+const CHECKPOINT: &str = "1000";
 
 /// The connection that writes.
 pub(crate) async fn writing(folder: &Path, sync: Sync) -> Result<SqliteConnection, sqlx::Error> {

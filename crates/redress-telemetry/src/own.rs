@@ -27,6 +27,7 @@ impl OwnCrates {
         of == "redress" || of.starts_with("redress_") || self.0.iter().any(|name| name == of)
     }
 
+    #[cfg(feature = "otlp")]
     pub(crate) fn add(&mut self, name: &str) {
         self.0.push(name.replace('-', "_"));
     }

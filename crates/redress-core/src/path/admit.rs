@@ -64,7 +64,7 @@ impl Call {
     }
 
     /// Asks whether the caller has agreed, for an operation that needs it (B4).
-    pub(super) async fn consent(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         match self.ctx.registry.0.consent.has(caller, declaration.name()).await {
@@ -75,8 +75,6 @@ impl Call {
                 return Err(self.cannot_keep());
             }
         }
-        // Who is asked may leave.
-        self.note_input(asked);
         if self.ask_consent(caller, entry).await? {
             return Ok(());
         }

@@ -2,22 +2,19 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use redress_contract::{EngineCode, Problem, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{AuditedCall, Fingerprint, Receipt, StoreBroken, idempotency::fingerprint};
+use crate::{AuditedCall, Fingerprint, Receipt, StoreBroken};
 
 /// What is known of a call for its record. A registry with no audit makes none.
 pub(super) struct Audited {
     /// The digest of the input; nothing where that is too large to be looked at, or the call came to nothing before.
-    input: OnceLock<Fingerprint>,
+    input: Option<Fingerprint>,
     repeated: AtomicBool,
     receipt: Option<Receipt>,
 }
@@ -26,25 +23,20 @@ impl Call {
     /// Takes note that the call will be recorded.
     pub(super) fn note_audited(&mut self) {
         if self.ctx.registry.0.audit.is_some() {
-            let input = OnceLock::new();
-            self.audited = Some(Box::new(Audited { input, repeated: AtomicBool::new(false), receipt: None }));
+            self.audited = Some(Box::new(Audited { input: None, repeated: AtomicBool::new(false), receipt: None }));
         }
     }
 
     /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
     /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
-    pub(super) fn note_input(&self, asked: &Asked<'_>) {
-        if let (Some(audited), Some(entry)) = (&self.audited, &self.ctx.entry)
+    pub(super) fn note_input(&mut self, asked: &Asked<'_>) {
+        if let (Some(audited), Some(audit), Some(entry)) =
+            (&mut self.audited, &self.ctx.registry.0.audit, &self.ctx.entry)
+            && audited.input.is_none()
             && asked.input.len() <= entry.max_input
         {
-            audited.input.get_or_init(|| fingerprint(&asked.input));
+            audited.input = Some(audit.digest(&asked.input));
         }
-    }
-
-    /// The digest of the input, which is made once.
-    pub(super) fn input_digest(&self, asked: &Asked<'_>) -> Fingerprint {
-        let known = self.audited.as_ref().and_then(|audited| audited.input.get());
-        known.copied().unwrap_or_else(|| fingerprint(&asked.input))
     }
 
     /// Takes note that the outcome is that of an earlier call.
@@ -86,7 +78,7 @@ impl Call {
             asks,
             repeated: audited.repeated.load(Ordering::Relaxed),
             elapsed,
-            input: audited.input.get(),
+            input: audited.input.as_ref(),
         };
         let receipt = catch_unwind(AssertUnwindSafe(|| audit.record(&call))).unwrap_or_else(|_| {
             tracing::error!(request_id = %self.ctx.request_id, "the audit panicked");

@@ -154,14 +154,14 @@ impl Call {
         if permits.is_none() {
             self.admit(asked, Shape::Query).await?;
         }
+        let mut permits = match permits {
+            Some(permits) => permits,
+            None => self.limits(self.entry()?)?,
+        };
+        self.note_input(asked);
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
-        let mut permits = match permits {
-            Some(permits) => permits,
-            None => this.limits(entry)?,
-        };
-        this.note_input(asked);
         this.size(entry, asked)?;
         let Bound::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
@@ -210,7 +210,8 @@ impl Call {
         self.found(entry);
         self.shape(self.entry()?, wanted)?;
         if let Some(token) = &asked.token {
-            let known = self.ctx.registry.0.identity.as_ref().and_then(|provider| provider.known(token));
+            let known =
+                self.ctx.registry.0.identity.as_ref().and_then(|provider| provider.known(token.expose().as_bytes()));
             self.ctx.caller = match known {
                 Some(caller) => Some(caller),
                 None => Box::pin(self.within(self.identify(asked))).await?,
@@ -222,11 +223,12 @@ impl Call {
         if admitted.is_ok() || self.ctx.caller.is_some() {
             self.note_audited();
         }
-        let entry = self.entry()?;
-        let admitted = admitted.and_then(|()| self.belongs(entry, asked));
+        let admitted = admitted.and_then(|()| self.belongs(self.entry()?, asked));
         let admitted = match admitted {
-            Ok(()) if entry.declaration.access().needs_consent() => {
-                Box::pin(self.within(self.consent(entry, asked))).await
+            Ok(()) if self.entry()?.declaration.access().needs_consent() => {
+                // Who is asked may leave.
+                self.note_input(asked);
+                Box::pin(self.within(self.consent(self.entry()?))).await
             }
             admitted => admitted,
         };

@@ -81,10 +81,10 @@ struct Opened {
 impl Call {
     async fn open(&mut self, asked: &Asked<'_>) -> Result<Opened, Box<Bad>> {
         self.admit(asked, Shape::Subscription).await?;
+        let entry = Arc::clone(self.entry()?);
+        let mut permits = self.limits(&entry)?;
+        self.note_input(asked);
         let this = &*self;
-        let entry = Arc::clone(this.entry()?);
-        let mut permits = this.limits(&entry)?;
-        this.note_input(asked);
         this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));

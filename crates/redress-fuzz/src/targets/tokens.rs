@@ -62,7 +62,10 @@ pub(super) fn target(data: &[u8]) {
         fs::write(&place.path, data).expect("it can be written");
         match place.access.reload() {
             Ok(()) => {
-                assert!(place.access.known(&token).is_none(), "what an older file said is forgotten");
+                assert!(
+                    place.access.known(token.expose().as_bytes()).is_none(),
+                    "what an older file said is forgotten"
+                );
                 let entries = TokenFile::at(&place.path).list().expect("it was read just now");
                 let held = entries.iter().any(|entry| entry.hash.eq_ignore_ascii_case(&hash()));
                 let taken = place.access.identify(&token).await;

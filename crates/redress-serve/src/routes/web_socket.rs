@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use crate::{asking::Trace, service::Exchange, ws::Who};
+use crate::{asking::Trace, bearer::Bearer, service::Exchange, ws::Who};
 
 pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     if let Err(refusal) = exchange.admit() {
@@ -14,7 +14,8 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     let address = asking.peer.map(|peer| peer.ip());
     let handshake = asking.handshake(&exchange.parts.headers);
     let trace = Trace::of(&exchange.parts.headers);
-    let who = Who { caller: asking.caller.clone(), handshake, token: asking.token.clone(), address, trace };
+    let token = asking.token.as_ref().map(Bearer::secret);
+    let who = Who { caller: asking.caller.clone(), handshake, token, address, trace };
     let (shared, line) = (Arc::clone(&exchange.shared), Arc::clone(&exchange.line));
     match shared.web_sockets.upgrade(&shared, &line, who, &mut exchange.parts).await {
         Ok(response) => response,

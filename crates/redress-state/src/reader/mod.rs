@@ -87,7 +87,7 @@ impl AuditReader {
 
     /// The hash under which calls with exactly this input are recorded, for [`AuditFilter::input`].
     pub fn hash(&self, input: &[u8]) -> String {
-        String::from_utf8_lossy(&hash::keyed(&self.salt, &hash::digest(input))).into_owned()
+        String::from_utf8_lossy(&hash::text(&hash::keyed(&self.salt, input))).into_owned()
     }
 
     /// The latest records that pass the filter, the oldest of them first.
