@@ -21,32 +21,38 @@ use crate::{
     table::median,
 };
 
-const CONNECTIONS: usize = 32;
-/// The requests that each connection sends in one round.
-const TIMED: usize = 500;
+/// How many callers ask at once, where nothing else is said.
+const USUAL: usize = 32;
+/// The requests of one round, of all connections together.
+const TIMED: usize = 16_000;
 /// How often the sides take turns.
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 31;
 const GREET: &str = r#"{"name":"Ada Lovelace","times":3}"#;
 /// What all of it together may cost beside none of it.
 const GOAL: f64 = 1.6;
 /// The shared secret, in the folder of a server.
 const SECRET: &str = "secret";
 
-/// What is measured: how it is called, and which parts are on. The first is what the others are beside.
-const SIDES: [(&str, &[&str]); 9] = [
-    ("all off", &[]),
-    ("JWT, cached", &["jwt"]),
-    ("limits: rate, in flight, shedding", &["limits"]),
-    ("metrics", &["metrics"]),
-    ("audit in SQLite, sync normal", &["audit-normal"]),
-    ("audit in SQLite, sync full", &["audit-full"]),
-    ("all on but the audit", &["jwt", "limits", "metrics"]),
-    ("all on, sync normal", &["jwt", "limits", "metrics", "audit-normal"]),
-    ("all on, sync full", &["jwt", "limits", "metrics", "audit-full"]),
+/// What is measured: how it is called, which parts are on, and how many callers ask at once. The first is what the
+/// others are beside, with as many callers. One sync of the disk is for all who wait, so their number is the price of
+/// the audit.
+const SIDES: [(&str, &[&str], usize); 11] = [
+    ("all off", &[], USUAL),
+    ("JWT, cached", &["jwt"], USUAL),
+    ("limits: rate, in flight, shedding", &["limits"], USUAL),
+    ("metrics", &["metrics"], USUAL),
+    ("audit in SQLite, sync normal", &["audit-normal"], USUAL),
+    ("audit in SQLite, sync full", &["audit-full"], USUAL),
+    ("all on but the audit", &["jwt", "limits", "metrics"], USUAL),
+    ("all on, sync normal", &["jwt", "limits", "metrics", "audit-normal"], USUAL),
+    ("all on, sync full", &["jwt", "limits", "metrics", "audit-full"], USUAL),
+    ("8 callers, all on, sync full", &["jwt", "limits", "metrics", "audit-full"], 8),
+    ("128 callers, all on, sync full", &["jwt", "limits", "metrics", "audit-full"], 128),
 ];
 
 struct Side {
     what: &'static str,
+    callers: usize,
     running: Running,
     request: Vec<u8>,
     cpu_us: Vec<f64>,
@@ -58,8 +64,8 @@ pub fn run() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join(SECRET), "a secret of sixty-four bytes, which is as long as a digest is!!!")?;
     let mut sides = Vec::new();
-    for (number, (what, parts)) in SIDES.into_iter().enumerate() {
-        sides.push(start(what, parts, &folder.path().join(number.to_string()), folder.path())?);
+    for (number, (what, parts, callers)) in SIDES.into_iter().enumerate() {
+        sides.push(start(what, parts, callers, &folder.path().join(number.to_string()), folder.path())?);
     }
     // The first round warms up and counts for nothing.
     for round in 0..=ROUNDS {
@@ -67,11 +73,13 @@ pub fn run() -> io::Result<()> {
         let Some((off, others)) = sides.split_first_mut() else { return Ok(()) };
         for side in others {
             // Just before each of them, so that both meet the same disturbances.
-            let beside = cpu_us(off)?;
-            let cpu_us = cpu_us(side)?;
+            let beside = cpu_us(off, side.callers)?;
+            let cpu_us = cpu_us(side, side.callers)?;
             if round > 0 {
-                off.cpu_us.push(beside);
-                off.ratios.push(1.0);
+                if side.callers == off.callers {
+                    off.cpu_us.push(beside);
+                    off.ratios.push(1.0);
+                }
                 side.cpu_us.push(cpu_us);
                 side.ratios.push(cpu_us / beside);
             }
@@ -80,7 +88,7 @@ pub fn run() -> io::Result<()> {
     print(&mut sides)
 }
 
-fn start(what: &'static str, parts: &[&str], folder: &Path, common: &Path) -> io::Result<Side> {
+fn start(what: &'static str, parts: &[&str], callers: usize, folder: &Path, common: &Path) -> io::Result<Side> {
     fs::create_dir(folder)?;
     fs::copy(common.join(SECRET), folder.join(SECRET))?;
     let mut arguments = vec!["production-server".to_owned(), folder.display().to_string()];
@@ -93,7 +101,7 @@ fn start(what: &'static str, parts: &[&str], folder: &Path, common: &Path) -> io
     if answer.status != 200 || !answer.body.contains("Hello Ada") {
         return Err(io::Error::other(format!("{what}: got {answer:?}")));
     }
-    Ok(Side { what, running, request, cpu_us: Vec::new(), ratios: Vec::new() })
+    Ok(Side { what, callers, running, request, cpu_us: Vec::new(), ratios: Vec::new() })
 }
 
 /// A token as an issuer makes them, of the usual length.
@@ -107,10 +115,10 @@ fn token(folder: &Path) -> io::Result<String> {
     jsonwebtoken::encode(&Header::default(), &claims, &key).map_err(io::Error::other)
 }
 
-fn cpu_us(side: &Side) -> io::Result<f64> {
+fn cpu_us(side: &Side, callers: usize) -> io::Result<f64> {
     let before = side.running.cpu_seconds()?;
-    client::load(side.running.address, &side.request, CONNECTIONS, TIMED)?;
-    Ok((side.running.cpu_seconds()? - before) * 1e6 / (CONNECTIONS * TIMED) as f64)
+    client::load(side.running.address, &side.request, callers, TIMED / callers)?;
+    Ok((side.running.cpu_seconds()? - before) * 1e6 / TIMED as f64)
 }
 
 fn print(sides: &mut [Side]) -> io::Result<()> {
