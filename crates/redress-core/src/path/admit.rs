@@ -63,18 +63,19 @@ impl Call {
         }
     }
 
-    /// Asks whether the caller has agreed, for an operation that needs it (B4).
-    pub(super) async fn consent(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+    /// Whether the caller has agreed, for an operation that needs it (B4).
+    pub(super) async fn has_agreed(&self, entry: &Entry) -> Result<bool, Box<Bad>> {
+        let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
+        self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {
+            tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
+            self.cannot_keep()
+        })
+    }
+
+    /// Asks a caller who has not agreed, or says how to.
+    pub(super) async fn agree(&self, entry: &Entry) -> Result<(), Box<Bad>> {
         let declaration = &entry.declaration;
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        match self.ctx.registry.0.consent.has(caller, declaration.name()).await {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(error) => {
-                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
-                return Err(self.cannot_keep());
-            }
-        }
         if self.ask_consent(caller, entry).await? {
             return Ok(());
         }

@@ -226,9 +226,14 @@ impl Call {
         let admitted = admitted.and_then(|()| self.belongs(self.entry()?, asked));
         let admitted = match admitted {
             Ok(()) if self.entry()?.declaration.access().needs_consent() => {
-                // Who is asked may leave.
-                self.note_input(asked);
-                Box::pin(self.within(self.consent(self.entry()?))).await
+                match Box::pin(self.within(self.has_agreed(self.entry()?))).await {
+                    Ok(false) => {
+                        // Who is asked may leave.
+                        self.note_input(asked);
+                        Box::pin(self.within(self.agree(self.entry()?))).await
+                    }
+                    agreed => agreed.map(drop),
+                }
             }
             admitted => admitted,
         };
