@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use axum::http::HeaderValue;
 use futures_util::stream;
 use redress_core::{
     Events, IdentityError, IdentityProvider, Operation, Registry, Secret,
@@ -129,6 +130,43 @@ async fn what_can_be_read_depends_on_the_token() {
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
     assert_eq!(document["paths"]["/ops/things/read"]["post"]["security"], json!([{"bearer": ["things:read"]}]));
     running.canary.assert_clean();
+}
+
+/// Knows Ada at once, and breaks over one token.
+struct Quick;
+
+impl IdentityProvider for Quick {
+    fn known(&self, token: &[u8]) -> Option<Arc<Caller>> {
+        assert_ne!(token, b"breaking");
+        (token == b"ada").then(|| Arc::new(Caller::new("ada").scope("things:read")))
+    }
+
+    fn identify<'a>(
+        &'a self,
+        _: &'a Secret,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        Box::pin(ready(Err(IdentityError::Invalid)))
+    }
+}
+
+#[tokio::test]
+async fn who_is_known_is_not_asked_about_and_what_is_no_text_is_no_token() {
+    let open = contract::Operation::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let registry = Registry::builder().identity(Quick).add(open).build().unwrap();
+    let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;
+    let ask = async |token: &[u8]| {
+        let authorization = HeaderValue::from_bytes(&[b"Bearer ", token].concat()).unwrap();
+        let request = running.client.post(running.url("/ops/things/open")).header("authorization", authorization);
+        Answer::of(&running, request.header("content-type", "application/json").body("{}")).await
+    };
+    assert_eq!(ask(b"ada").await.text, "\"ada\"");
+    for (token, status, code) in
+        [(&b"bob"[..], 401, "AUTH_REQUIRED"), (b"ad\xe4", 401, "AUTH_REQUIRED"), (b"breaking", 500, "INTERNAL")]
+    {
+        let refused = ask(token).await;
+        assert_eq!((refused.status, &refused.json()["code"]), (status, &json!(code)));
+    }
 }
 
 /// Takes every token, and counts how often it is asked.
