@@ -53,19 +53,19 @@ mod without_tls {
     use super::{Server, Settings, Trouble};
 
     /// Nothing: this build speaks no TLS.
-    pub(crate) type Loaded = ();
+    pub(crate) struct Loaded;
 
     /// Refuses what this build cannot speak.
     pub(crate) fn tls(settings: &Settings) -> Result<Loaded, Trouble> {
         match settings.tls {
-            None => Ok(()),
+            None => Ok(Loaded),
             Some(_) => Err(Trouble::TlsUnusable {
                 says: "this build speaks plain HTTP only; build it with the feature `tls`".to_owned(),
             }),
         }
     }
 
-    pub(crate) fn secured(server: Server, (): Loaded) -> Server {
+    pub(crate) fn secured(server: Server, _: Loaded) -> Server {
         server
     }
 }
