@@ -25,7 +25,12 @@ pub struct Envelope {
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
-pub struct Output(Vec<u8>);
+pub struct Output {
+    /// The envelope up to the end of the output.
+    body: Vec<u8>,
+    /// How many characters the body has, where they were counted.
+    characters: Option<u64>,
+}
 
 /// What is known about the call itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,21 +140,47 @@ impl Output {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(Output(buffer))
+        Ok(Output { body: buffer, characters: None })
+    }
+
+    /// Writes `value` as JSON, unless that takes more than `most` bytes.
+    ///
+    /// ```
+    /// use redress_contract::Output;
+    ///
+    /// assert_eq!(Output::encode_within(&[1, 2], 5).unwrap().unwrap().json(), b"[1,2]");
+    /// assert!(Output::encode_within(&[1, 2], 4).unwrap().is_none());
+    /// ```
+    pub fn encode_within<T: Serialize + ?Sized>(value: &T, most: usize) -> Result<Option<Output>, serde_json::Error> {
+        let mut buffer = Vec::with_capacity(256);
+        buffer.extend_from_slice(OK);
+        let mut within = Within { buffer, most: OK.len().saturating_add(most), beyond: false };
+        let written = serde_json::to_writer(&mut within, value);
+        // A type may let an error of the writer be, so it is the writer that is asked.
+        if within.beyond {
+            return Ok(None);
+        }
+        written.map(|()| Some(Output { body: within.buffer, characters: None }))
+    }
+
+    /// The same output with its characters counted, so that whoever puts it into an envelope need not.
+    #[must_use]
+    pub fn counted(mut self) -> Output {
+        self.characters = Some(characters(&self.body));
+        self
     }
 
     /// The output as JSON.
     pub fn json(&self) -> &[u8] {
-        self.0.get(OK.len()..).unwrap_or_default()
+        self.body.get(OK.len()..).unwrap_or_default()
     }
 }
 
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
-        let body = output.0;
-        // The closing brace is not in the buffer yet.
-        meta.estimated_tokens = estimate(&body, 1);
+        let Output { body, characters } = output;
+        meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
         Envelope { body, problem: None, error_end: 0, meta }
     }
 
@@ -164,7 +195,7 @@ impl Envelope {
         if !printed.is_some_and(|printed| printed.append(&mut body, &problem)) {
             append_members(&mut body, &problem);
         }
-        meta.estimated_tokens = estimate(&body, 1);
+        meta.estimated_tokens = estimate(characters(&body));
         Envelope { body, problem: Some(Box::new(problem)), error_end, meta }
     }
 
@@ -305,16 +336,48 @@ fn write_number(body: &mut Vec<u8>, mut number: u64) {
     body.extend_from_slice(digits.get(start..).unwrap_or_default());
 }
 
-/// A quarter of the characters, rounded up. Characters are Unicode scalar values, so the
-/// figure is the same in every language that reads the envelope.
-fn estimate(json: &[u8], more: u64) -> u64 {
-    let chars = if json.is_ascii() {
-        json.len()
+/// A buffer that takes so many bytes and no more.
+struct Within {
+    buffer: Vec<u8>,
+    most: usize,
+    beyond: bool,
+}
+
+impl std::io::Write for Within {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if bytes.len() > self.most.saturating_sub(self.buffer.len()) {
+            self.beyond = true;
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A quarter of the characters, rounded up, for a body that lacks nothing but its closing brace. Characters are
+/// Unicode scalar values, so the figure is the same in every language that reads the envelope.
+fn estimate(characters: u64) -> u64 {
+    (characters + 1).div_ceil(4)
+}
+
+fn characters(json: &[u8]) -> u64 {
+    if json.is_ascii() {
+        json.len() as u64
     } else {
         // Every byte that does not continue a character starts one.
-        json.iter().filter(|byte| (**byte & 0xC0) != 0x80).count()
-    };
-    (chars as u64 + more).div_ceil(4)
+        json.iter().filter(|byte| (**byte & 0xC0) != 0x80).count() as u64
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What runs an operation, its types forgotten.
 
-use std::{future::Future, marker::PhantomData, pin::Pin, sync::Arc};
+use std::{any::Any, future::Future, marker::PhantomData, pin::Pin, sync::Arc};
 
 use futures_core::Stream;
 use futures_util::StreamExt as _;
@@ -12,12 +12,17 @@ use crate::{
     declare::{Declared, Once, Streams},
     fail::{Cause, Ending},
     input::{self, DecodeError, SchemaError, Shape},
+    offload::{LARGE, offload},
 };
 
 /// A future whose type is forgotten.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// How a handler ends.
 pub(crate) type Ended = Result<Output, Box<Ending>>;
+/// How the opening of a stream ends.
+pub(crate) type Opening = BoxFuture<'static, Result<Items, Box<Ending>>>;
+/// An input that was read, its type forgotten.
+pub(crate) type ReadInput = Box<dyn Any + Send>;
 /// The items of a subscription, its types forgotten.
 pub(crate) type Items = Pin<Box<dyn Stream<Item = Ended> + Send>>;
 
@@ -48,6 +53,9 @@ pub(crate) trait Reads: Send + Sync {
     /// The input's schema, made ready for the handler's own type.
     fn shape(&self, schema: Value) -> Result<Shape, SchemaError>;
 
+    /// Reads the input, for the handler to be run with elsewhere.
+    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError>;
+
     /// Whether the handler's own type takes this input.
     fn accepts(&self, shape: &Shape, input: &[u8]) -> bool;
 
@@ -60,17 +68,18 @@ pub(crate) trait Answer: Reads {
     /// Reads the input and makes the handler ready. The handler does not start before the
     /// future is polled, so the steps between can still refuse.
     fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError>;
+
+    /// The same with an input that was [read](Reads::read) before.
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended>;
 }
 
 /// Answers with a stream.
 pub(crate) trait Open: Reads {
     /// Reads the input and makes the opening of the stream ready.
-    fn ready(
-        &self,
-        ctx: Ctx,
-        shape: &Shape,
-        input: &[u8],
-    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError>;
+    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError>;
+
+    /// The same with an input that was [read](Reads::read) before.
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening;
 }
 
 /// A handler from a function with types.
@@ -79,6 +88,10 @@ pub(crate) struct Typed<D>(pub(crate) PhantomData<fn() -> D>);
 impl<D: Declared> Reads for Typed<D> {
     fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
         Shape::typed::<D::Input>(schema)
+    }
+
+    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError> {
+        Ok(Box::new(input::decode::<D::Input>(input, shape)?))
     }
 
     fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
@@ -92,26 +105,40 @@ impl<D: Declared> Reads for Typed<D> {
 
 impl<D: Once> Answer for Typed<D> {
     fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
-        let input = input::decode::<D::Input>(input, shape)?;
-        Ok(Box::pin(async move {
-            match D::run(ctx, input).await {
-                Ok(output) => encode(&output),
-                Err(fail) => Err(fail.into_ending()),
-            }
-        }))
+        Ok(once::<D>(ctx, input::decode::<D::Input>(input, shape)?))
+    }
+
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended> {
+        once::<D>(ctx, *was_read::<D::Input>(input))
     }
 }
 
+fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, Ended> {
+    Box::pin(async move {
+        match D::run(ctx, input).await {
+            Ok(output) => encode(output).await,
+            Err(fail) => Err(fail.into_ending()),
+        }
+    })
+}
+
 impl<D: Streams> Open for Typed<D> {
-    fn ready(
-        &self,
-        ctx: Ctx,
-        shape: &Shape,
-        input: &[u8],
-    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
-        let input = input::decode::<D::Input>(input, shape)?;
-        Ok(Box::pin(async move { D::open(&ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
+    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError> {
+        Ok(stream::<D>(ctx, input::decode::<D::Input>(input, shape)?))
     }
+
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening {
+        stream::<D>(ctx, *was_read::<D::Input>(input))
+    }
+}
+
+fn stream<D: Streams>(ctx: Ctx, input: D::Input) -> Opening {
+    Box::pin(async move { D::open(&ctx, input).await.map(items).map_err(|fail| fail.into_ending()) })
+}
+
+/// The input as the type that read it.
+fn was_read<T: 'static>(input: ReadInput) -> Box<T> {
+    input.downcast().expect("a handler gets the input that it read itself")
 }
 
 /// The function of an operation declared as data.
@@ -125,6 +152,10 @@ impl<T> Reads for Dynamic<T> {
         Shape::dynamic(schema)
     }
 
+    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError> {
+        Ok(Box::new(input::accept(input, shape)?))
+    }
+
     fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
         input::accept(input, shape).is_ok()
     }
@@ -136,39 +167,60 @@ impl<T> Reads for Dynamic<T> {
 
 impl Answer for Dynamic<Value> {
     fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
-        let input = input::accept(input, shape)?;
+        Ok(self.once(ctx, input::accept(input, shape)?))
+    }
+
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended> {
+        self.once(ctx, *was_read(input))
+    }
+}
+
+impl Dynamic<Value> {
+    fn once<'a>(&self, ctx: &'a Ctx, input: Value) -> BoxFuture<'a, Ended> {
         let function = Arc::clone(&self.0);
-        Ok(Box::pin(async move {
+        Box::pin(async move {
             match function(ctx.clone(), input).await {
-                Ok(output) => encode(&output),
+                Ok(output) => encode(output).await,
                 Err(fail) => Err(fail.into_ending()),
             }
-        }))
+        })
     }
 }
 
 impl Open for Dynamic<Events<Value, DynamicFailure>> {
-    fn ready(
-        &self,
-        ctx: Ctx,
-        shape: &Shape,
-        input: &[u8],
-    ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
-        let input = input::accept(input, shape)?;
+    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError> {
+        Ok(self.stream(ctx, input::accept(input, shape)?))
+    }
+
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening {
+        self.stream(ctx, *was_read(input))
+    }
+}
+
+impl Dynamic<Events<Value, DynamicFailure>> {
+    fn stream(&self, ctx: Ctx, input: Value) -> Opening {
         let function = Arc::clone(&self.0);
-        Ok(Box::pin(async move { function(ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
+        Box::pin(async move { function(ctx, input).await.map(items).map_err(|fail| fail.into_ending()) })
     }
 }
 
 fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(events: Events<T, E>) -> Items {
-    Box::pin(events.into_stream().map(|item| match item {
-        Ok(output) => encode(&output),
-        Err(fail) => Err(fail.into_ending()),
+    Box::pin(events.into_stream().then(|item| async {
+        match item {
+            Ok(output) => encode(output).await,
+            Err(fail) => Err(fail.into_ending()),
+        }
     }))
 }
 
-fn encode<T: serde::Serialize + ?Sized>(output: &T) -> Ended {
-    Output::encode(output).map_err(|error| Ending::new(Cause::Foreign(Box::new(OutputUnwritable(error)))))
+/// Writes the output as JSON. One that turns out to be large is written once more, off the worker.
+async fn encode<T: serde::Serialize + Send + 'static>(output: T) -> Ended {
+    let written = match Output::encode_within(&output, LARGE) {
+        Ok(Some(written)) => return Ok(written),
+        Ok(None) => Box::pin(offload(move || Output::encode(&output).map(Output::counted))).await,
+        Err(error) => Err(error),
+    };
+    written.map_err(|error| Ending::new(Cause::Foreign(Box::new(OutputUnwritable(error)))))
 }
 
 /// The handler's result could not be written as JSON: its own fault, not the caller's.

@@ -31,6 +31,7 @@ mod input;
 mod limit;
 mod listener;
 mod observer;
+pub mod offload;
 mod operation;
 mod path;
 mod peer;

@@ -81,6 +81,11 @@ impl Asking {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether this call claims to go on with a conversation.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.talk().conversation.record.call.is_some()
+    }
+
     /// Whether this call belongs to the conversation that it claims to go on with. A first round
     /// claims nothing.
     pub(crate) fn belongs(&self, call: impl FnOnce() -> String) -> bool {

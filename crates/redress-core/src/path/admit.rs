@@ -141,12 +141,17 @@ impl Call {
         Ok(permits)
     }
 
-    /// Refuses an input that is too large before anything is made of it.
+    /// Refuses an input of too many bytes before anything is made of it.
     pub(super) fn size(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        if asked.input.len() > entry.max_input {
-            let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
-            return Err(self.refuse_with(EngineCode::PayloadTooLarge, &details));
+        if asked.input.len() <= entry.max_input {
+            return Ok(());
         }
+        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+        Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
+    }
+
+    /// Refuses an input that nests too deep or holds too much.
+    pub(super) fn measure(&self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         match self.extent().passed_by(&asked.input) {
             Some(beyond) => Err(self.beyond(beyond)),
             None => Ok(()),
@@ -159,7 +164,7 @@ impl Call {
         Extent { depth: settings.json_depth, members: settings.json_members }
     }
 
-    /// Refuses an input that nests too deep or holds too much.
+    /// Says which bound an input passes.
     #[cold]
     pub(super) fn beyond(&self, beyond: Beyond) -> Box<Bad> {
         let Extent { depth, members } = self.extent();

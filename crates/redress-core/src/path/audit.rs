@@ -30,12 +30,25 @@ impl Call {
     /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
     /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
     pub(super) fn note_input(&mut self, asked: &Asked<'_>) {
-        if let (Some(audited), Some(audit), Some(entry)) =
-            (&mut self.audited, &self.ctx.registry.0.audit, &self.ctx.entry)
-            && audited.input.is_none()
-            && asked.input.len() <= entry.max_input
+        if self.wants_digest(asked)
+            && let Some(audit) = &self.ctx.registry.0.audit
         {
-            audited.input = Some(audit.digest(&asked.input));
+            let digest = audit.digest(&asked.input);
+            self.note_digest(digest);
+        }
+    }
+
+    /// Whether the record still lacks the digest of the input.
+    #[inline]
+    pub(super) fn wants_digest(&self, asked: &Asked<'_>) -> bool {
+        self.audited.as_ref().is_some_and(|audited| audited.input.is_none())
+            && self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input)
+    }
+
+    /// Takes note of the digest of the input.
+    pub(super) fn note_digest(&mut self, digest: Fingerprint) {
+        if let Some(audited) = &mut self.audited {
+            audited.input = Some(digest);
         }
     }
 

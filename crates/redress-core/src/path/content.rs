@@ -4,15 +4,21 @@ use redress_contract::EngineCode;
 use serde_json::{Value, json};
 
 use super::{Bad, Call};
-use crate::{Blocked, registry::Entry};
+use crate::{Blocked, Registry, registry::Entry};
 
-impl Call {
+/// Why source is not run, and what is said about it.
+pub(super) struct BlockedSource {
+    code: EngineCode,
+    details: Option<Value>,
+}
+
+impl Registry {
     /// Asks the content guard of the language. Registration has made sure that there is one,
     /// so none at all is a refusal too.
-    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), Box<Bad>> {
+    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
-        let Some(guard) = self.ctx.registry.0.content.get(language) else {
-            return Err(self.refuse(EngineCode::EvalUnparsable));
+        let Some(guard) = self.0.content.get(language) else {
+            return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None });
         };
         let input: Value = serde_json::from_slice(input).unwrap_or_default();
         // The schema has passed, so a source that is not a string is an optional one left out.
@@ -27,7 +33,22 @@ impl Call {
             }
             Err(Blocked::Unparsable) => (EngineCode::EvalUnparsable, json!({"code_hash": hash(source)})),
         };
-        Err(self.refuse_with(code, &details))
+        Err(BlockedSource { code, details: Some(details) })
+    }
+}
+
+impl Call {
+    /// Asks the content guard about an input that is not large.
+    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), Box<Bad>> {
+        self.ctx.registry.content(entry, input).map_err(|blocked| self.blocked(blocked))
+    }
+
+    /// The refusal of source, as the caller sees it.
+    pub(super) fn blocked(&self, BlockedSource { code, details }: BlockedSource) -> Box<Bad> {
+        match details {
+            Some(details) => self.refuse_with(code, &details),
+            None => self.refuse(code),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Envelope, Meta, Output};
+use redress_contract::{Caller, EngineCode, Envelope, Meta, Output};
 use sha2::{Digest as _, Sha256};
 
 use super::{Asked, Bad, Call, admit::Permits, apart::Taken};
@@ -92,7 +92,7 @@ impl Call {
     /// What a round that ended like this comes to.
     async fn turn(&mut self, asked: &Asked<'_>, asking: &Asking, ended: Result<Output, Box<Bad>>) -> Turn {
         let turn = match ended {
-            Err(bad) if bad.asks => match self.fingerprint(asked).and_then(|call| asking.questions(call)) {
+            Err(bad) if bad.asks => match self.fingerprint(asked).await.and_then(|call| asking.questions(call)) {
                 Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
                 None => {
                     tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
@@ -118,39 +118,54 @@ impl Call {
     /// A state says which call it belongs to: this operation, of this caller, with this input.
     /// With any other the answers would be given to a question that nobody was asked.
     pub(super) fn belongs(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        let Some(asking) = self.ctx.asking.as_ref().filter(|_| self.ctx.parent.is_none()) else { return Ok(()) };
-        if asking.belongs(|| self.fingerprint_of(entry, asked)) {
-            return Ok(());
+        let Some(asking) = self.resumable() else { return Ok(()) };
+        if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input)) {
+            Ok(())
+        } else {
+            Err(self.of_another_call())
         }
+    }
+
+    /// What a call at the root of its tree may ask by.
+    pub(super) fn resumable(&self) -> Option<&Asking> {
+        self.ctx.asking.as_deref().filter(|_| self.ctx.parent.is_none())
+    }
+
+    /// Refuses a state that belongs to another call.
+    pub(super) fn of_another_call(&self) -> Box<Bad> {
         let mut bad = self.refuse_with(EngineCode::InvalidRequest, &serde_json::json!({"state": "of another call"}));
         bad.problem.hint = "Send the state only with the call that it came from, its input unchanged.".into();
-        Err(bad)
+        bad
     }
 
     /// What a state belongs to. Most calls ask nothing, so it is made for those alone that do.
-    fn fingerprint(&self, asked: &Asked<'_>) -> Option<String> {
-        self.ctx.entry.as_ref().map(|entry| self.fingerprint_of(entry, asked))
+    async fn fingerprint(&self, asked: &Asked<'_>) -> Option<String> {
+        let entry = self.ctx.entry.as_ref()?;
+        if asked.is_large() {
+            return Box::pin(self.large_fingerprint(entry, asked)).await.ok();
+        }
+        Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input))
     }
+}
 
-    fn fingerprint_of(&self, entry: &Entry, asked: &Asked<'_>) -> String {
-        let mut digest = Sha256::new();
-        let caller = self.ctx.caller.as_ref().map(|caller| caller.id()).unwrap_or_default();
-        for part in [entry.declaration.name().as_str(), caller] {
-            digest.update(part.len().to_le_bytes());
-            digest.update(part);
-        }
-        // A caller may write its input anew, with the members in another order. One that is too
-        // large is refused in a moment, and not read here.
-        let input = document(&asked.input);
-        let read = (input.len() <= entry.max_input).then(|| serde_json::from_slice(input));
-        match read {
-            Some(Ok::<serde_json::Value, _>(mut value)) => {
-                // A program may have switched on that members keep the order they came in.
-                value.sort_all_objects();
-                digest.update(value.to_string());
-            }
-            Some(Err(_)) | None => digest.update(input),
-        }
-        digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+/// What a state belongs to.
+pub(super) fn fingerprint_of(entry: &Entry, caller: Option<&Caller>, input: &[u8]) -> String {
+    let mut digest = Sha256::new();
+    for part in [entry.declaration.name().as_str(), caller.map(Caller::id).unwrap_or_default()] {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
     }
+    // A caller may write its input anew, with the members in another order. One that is too
+    // large is refused in a moment, and not read here.
+    let input = document(input);
+    let read = (input.len() <= entry.max_input).then(|| serde_json::from_slice(input));
+    match read {
+        Some(Ok::<serde_json::Value, _>(mut value)) => {
+            // A program may have switched on that members keep the order they came in.
+            value.sort_all_objects();
+            digest.update(value.to_string());
+        }
+        Some(Err(_)) | None => digest.update(input),
+    }
+    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

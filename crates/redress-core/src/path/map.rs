@@ -202,8 +202,13 @@ impl Call {
         if !entry.checked || entry.output_fits(&output) {
             return Ok(output);
         }
+        Err(self.unfit_output(entry))
+    }
+
+    #[cold]
+    pub(super) fn unfit_output(&self, entry: &Entry) -> Box<Bad> {
         tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), "an output breaks its schema");
-        Err(self.refuse(EngineCode::InvalidOutput))
+        self.refuse(EngineCode::InvalidOutput)
     }
 }
 

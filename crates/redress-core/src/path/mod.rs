@@ -16,6 +16,7 @@ mod drive;
 mod end;
 mod find;
 mod guards;
+mod large;
 mod map;
 mod read;
 mod refuse;
@@ -41,6 +42,7 @@ use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
+use large::is_large_output;
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
@@ -158,7 +160,7 @@ impl Call {
             Some(permits) => permits,
             None => self.limits(self.entry()?)?,
         };
-        self.note_input(asked);
+        self.note_any_input(asked).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
@@ -166,11 +168,19 @@ impl Call {
         let Bound::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
-            Ok(running) => running,
-            Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
+        let running = if asked.is_large() {
+            let input = Box::pin(this.read_large(entry, Arc::clone(handler) as _, asked)).await?;
+            Box::pin(this.large_content(entry, asked)).await?;
+            handler.ready_with(&this.ctx, input)
+        } else {
+            this.measure(asked)?;
+            let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
+                Ok(running) => running,
+                Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
+            };
+            this.content(entry, &asked.input)?;
+            running
         };
-        this.content(entry, &asked.input)?;
         // What most calls do without is boxed, so that it takes no room in every call.
         if !entry.guards.is_empty() {
             Box::pin(this.within(this.guards(entry, asked))).await?;
@@ -192,7 +202,10 @@ impl Call {
             permits.ran(began);
         }
         let outcome = this.map(entry, ended);
-        let outcome = outcome.and_then(|output| this.check_output(entry, output));
+        let outcome = match outcome {
+            Ok(output) if is_large_output(entry, &output) => Box::pin(this.check_large_output(entry, output)).await,
+            outcome => outcome.and_then(|output| this.check_output(entry, output)),
+        };
         if let Some(claim) = claim {
             Box::pin(claim.settle(&outcome)).await;
         }
@@ -223,13 +236,16 @@ impl Call {
         if admitted.is_ok() || self.ctx.caller.is_some() {
             self.note_audited();
         }
-        let admitted = admitted.and_then(|()| self.belongs(self.entry()?, asked));
+        let admitted = match admitted {
+            Ok(()) if asked.is_large() => Box::pin(self.large_belongs(self.entry()?, asked)).await,
+            admitted => admitted.and_then(|()| self.belongs(self.entry()?, asked)),
+        };
         let admitted = match admitted {
             Ok(()) if self.entry()?.declaration.access().needs_consent() => {
                 match Box::pin(self.within(self.has_agreed(self.entry()?))).await {
                     Ok(false) => {
                         // Who is asked may leave.
-                        self.note_input(asked);
+                        self.note_any_input(asked).await?;
                         Box::pin(self.within(self.agree(self.entry()?))).await
                     }
                     agreed => agreed.map(drop),
@@ -238,7 +254,8 @@ impl Call {
             admitted => admitted,
         };
         if admitted.is_err() {
-            self.note_input(asked);
+            // Why it is refused is known, even if its record has to do without a digest.
+            let _ = self.note_any_input(asked).await;
         }
         admitted
     }

@@ -1,14 +1,26 @@
 //! Input schema: what is said about an input that was refused.
 
+use std::sync::atomic::AtomicBool;
+
 use redress_contract::EngineCode;
 use serde::Serialize;
 
 use super::{Bad, Call};
 use crate::{
     handler::Reads,
-    input::{self, DecodeError, Explanation},
+    input::{self, Beyond, DecodeError, Explanation, Extent, Shape},
     registry::Entry,
 };
+
+/// Why an input was refused, with all that is said about it.
+pub(super) enum Refused {
+    /// It nests too deep or holds too much.
+    Beyond(Beyond),
+    /// It is no JSON.
+    NotJson,
+    /// It is not what the operation takes.
+    Unfit(Explanation),
+}
 
 /// The details of INVALID_INPUT.
 #[derive(Serialize)]
@@ -18,8 +30,31 @@ struct Details<'a> {
     fix: Option<&'a [serde_json::Value]>,
 }
 
+impl Refused {
+    /// Explains a refusal, unless it is `abandoned`. Only a refused call pays for this.
+    pub(super) fn explained<R: Reads + ?Sized>(
+        reader: &R,
+        shape: &Shape,
+        extent: Extent,
+        input: &[u8],
+        error: DecodeError,
+        _abandoned: &AtomicBool,
+    ) -> Refused {
+        match error {
+            // The parser gives up on what nests too deep as if it were no JSON.
+            DecodeError::NotJson => extent.measure(input).map_or(Refused::NotJson, Refused::Beyond),
+            DecodeError::Refused => {
+                Refused::Unfit(input::explain(input, shape, &|patched| reader.accepts(shape, patched), &|refused| {
+                    reader.stumbles_at(refused)
+                }))
+            }
+        }
+    }
+}
+
 impl Call {
-    /// Explains a refusal. Only a refused call pays for this.
+    /// Explains the refusal of an input that is not large.
+    #[cold]
     pub(super) fn explain<R: Reads + ?Sized>(
         &self,
         entry: &Entry,
@@ -27,17 +62,16 @@ impl Call {
         input: &[u8],
         error: DecodeError,
     ) -> Box<Bad> {
-        match error {
-            // The parser gives up on what nests too deep as if it were no JSON.
-            DecodeError::NotJson => match self.extent().measure(input) {
-                Some(beyond) => self.beyond(beyond),
-                None => self.refuse(EngineCode::ParseError),
-            },
-            DecodeError::Refused => {
-                let Explanation { issues, fix } =
-                    input::explain(input, &entry.input, &|patched| reader.accepts(&entry.input, patched), &|refused| {
-                        reader.stumbles_at(refused)
-                    });
+        let never = AtomicBool::new(false);
+        self.refused_input(Refused::explained(reader, &entry.input, self.extent(), input, error, &never))
+    }
+
+    /// The refusal of an input, as the caller sees it.
+    pub(super) fn refused_input(&self, refused: Refused) -> Box<Bad> {
+        match refused {
+            Refused::Beyond(beyond) => self.beyond(beyond),
+            Refused::NotJson => self.refuse(EngineCode::ParseError),
+            Refused::Unfit(Explanation { issues, fix }) => {
                 self.refuse_with(EngineCode::InvalidInput, &Details { issues: &issues, fix: fix.as_deref() })
             }
         }

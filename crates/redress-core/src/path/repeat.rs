@@ -5,9 +5,7 @@ use std::sync::Arc;
 use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{
-    Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, household, idempotency::fingerprint, registry::Entry,
-};
+use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, household, registry::Entry};
 
 /// What became of the key.
 pub(super) enum Claimed<'a> {
@@ -55,7 +53,7 @@ impl Call {
         };
         let store = Arc::clone(&self.ctx.registry.0.idempotency);
         // Another call with the key may still be running; `begin` waits for it.
-        match store.begin(&key, fingerprint(&asked.input)).await {
+        match store.begin(&key, self.key_fingerprint(asked).await).await {
             Ok(Begin::Fresh) => Ok(Claimed::Run(Box::new(Claim { call: self, store, key, settled: false }))),
             Ok(Begin::Replay(recorded)) => {
                 self.note_repeated();

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use super::{Asked, Bad, Call, admit::Permits, drive::let_go};
+use super::{Asked, Bad, Call, admit::Permits, drive::let_go, large::is_large_output};
 use crate::{
     Registry, Request,
     handler::{Bound, Items},
@@ -83,18 +83,26 @@ impl Call {
         self.admit(asked, Shape::Subscription).await?;
         let entry = Arc::clone(self.entry()?);
         let mut permits = self.limits(&entry)?;
-        self.note_input(asked);
+        self.note_any_input(asked).await?;
         let this = &*self;
         this.size(&entry, asked)?;
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
         // The stream outlives the request, and its context shares the token that its reader cancels.
-        let opening = match handler.ready(this.ctx.clone(), &entry.input, &asked.input) {
-            Ok(opening) => opening,
-            Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
+        let opening = if asked.is_large() {
+            let input = this.read_large(&entry, Arc::clone(handler) as _, asked).await?;
+            this.large_content(&entry, asked).await?;
+            handler.ready_with(this.ctx.clone(), input)
+        } else {
+            this.measure(asked)?;
+            let opening = match handler.ready(this.ctx.clone(), &entry.input, &asked.input) {
+                Ok(opening) => opening,
+                Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
+            };
+            this.content(&entry, &asked.input)?;
+            opening
         };
-        this.content(&entry, &asked.input)?;
         this.within(this.guards(&entry, asked)).await?;
         permits.ran(None);
         let driven = this.drive(opening).await;
@@ -160,6 +168,9 @@ impl Opened {
         match item {
             Err(payload) => Err(call.map_panic(&*payload)),
             Ok(None) => Ok(None),
+            Ok(Some(Ok(output))) if is_large_output(&self.entry, &output) => {
+                call.check_large_output(&self.entry, output).await.map(Some)
+            }
             Ok(Some(Ok(output))) => call.check_output(&self.entry, output).map(Some),
             Ok(Some(Err(ending))) => Err(call.map_ending(&self.entry, *ending)),
         }

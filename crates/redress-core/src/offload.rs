@@ -1,0 +1,173 @@
+//! Work that grows with bytes from outside, done off the async workers.
+//!
+//! An async worker that parses a megabyte answers nobody else meanwhile, so whatever may take long because something
+//! large came in or goes out runs on tokio's blocking threads. What is small stays where it is, and pays nothing.
+//!
+//! Absent on purpose: `block_in_place`, which panics on runtimes of one thread.
+
+use std::{
+    future::{Future, pending},
+    panic::resume_unwind,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread::available_parallelism,
+};
+
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore},
+};
+
+/// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
+pub const LARGE: usize = 64 * 1024;
+
+/// As many as there are cores: more at once would only take time from the workers.
+static PERMITS: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+
+/// Does `work` on a blocking thread, when one of the permits of this process is free. Without a runtime it is done in
+/// place. A panic inside is carried on here.
+///
+/// Dropping the future drops work that has not begun. Work that has begun goes on to its end, which it should have
+/// soon, and its permit comes back only then: what was abandoned cannot pile up.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let large = vec![b' '; 1 << 20];
+/// assert!(redress_core::offload::offload(move || large.iter().all(u8::is_ascii_whitespace)).await);
+/// # });
+/// ```
+pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let Ok(runtime) = Handle::try_current() else { return work() };
+    // Nobody closes the semaphore, so there is always a permit in the end.
+    let permit = Arc::clone(&PERMITS).acquire_owned().await;
+    let span = tracing::Span::current();
+    let done = runtime.spawn_blocking(move || {
+        let _permit = permit;
+        span.in_scope(work)
+    });
+    match done.await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(payload) => resume_unwind(payload),
+            // The runtime shuts down, and this future is dropped with it.
+            Err(_) => pending().await,
+        },
+    }
+}
+
+/// Runs `future` with each of its polls on a blocking thread, for work between its awaits that cannot be taken apart,
+/// such as that of a library. While it waits it holds neither a thread nor a permit.
+pub async fn offload_future<F>(future: F) -> F::Output
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let woken = Arc::new(Woken(Notify::new()));
+    let mut future = Box::pin(future);
+    loop {
+        let waker = Waker::from(Arc::clone(&woken));
+        let polled = offload(move || {
+            let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            (future, polled)
+        });
+        match polled.await {
+            (_, Poll::Ready(output)) => return output,
+            (pending, Poll::Pending) => future = pending,
+        }
+        woken.0.notified().await;
+    }
+}
+
+/// Remembers that a future was woken, be it while it was polled.
+struct Woken(Notify);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Woken>) {
+        self.0.notify_one();
+    }
+}
+
+/// Tells offloaded work that nobody waits for it any more.
+#[derive(Debug, Default)]
+pub(crate) struct Abandon(Arc<AtomicBool>);
+
+impl Abandon {
+    /// What the work asks now and then.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{panic::AssertUnwindSafe, sync::mpsc, thread};
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn thread_of() -> thread::ThreadId {
+        thread::current().id()
+    }
+
+    #[tokio::test]
+    async fn work_is_done_on_another_thread_also_on_a_runtime_of_one() {
+        assert_ne!(offload(thread_of).await, thread_of());
+        assert_ne!(offload_future(async { thread_of() }).await, thread_of());
+    }
+
+    #[test]
+    fn without_a_runtime_work_is_done_in_place() {
+        assert_eq!(offload(thread_of).now_or_never(), Some(thread_of()));
+    }
+
+    #[tokio::test]
+    async fn a_panic_inside_is_carried_to_who_waits() {
+        let payload = AssertUnwindSafe(offload(|| panic!("inside"))).catch_unwind().await.unwrap_err();
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"inside"));
+    }
+
+    #[tokio::test]
+    async fn a_future_that_is_woken_while_it_is_polled_goes_on() {
+        let counted = offload_future(async {
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+            tokio::spawn(async { 7 }).await.unwrap()
+        });
+        assert_eq!(counted.await, 7);
+    }
+
+    #[tokio::test]
+    async fn work_that_was_abandoned_keeps_its_permit_until_it_ends() {
+        let permits = Arc::clone(&PERMITS);
+        let (begun, has_begun) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let (ended, has_ended) = mpsc::channel();
+        {
+            let mut work = Box::pin(offload(move || {
+                begun.send(()).unwrap();
+                ends.recv().unwrap();
+                ended.send(()).unwrap();
+            }));
+            while has_begun.try_recv().is_err() {
+                assert!(futures_util::poll!(&mut work).is_pending());
+                tokio::task::yield_now().await;
+            }
+        }
+        let all = u32::try_from(available_parallelism().map_or(1, usize::from)).unwrap();
+        assert!(Arc::clone(&permits).try_acquire_many_owned(all).is_err());
+        end.send(()).unwrap();
+        has_ended.recv().unwrap();
+        drop(permits.acquire_many_owned(all).await.unwrap());
+    }
+}

@@ -1,0 +1,114 @@
+//! What a large input or output takes, off the async workers: the same steps in the same order, each no longer waited
+//! for than the call may take.
+
+use std::sync::Arc;
+
+use redress_contract::Output;
+
+use super::{Asked, Bad, Call, converse::fingerprint_of, read::Refused};
+use crate::{
+    Fingerprint,
+    handler::{ReadInput, Reads},
+    idempotency::fingerprint,
+    offload::{Abandon, LARGE, offload},
+    registry::Entry,
+};
+
+impl Asked<'_> {
+    /// Whether work on the input is done off the workers.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.input.len() > LARGE
+    }
+
+    /// The input, for work that outlives the call.
+    fn copied(&self) -> Arc<[u8]> {
+        Arc::from(&*self.input)
+    }
+}
+
+impl Call {
+    /// [`note_input`](Call::note_input), wherever it is done.
+    #[inline]
+    pub(super) async fn note_any_input(&mut self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        if asked.is_large() {
+            return Box::pin(self.note_large_input(asked)).await;
+        }
+        self.note_input(asked);
+        Ok(())
+    }
+
+    async fn note_large_input(&mut self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        let (true, Some(audit)) = (self.wants_digest(asked), self.ctx.registry.0.audit.clone()) else { return Ok(()) };
+        let input = asked.copied();
+        let digest = self.within(async { Ok(offload(move || audit.digest(&input)).await) }).await?;
+        self.note_digest(digest);
+        Ok(())
+    }
+
+    /// Size and input schema of a large input: the input as the handler takes it, or what is said about its refusal.
+    pub(super) async fn read_large(
+        &self,
+        entry: &Arc<Entry>,
+        reader: Arc<dyn Reads>,
+        asked: &Asked<'_>,
+    ) -> Result<ReadInput, Box<Bad>> {
+        self.size(entry, asked)?;
+        let abandon = Abandon::default();
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
+        let read = move || match extent.passed_by(&input) {
+            Some(beyond) => Err(Refused::Beyond(beyond)),
+            None => reader
+                .read(&entry.input, &input)
+                .map_err(|error| Refused::explained(&*reader, &entry.input, extent, &input, error, &abandoned)),
+        };
+        let read = self.within(async { Ok(offload(read).await) }).await?;
+        read.map_err(|refused| self.refused_input(refused))
+    }
+
+    /// Content guard of a large input.
+    pub(super) async fn large_content(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        if entry.source().is_none() {
+            return Ok(());
+        }
+        let (registry, entry, input) = (self.ctx.registry.clone(), Arc::clone(entry), asked.copied());
+        let checked = offload(move || registry.content(&entry, &input));
+        self.within(async { Ok(checked.await) }).await?.map_err(|blocked| self.blocked(blocked))
+    }
+
+    /// What tells the input from another one under the same idempotency key.
+    pub(super) async fn key_fingerprint(&self, asked: &Asked<'_>) -> Fingerprint {
+        if !asked.is_large() {
+            return fingerprint(&asked.input);
+        }
+        let input = asked.copied();
+        offload(move || fingerprint(&input)).await
+    }
+
+    /// [`check_output`](Call::check_output) of a large output.
+    pub(super) async fn check_large_output(&self, entry: &Arc<Entry>, output: Output) -> Result<Output, Box<Bad>> {
+        let checked = Arc::clone(entry);
+        let fits = offload(move || checked.output_fits(&output).then_some(output)).await;
+        fits.ok_or_else(|| self.unfit_output(entry))
+    }
+
+    /// [`belongs`](Call::belongs) of a large input.
+    pub(super) async fn large_belongs(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+        let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
+        let fingerprint = self.large_fingerprint(entry, asked).await?;
+        if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
+    }
+
+    /// [`fingerprint`](Call::fingerprint) of a large input.
+    pub(super) async fn large_fingerprint(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<String, Box<Bad>> {
+        let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), asked.copied());
+        let fingerprint = offload(move || fingerprint_of(&entry, caller.as_deref(), &input));
+        self.within(async { Ok(fingerprint.await) }).await
+    }
+}
+
+/// Whether to check the output is work for another thread.
+#[inline]
+pub(super) fn is_large_output(entry: &Entry, output: &Output) -> bool {
+    entry.checked && output.json().len() > LARGE
+}
