@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use redress_contract::{EngineCode, Envelope, Problem, RecoveryStep};
-use redress_core::{Refusal, Request};
+use redress_core::{
+    Refusal, Request,
+    offload::{LARGE, offload},
+};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RoundParams, write_call, write_output},
@@ -74,7 +77,7 @@ impl Inner {
             {
                 self.unknown(id, entry.tool.name(), asking)
             }
-            Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era),
+            Ok(envelope) => self.carry_any(id, envelope, None, Some(entry), era).await,
             Err(reply) => reply,
         }
     }
@@ -82,24 +85,50 @@ impl Inner {
     async fn collect(&self, id: Id<'_>, entry: &Entry, request: Request<'_>, era: Era, way: Way<'_>) -> Reply {
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
-            Collected::Failed(envelope, before) => self.carry(id, &envelope, before.as_deref(), Some(entry), era),
+            Collected::Failed(envelope, before) => self.carry_any(id, envelope, before, Some(entry), era).await,
             Collected::Output(output) => {
                 let output = match self.options.form.envelope {
                     EnvelopeUse::Failures => output,
                     EnvelopeUse::Always => [br#"{"ok":true,"result":"#, output.as_slice(), b"}"].concat(),
                 };
-                self.output(id, &output, era)
+                self.output(id, output, era).await
             }
         }
     }
 
     /// Writes an output that did not come from the call path in an envelope.
-    pub(crate) fn output(&self, id: Id<'_>, output: &[u8], era: Era) -> Reply {
-        let mut body = Vec::with_capacity(output.len() * 2 + 256);
-        let carriage =
-            Carriage { era, envelope: self.options.form.envelope, admits_failure: false, shows_blocks: false };
-        write_output(id, output, carriage, &mut body);
+    pub(crate) async fn output(&self, id: Id<'_>, output: Vec<u8>, era: Era) -> Reply {
+        let carriage = self.carriage(None, era);
+        let body = written(id, output.len(), move |id, body| write_output(id, &output, carriage, body)).await;
         Reply { body, ending: Ending::Result, request_id: None }
+    }
+
+    /// Writes how a call ended, off the worker where that is large.
+    async fn carry_any(
+        &self,
+        id: Id<'_>,
+        envelope: Envelope,
+        more: Option<Vec<u8>>,
+        entry: Option<&Entry>,
+        era: Era,
+    ) -> Reply {
+        let length = envelope.output().map_or(0, <[u8]>::len) + more.as_ref().map_or(0, Vec::len);
+        if length <= LARGE {
+            return self.carry(id, &envelope, more.as_deref(), entry, era);
+        }
+        let (carriage, ending) = (self.carriage(entry, era), ending_of(entry, &envelope));
+        let request_id = Some(envelope.meta().request_id.clone());
+        let write = move |id: Id<'_>, body: &mut Vec<u8>| write_call(id, &envelope, carriage, more.as_deref(), body);
+        Reply { body: written(id, length, write).await, ending, request_id }
+    }
+
+    fn carriage(&self, entry: Option<&Entry>, era: Era) -> Carriage {
+        Carriage {
+            era,
+            envelope: self.options.form.envelope,
+            admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
+            shows_blocks: entry.is_some_and(|entry| entry.tool.shows_blocks()),
+        }
     }
 
     /// Writes how a call ended.
@@ -111,19 +140,9 @@ impl Inner {
         entry: Option<&Entry>,
         era: Era,
     ) -> Reply {
-        let carriage = Carriage {
-            era,
-            envelope: self.options.form.envelope,
-            admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
-            shows_blocks: entry.is_some_and(|entry| entry.tool.shows_blocks()),
-        };
         let mut body = Vec::new();
-        write_call(id, envelope, carriage, more, &mut body);
-        let ending = match entry {
-            Some(_) if !envelope.is_ok() => ending(envelope),
-            Some(_) | None => Ending::Result,
-        };
-        Reply { body, ending, request_id: Some(envelope.meta().request_id.clone()) }
+        write_call(id, envelope, self.carriage(entry, era), more, &mut body);
+        Reply { body, ending: ending_of(entry, envelope), request_id: Some(envelope.meta().request_id.clone()) }
     }
 
     /// Says that there is no such tool, and what is near among those that the caller may call.
@@ -137,6 +156,29 @@ impl Inner {
         let mut reply = Reply::error(id, ProtocolError::InvalidParams, &says, Some(&envelope.to_bytes()));
         reply.request_id = Some(envelope.meta().request_id.clone());
         reply
+    }
+}
+
+/// What `write` writes of about `length` bytes, off the worker where they are many.
+async fn written(id: Id<'_>, length: usize, write: impl FnOnce(Id<'_>, &mut Vec<u8>) + Send + 'static) -> Vec<u8> {
+    let mut body = Vec::new();
+    if length <= LARGE {
+        write(id, &mut body);
+        return body;
+    }
+    let id = id.as_json().to_owned();
+    let large = move || {
+        write(Id::read(&id).unwrap_or(Id::NULL), &mut body);
+        body
+    };
+    Box::pin(offload(large)).await
+}
+
+/// What the ending of a call means to its connection; of a call of no tool, nothing.
+fn ending_of(entry: Option<&Entry>, envelope: &Envelope) -> Ending {
+    match entry {
+        Some(_) if !envelope.is_ok() => ending(envelope),
+        Some(_) | None => Ending::Result,
     }
 }
 

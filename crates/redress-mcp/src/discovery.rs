@@ -150,7 +150,7 @@ impl Inner {
             Found::Batch => self.batch(input, asking).await,
         };
         match answered {
-            Ok(output) => self.output(id, &output, era),
+            Ok(output) => self.output(id, output, era).await,
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
                 self.carry(id, &envelope, None, None, era)

@@ -1,12 +1,20 @@
 //! Answers compressed for readers that accept it.
 
-use std::{convert::Infallible, future::ready, sync::Mutex};
+use std::{
+    convert::Infallible,
+    future,
+    pin::Pin,
+    sync::Mutex,
+    task::{Context, Poll, ready},
+};
 
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderValue, Request, header},
     response::Response,
 };
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
 use tower::{Service as _, service_fn};
 use tower_http::{
     CompressionLevel,
@@ -33,7 +41,7 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
     let answer = Mutex::new(Some(response));
     let answered = service_fn(move |_: Request<()>| {
         let response = answer.lock().ok().and_then(|mut answer| answer.take()).unwrap_or_default();
-        ready(Ok::<_, Infallible>(response))
+        future::ready(Ok::<_, Infallible>(response.map(Paused::new)))
     });
     let worth_it = SizeAbove::new(WORTH_IT).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let mut compression = Compression::new(answered).quality(CompressionLevel::Fastest).compress_when(worth_it);
@@ -47,5 +55,98 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
             response.map(Body::new)
         }
         Err(never) => match never {},
+    }
+}
+
+/// How much is compressed before whatever else waits on the worker gets its turn.
+const PIECE: usize = 32 * 1024;
+
+/// A body that is given in pieces, with a pause behind each. What compresses it reads on for as long as something is
+/// there and nothing has come out, which may be the whole body where it compresses well.
+struct Paused {
+    body: Body,
+    rest: Bytes,
+    pauses: bool,
+}
+
+impl Paused {
+    fn new(body: Body) -> Paused {
+        Paused { body, rest: Bytes::new(), pauses: false }
+    }
+}
+
+impl HttpBody for Paused {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        if std::mem::take(&mut this.pauses) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if this.rest.is_empty() {
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => this.rest = data,
+                Some(Ok(Err(trailers))) => return Poll::Ready(Some(Ok(trailers))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let piece = this.rest.split_to(this.rest.len().min(PIECE));
+        this.pauses = piece.len() == PIECE;
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, mut hint) = (self.rest.len() as u64, self.body.size_hint());
+        let (lower, upper) = (hint.lower(), hint.upper());
+        if let Some(upper) = upper {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(lower.saturating_add(rest));
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    /// How often the body is asked before it ends, and how much of it comes in between.
+    fn polled(mut body: impl HttpBody<Data = Bytes> + Unpin) -> (usize, usize) {
+        let (mut pauses, mut bytes) = (0, 0);
+        loop {
+            match Pin::new(&mut body).poll_frame(&mut Context::from_waker(std::task::Waker::noop())) {
+                Poll::Pending => pauses += 1,
+                Poll::Ready(None) => return (pauses, bytes),
+                Poll::Ready(Some(frame)) => {
+                    bytes += frame.ok().and_then(|frame| frame.into_data().ok()).map_or(0, |data| data.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_answer_that_compresses_well_pauses_while_it_is_compressed() {
+        let response = Response::new(Body::from(vec![b' '; 1024 * 1024]));
+        let compressed = futures_util::FutureExt::now_or_never(compress(HeaderValue::from_static("gzip"), response));
+        let (pauses, bytes) = polled(compressed.unwrap().into_body());
+        assert!(bytes < 64 * 1024, "{bytes}");
+        assert_eq!(pauses, 1024 * 1024 / PIECE);
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_is_the_same_body() {
+        let whole: Bytes = (0..3 * PIECE + 5).map(|at| at as u8).collect();
+        let paused = Paused::new(Body::from(whole.clone()));
+        assert_eq!(paused.size_hint().exact(), Some(whole.len() as u64));
+        assert_eq!(paused.collect().await.unwrap().to_bytes(), whole);
     }
 }

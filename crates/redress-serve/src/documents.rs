@@ -1,9 +1,10 @@
 //! The documents of a service, made when first asked for.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use redress_contract::{Caller, Contract};
+use redress_core::offload::offload;
 use redress_wire::{http, openrpc};
 
 use crate::service::Shared;
@@ -17,32 +18,45 @@ pub(crate) struct Documents {
     contract: OnceLock<Bytes>,
 }
 
+/// A document about what a caller may call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Document {
+    OpenApi,
+    OpenRpc,
+    Contract,
+}
+
+impl Documents {
+    fn kept(&self, document: Document) -> &OnceLock<Bytes> {
+        match document {
+            Document::OpenApi => &self.openapi,
+            Document::OpenRpc => &self.openrpc,
+            Document::Contract => &self.contract,
+        }
+    }
+}
+
 impl Shared {
-    pub(crate) fn openapi(&self, caller: Option<&Caller>) -> Bytes {
-        self.document(caller, &self.documents.openapi, |contract| {
-            Bytes::from(http::openapi(contract, &self.info).to_string())
-        })
-    }
-
-    pub(crate) fn openrpc(&self, caller: Option<&Caller>) -> Bytes {
-        self.document(caller, &self.documents.openrpc, |contract| {
-            Bytes::from(openrpc::openrpc(contract, &self.info).to_string())
-        })
-    }
-
-    pub(crate) fn contract(&self, caller: Option<&Caller>) -> Bytes {
-        self.document(caller, &self.documents.contract, |contract| {
-            Bytes::from(serde_json::to_vec(contract).unwrap_or_default())
-        })
-    }
-
-    fn document(&self, caller: Option<&Caller>, kept: &OnceLock<Bytes>, make: impl Fn(&Contract) -> Bytes) -> Bytes {
+    /// The document for this caller. It grows with the operations, so it is made off the workers.
+    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Bytes {
         let external = self.registry.contract().operations().iter().filter(|operation| operation.is_external());
-        let open = || Contract::new(self.registry.open_to(caller).cloned());
-        if self.registry.open_to(caller).count() == external.count() {
-            kept.get_or_init(|| make(&open())).clone()
-        } else {
-            make(&open())
+        let sees_all = self.registry.open_to(caller.as_deref()).count() == external.count();
+        if let (true, Some(kept)) = (sees_all, self.documents.kept(document).get()) {
+            return kept.clone();
+        }
+        let shared = Arc::clone(self);
+        let made = offload(move || {
+            let make = || shared.make(document, &Contract::new(shared.registry.open_to(caller.as_deref()).cloned()));
+            if sees_all { shared.documents.kept(document).get_or_init(make).clone() } else { make() }
+        });
+        made.await
+    }
+
+    fn make(&self, document: Document, contract: &Contract) -> Bytes {
+        match document {
+            Document::OpenApi => Bytes::from(http::openapi(contract, &self.info).to_string()),
+            Document::OpenRpc => Bytes::from(openrpc::openrpc(contract, &self.info).to_string()),
+            Document::Contract => Bytes::from(serde_json::to_vec(contract).unwrap_or_default()),
         }
     }
 }

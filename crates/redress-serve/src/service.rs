@@ -19,8 +19,12 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
+use http_body::Body as _;
 use redress_contract::{EngineCode, Envelope};
-use redress_core::{Refusal, Registry};
+use redress_core::{
+    Refusal, Registry,
+    offload::{LARGE, offload_future},
+};
 use redress_wire::http::Info;
 use serde_json::json;
 use tower::Service;
@@ -88,8 +92,14 @@ impl Shared {
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
         let asking = Asking::of(&self, &line.side, &parts.headers);
         let trace = asking.trace.clone();
+        let large = may_be_large(&parts, &body);
         let exchange = Exchange { shared: self, line, asking, parts };
         let mut response = match trace {
+            // What reads a large message may be a library, and borrows from it all the way to its answer.
+            trace if large => {
+                let span = trace.unwrap_or_else(tracing::Span::none);
+                Box::pin(offload_future(exchange.answer(body).instrument(span))).await
+            }
             None => exchange.answer(body).await,
             Some(span) => exchange.answer(body).instrument(span).await,
         };
@@ -351,6 +361,11 @@ impl Exchange {
         let from = Source::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
         Taken::new(room, from, most, self.parts.version == Version::HTTP_2)
     }
+}
+
+/// Whether a message may have a body that is large, or does not say.
+fn may_be_large(parts: &Parts, body: &Body) -> bool {
+    parts.method == Method::POST && body.size_hint().upper().is_none_or(|most| most > LARGE as u64)
 }
 
 /// Refuses what comes too late.

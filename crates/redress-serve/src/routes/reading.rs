@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::{http::StatusCode, response::Response};
 use bytes::Bytes;
 use redress_contract::Caller;
-use redress_core::Refusal;
+use redress_core::{Refusal, offload::offload};
 use serde_json::json;
 
-use crate::{answer, discovery, service::Exchange};
+use crate::{answer, discovery, documents::Document, service::Exchange};
 
 impl Exchange {
     /// Who asks, outside a call. A token that tells nobody is refused, as in a call.
@@ -24,8 +24,10 @@ impl Exchange {
 pub(crate) async fn operations(exchange: Exchange) -> Response {
     match exchange.caller().await {
         Ok(caller) => {
-            let open = discovery::listed(exchange.shared.registry.open_to(caller.as_deref()));
-            json_body(&json!({"operations": open}))
+            let registry = exchange.shared.registry.clone();
+            let listed =
+                move || json!({"operations": discovery::listed(registry.open_to(caller.as_deref()))}).to_string();
+            answer::body(StatusCode::OK, answer::JSON, Bytes::from(offload(listed).await))
         }
         Err(refusal) => exchange.refuse(refusal),
     }
@@ -37,13 +39,12 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return exchange.refuse(refusal),
     };
-    let shared = &exchange.shared;
     let document = match exchange.parts.uri.path() {
-        "/openapi.json" => shared.openapi(caller.as_deref()),
-        "/openrpc.json" => shared.openrpc(caller.as_deref()),
-        _ => shared.contract(caller.as_deref()),
+        "/openapi.json" => Document::OpenApi,
+        "/openrpc.json" => Document::OpenRpc,
+        _ => Document::Contract,
     };
-    answer::body(StatusCode::OK, answer::JSON, document)
+    answer::body(StatusCode::OK, answer::JSON, exchange.shared.document(document, caller).await)
 }
 
 /// That the service runs.

@@ -8,7 +8,7 @@ use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
 use super::together::together;
-use crate::{answer, service::Exchange};
+use crate::{answer, documents::Document, service::Exchange};
 
 /// The method that OpenRPC reserves for finding out about the service.
 const DISCOVER: &str = "rpc.discover";
@@ -87,7 +87,7 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
     let mut out = Vec::new();
     match exchange.caller().await {
         Ok(caller) => {
-            let document = exchange.shared.openrpc(caller.as_deref());
+            let document = exchange.shared.document(Document::OpenRpc, caller).await;
             jsonrpc::write_result(id, &document, &mut out);
             ok(out, exchange.asking.own_id())
         }

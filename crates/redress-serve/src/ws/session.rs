@@ -12,7 +12,10 @@ use axum::extract::ws::{CloseFrame, Message as Incoming, WebSocket};
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use redress_contract::{Caller, EngineCode};
-use redress_core::{Refusal, Registry, Request, Secret};
+use redress_core::{
+    Refusal, Registry, Request, Secret,
+    offload::{LARGE, offload_future},
+};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -162,7 +165,13 @@ impl Session {
             };
             self.touch();
             self.peer.writes(carriage);
-            if self.take(carriage, &bytes).await.is_break() {
+            let taken = if bytes.len() > LARGE {
+                let session = Arc::clone(self);
+                Box::pin(offload_future(async move { session.take(carriage, &bytes).await })).await
+            } else {
+                self.take(carriage, &bytes).await
+            };
+            if taken.is_break() {
                 malformed += 1;
             }
             if malformed >= self.limits.malformed.max(1) {

@@ -69,7 +69,15 @@ impl<'a> Id<'a> {
         self.0
     }
 
-    fn read(raw: &'a str) -> Option<Id<'a>> {
+    /// Reads an id that is written as JSON.
+    ///
+    /// ```
+    /// use redress_wire::jsonrpc::Id;
+    ///
+    /// assert_eq!(Id::read("7").map(Id::as_json), Some("7"));
+    /// assert!(Id::read("[]").is_none());
+    /// ```
+    pub fn read(raw: &'a str) -> Option<Id<'a>> {
         let sound = match raw.bytes().next()? {
             b'"' => string(raw).is_some(),
             b'-' | b'0'..=b'9' => true,
