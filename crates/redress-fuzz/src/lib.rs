@@ -13,6 +13,7 @@
 //! target(b"\xff\x00 not even text");
 //! ```
 
+pub mod growth;
 mod operations;
 mod oracle;
 mod service;

@@ -177,6 +177,12 @@ fn missing() -> contract::Failure {
         .with_recovery(Recovery::call("demo.number", "Ask for the number of things first."))
 }
 
+/// Adds the operations whose inputs have types, and those that tell what is served.
+pub(crate) fn typed(builder: redress::Builder) -> redress::Builder {
+    let builder = redress::serve::discovery().into_iter().fold(builder, |builder, one| builder.add(one));
+    builder.add(search).add(make)
+}
+
 /// The registry: with `tokens`, those tell who calls.
 pub(crate) fn registry(tokens: bool) -> Registry {
     let greet = open(contract::Operation::query("demo.greet")).with_alias("demo.hail").with_input(object(
@@ -238,9 +244,8 @@ pub(crate) fn registry(tokens: bool) -> Registry {
             Ok(serde_json::to_value(Blocks::from(Block::text(text)))?)
         });
     let all = [greet, number, find, fault, undeclared, slow, once, closed, hidden, count, steps, review, page];
-    let builder =
-        all.into_iter().chain(redress::serve::discovery()).fold(Registry::builder(), |builder, one| builder.add(one));
-    let builder = builder.add(search).add(make).max_input(64 * 1024);
+    let builder = all.into_iter().fold(Registry::builder(), |builder, one| builder.add(one));
+    let builder = typed(builder).max_input(64 * 1024);
     let builder = if tokens { builder.identity(Tokens) } else { builder };
     builder.build().expect("the declarations are sound")
 }

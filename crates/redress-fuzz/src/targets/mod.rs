@@ -60,6 +60,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tokens", tokens::target),
 ];
 
+/// A search in the folder of the file operations, with this text as its `globs` or its `pattern`.
+pub(crate) async fn search_files(member: &str, text: &[u8]) {
+    patterns::search(member, text).await;
+}
+
 /// What stands before the first line end, and what follows it.
 fn cut(data: &[u8]) -> (&[u8], &[u8]) {
     match data.iter().position(|byte| *byte == b'\n') {

@@ -42,6 +42,17 @@ pub(super) fn target(data: &[u8]) {
     });
 }
 
+/// A search whose outcome is not looked at.
+pub(super) async fn search(member: &str, text: &[u8]) {
+    let (_, registry) = &*PLACE;
+    let text = String::from_utf8_lossy(text);
+    let input = match member {
+        "globs" => json!({"pattern": "one", "globs": [text]}),
+        _ => json!({"pattern": text}),
+    };
+    call(registry, "files.search", &input).await;
+}
+
 fn found(output: &Value) -> Vec<String> {
     let matches = output["matches"].as_array().expect("a search gives matches");
     matches.iter().map(|found| found["text"].as_str().unwrap_or_default().trim_end_matches('\n').to_owned()).collect()

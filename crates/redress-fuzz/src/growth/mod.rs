@@ -1,0 +1,154 @@
+//! How work grows with what is sent: instructions at n, 2n and 4n bytes, through the doors that outside bytes come in by.
+//!
+//! `scripts/growth` runs this under callgrind, which dumps what was counted, on all threads, whenever [`measured`] is
+//! entered; [`judge`] reads those dumps. A count of instructions is the same on every machine and under every load, so
+//! it can be held against a bound where a time cannot.
+//!
+//! What is bounded is the part of the cost that comes with the bytes: the cost of the smallest message of a case is
+//! taken off first.
+
+mod cases;
+mod door;
+mod operations;
+
+use std::{fs, path::Path};
+
+use cases::{CASES, Case};
+use door::Door;
+
+/// How much more four times the bytes may cost: a fifth more than four times.
+const MOST_GROWTH: f64 = 4.8;
+/// The most instructions for each byte of the largest message, in an unoptimised build.
+const MOST_PER_BYTE: u64 = 25_000;
+/// Below this many instructions a difference is noise: a table that grows, a timer that fires.
+const NOISE: u64 = 400_000;
+
+/// Sends every message of every case. The messages are made first, so that nothing but sending is counted.
+pub fn run(only: Option<&str>) {
+    let cases: Vec<(&Case, Vec<Vec<u8>>)> = chosen(only).map(|case| (case, case.messages())).collect();
+    let door = Door::new();
+    for (case, messages) in &cases {
+        // What is made on first use is made here.
+        for message in messages.iter().take(2) {
+            door.send(case.way, message);
+        }
+    }
+    for (case, messages) in &cases {
+        for message in messages {
+            measured(&door, case, message);
+        }
+    }
+    // The last dump begins here, and counts what came before.
+    measured(&door, &cases::NOTHING, b"");
+}
+
+/// What is counted. Its name is known to `scripts/growth`.
+#[inline(never)]
+pub fn measured(door: &Door, case: &Case, message: &[u8]) {
+    door.send(case.way, message);
+}
+
+/// Reads what was counted of [`run`], in the dumps of `folder`, and says of each case whether it grows as it may.
+/// What fails comes back.
+pub fn judge(folder: &Path, only: Option<&str>) -> Result<Vec<String>, String> {
+    // The first dump is what came before the first message, and each other one ends with the next.
+    let counted: Vec<u64> = (1..).map_while(|part| total(&folder.join(format!("counted.{part}")))).skip(1).collect();
+    let cases: Vec<&Case> = chosen(only).collect();
+    let expected = cases.len() * SIZES;
+    if counted.len() < expected {
+        return Err(format!("{} counts for {expected} messages", counted.len()));
+    }
+    println!("{:<44} {:>9} {:>9} {:>9} {:>9} {:>7}", "case", "bytes", "/byte", "at 2n", "at 4n", "growth");
+    let mut failed = Vec::new();
+    for (case, counts) in cases.iter().zip(counted.chunks(SIZES)) {
+        let lengths: Vec<u64> = case.messages().iter().map(|message| message.len() as u64).collect();
+        let verdict = Verdict::of(counts, &lengths);
+        println!("{:<44} {:>9} {verdict}", case.name, lengths[SIZES - 1]);
+        if let (Some(why), false) = (verdict.fault(), case.must_fail) {
+            failed.push(format!("{}: {why}", case.name));
+        }
+        if case.must_fail && verdict.fault().is_none() {
+            failed.push(format!("{}: it grows with the square of its bytes, and that was not seen", case.name));
+        }
+    }
+    Ok(failed)
+}
+
+/// How many messages a case has: the smallest, and those of n, 2n and 4n bytes.
+const SIZES: usize = 4;
+
+fn chosen(only: Option<&str>) -> impl Iterator<Item = &'static Case> {
+    let only = only.map(str::to_owned);
+    CASES.iter().filter(move |case| only.as_ref().is_none_or(|only| case.name.contains(only.as_str())))
+}
+
+/// The sum in a dump of callgrind.
+fn total(dump: &Path) -> Option<u64> {
+    let text = fs::read_to_string(dump).ok()?;
+    let sum = text.lines().find_map(|line| line.strip_prefix("totals: ").or_else(|| line.strip_prefix("summary: ")));
+    sum?.trim().parse().ok()
+}
+
+/// What the counts of one case say.
+struct Verdict {
+    per_byte: [u64; 3],
+    growth: f64,
+    grown: u64,
+}
+
+impl Verdict {
+    fn of(counts: &[u64], lengths: &[u64]) -> Verdict {
+        let [fixed, once, twice, four_times] = [0, 1, 2, 3].map(|at| counts.get(at).copied().unwrap_or_default());
+        let [none, first, second, fourth] = [0, 1, 2, 3].map(|at| lengths.get(at).copied().unwrap_or_default());
+        let more = |count: u64| count.saturating_sub(fixed);
+        let per_byte = [(once, first), (twice, second), (four_times, fourth)]
+            .map(|(count, length)| more(count) / length.saturating_sub(none).max(1));
+        Verdict { per_byte, growth: more(four_times) as f64 / more(once).max(1) as f64, grown: more(four_times) }
+    }
+
+    fn fault(&self) -> Option<String> {
+        if self.grown < NOISE {
+            None
+        } else if self.growth > MOST_GROWTH {
+            Some(format!("four times the bytes cost {:.1} times as much", self.growth))
+        } else if self.per_byte[2] > MOST_PER_BYTE {
+            Some(format!("a byte costs {} instructions", self.per_byte[2]))
+        } else {
+            None
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [once, twice, four_times] = self.per_byte;
+        write!(f, "{once:>9} {twice:>9} {four_times:>9} ")?;
+        if self.grown < NOISE { write!(f, "{:>7}", "flat") } else { write!(f, "{:>7.2}", self.growth) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(counts: [u64; 4]) -> Option<String> {
+        Verdict::of(&counts, &[2, 1002, 2002, 4002]).fault()
+    }
+
+    #[test]
+    fn what_grows_with_the_bytes_passes_and_what_grows_faster_does_not() {
+        assert_eq!(fault([1_000, 1_001_000, 2_001_000, 4_001_000]), None);
+        assert!(fault([1_000, 1_001_000, 4_001_000, 16_001_000]).is_some_and(|why| why.contains("16.0 times")));
+        assert!(fault([0, 40_000_000, 80_000_000, 160_000_000]).is_some_and(|why| why.contains("40000 instructions")));
+        assert_eq!(fault([1_000_000, 1_000_100, 1_000_900, 1_300_000]), None, "that is noise");
+    }
+
+    #[test]
+    fn every_case_has_a_name_of_its_own_and_messages_that_grow() {
+        for (place, case) in CASES.iter().enumerate() {
+            assert!(CASES.iter().take(place).all(|other| other.name != case.name), "{}", case.name);
+            let lengths: Vec<usize> = case.messages().iter().map(Vec::len).collect();
+            assert!(lengths.is_sorted() && lengths[3] > 3 * (lengths[1] - lengths[0]), "{}: {lengths:?}", case.name);
+        }
+    }
+}
