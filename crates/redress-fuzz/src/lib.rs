@@ -20,5 +20,6 @@ mod service;
 mod signed;
 mod socket;
 mod targets;
+mod work;
 
 pub use targets::TARGETS;

@@ -14,7 +14,7 @@ use redress::{Registry, serve::Faces};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
 
-use crate::operations;
+use crate::{operations, work};
 
 /// How many runs share a service, so that what it remembers (keys, sessions) stays small.
 const RUNS: usize = 10_000;
@@ -107,19 +107,18 @@ thread_local! {
 /// Runs a conversation with the service.
 pub(crate) fn talk<T>(conversation: impl AsyncFnOnce(&Service) -> T) -> T {
     RUNTIME.with(|runtime| {
-        runtime.block_on(async {
+        let service = runtime.block_on(async {
             let run = RUN.replace(RUN.get() + 1);
             if run.is_multiple_of(RUNS) {
                 SERVICE.set(None);
             }
-            let service =
-                SERVICE.with_borrow_mut(|slot| Rc::clone(slot.get_or_insert_with(|| Rc::new(Service::new()))));
-            conversation(&service).await
-        })
+            SERVICE.with_borrow_mut(|slot| Rc::clone(slot.get_or_insert_with(|| Rc::new(Service::new()))))
+        });
+        work::bounded(|| runtime.block_on(conversation(&service)))
     })
 }
 
 /// Runs a future that needs no service.
 pub(crate) fn alone<T>(future: impl Future<Output = T>) -> T {
-    RUNTIME.with(|runtime| runtime.block_on(future))
+    RUNTIME.with(|runtime| work::bounded(|| runtime.block_on(future)))
 }

@@ -85,7 +85,7 @@ impl Inner {
     async fn collect(&self, id: Id<'_>, entry: &Entry, request: Request<'_>, era: Era, way: Way<'_>) -> Reply {
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
-            Collected::Failed(envelope, before) => self.carry_any(id, envelope, before, Some(entry), era).await,
+            Collected::Failed(envelope, before) => self.carry_any(id, *envelope, before, Some(entry), era).await,
             Collected::Output(output) => {
                 let output = match self.options.form.envelope {
                     EnvelopeUse::Failures => output,

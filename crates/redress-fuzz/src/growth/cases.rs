@@ -3,7 +3,7 @@
 use super::door::Way;
 
 /// One way to make work, in messages of any size.
-pub struct Case {
+pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) way: Way,
     /// The largest message, in bytes, or nearly.

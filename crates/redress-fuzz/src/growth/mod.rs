@@ -44,7 +44,7 @@ pub fn run(only: Option<&str>) {
 
 /// What is counted. Its name is known to `scripts/growth`.
 #[inline(never)]
-pub fn measured(door: &Door, case: &Case, message: &[u8]) {
+fn measured(door: &Door, case: &Case, message: &[u8]) {
     door.send(case.way, message);
 }
 

@@ -27,37 +27,39 @@ mod subscribe;
 mod templates;
 mod tokens;
 
+use crate::work;
+
 /// A function of bytes that panics where its oracle does not hold.
 pub(crate) type Target = fn(&[u8]);
 
 /// Every target, by its name: that of its folder in the corpus.
 pub const TARGETS: &[(&str, Target)] = &[
-    ("alike", alike::target),
-    ("batch", batch::target),
-    ("call", call::target),
-    ("certificates", certificates::target),
-    ("config", config::target),
-    ("contract", contract::target),
-    ("fix", fix::target),
-    ("forwarded", forwarded::target),
-    ("frames", frames::target),
-    ("headers", headers::target),
-    ("http", http::target),
-    ("jsonrpc", jsonrpc::target),
-    ("jwt", jwt::target),
-    ("keys", keys::target),
-    ("lines", lines::target),
-    ("mcp", mcp::target),
-    ("messages", messages::target),
-    ("names", names::target),
-    ("operation", operation::target),
-    ("paths", paths::target),
-    ("patterns", patterns::target),
-    ("query", query::target),
-    ("schema", schema::target),
-    ("subscribe", subscribe::target),
-    ("templates", templates::target),
-    ("tokens", tokens::target),
+    ("alike", |data| work::sent(data, alike::target)),
+    ("batch", |data| work::sent(data, batch::target)),
+    ("call", |data| work::sent(data, call::target)),
+    ("certificates", |data| work::sent(data, certificates::target)),
+    ("config", |data| work::sent(data, config::target)),
+    ("contract", |data| work::sent(data, contract::target)),
+    ("fix", |data| work::sent(data, fix::target)),
+    ("forwarded", |data| work::sent(data, forwarded::target)),
+    ("frames", |data| work::sent(data, frames::target)),
+    ("headers", |data| work::sent(data, headers::target)),
+    ("http", |data| work::sent(data, http::target)),
+    ("jsonrpc", |data| work::sent(data, jsonrpc::target)),
+    ("jwt", |data| work::sent(data, jwt::target)),
+    ("keys", |data| work::sent(data, keys::target)),
+    ("lines", |data| work::sent(data, lines::target)),
+    ("mcp", |data| work::sent(data, mcp::target)),
+    ("messages", |data| work::sent(data, messages::target)),
+    ("names", |data| work::sent(data, names::target)),
+    ("operation", |data| work::sent(data, operation::target)),
+    ("paths", |data| work::sent(data, paths::target)),
+    ("patterns", |data| work::sent(data, patterns::target)),
+    ("query", |data| work::sent(data, query::target)),
+    ("schema", |data| work::sent(data, schema::target)),
+    ("subscribe", |data| work::sent(data, subscribe::target)),
+    ("templates", |data| work::sent(data, templates::target)),
+    ("tokens", |data| work::sent(data, tokens::target)),
 ];
 
 /// A search in the folder of the file operations, with this text as its `globs` or its `pattern`.

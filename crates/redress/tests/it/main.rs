@@ -22,6 +22,7 @@ mod listening;
 mod macros;
 mod mapping;
 mod observers;
+mod offload;
 mod path_order;
 mod registration;
 mod roles;

@@ -1,0 +1,72 @@
+//! What one run may take: so much, and so much more for each byte that was sent.
+//!
+//! Both measures are of the thread that runs the target: an input beyond the bound from which on work is done off the
+//! workers is not counted here, and `scripts/growth` counts those.
+
+use std::{cell::Cell, time::Duration};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The bytes that may be allocated in all, freed ones too: for a document about everything, and for each byte sent.
+const MOST_ALLOCATED: (u64, u64) = (64 * 1024 * 1024, 8 * 1024);
+/// The time on the processor. Unoptimised code under instruments takes a tenth of it.
+const MOST_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_micros(25));
+
+thread_local! {
+    static SENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs a target on these bytes, whose work is then held against them.
+pub(crate) fn sent(data: &[u8], target: fn(&[u8])) {
+    SENT.set(data.len());
+    target(data);
+}
+
+/// Does what the bytes make the service do, and panics where that is out of proportion.
+#[track_caller]
+pub(crate) fn bounded<T>(work: impl FnOnce() -> T) -> T {
+    let mut done = None;
+    let before = on_processor();
+    let allocated = allocation_counter::measure(|| done = Some(work())).bytes_total;
+    let time = on_processor().saturating_sub(before);
+    let bytes = SENT.get();
+    let (most, for_each) = MOST_ALLOCATED;
+    let most = most + for_each * bytes as u64;
+    assert!(allocated <= most, "{allocated} bytes were allocated for {bytes} bytes, and no more than {most} may be");
+    let (most, for_each) = MOST_TIME;
+    let most = most + for_each * u32::try_from(bytes).unwrap_or(u32::MAX);
+    assert!(time <= most, "{bytes} bytes took {time:?} of the processor, and may take {most:?}");
+    done.expect("the work is done")
+}
+
+/// How long this thread has been on a processor.
+fn on_processor() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(bytes: usize, work: impl FnOnce() + std::panic::UnwindSafe) -> bool {
+        SENT.set(bytes);
+        std::panic::catch_unwind(|| bounded(work)).is_ok()
+    }
+
+    #[test]
+    fn work_that_fits_its_bytes_passes_and_work_out_of_proportion_does_not() {
+        let allocate = |bytes: usize| move || drop(std::hint::black_box(vec![1_u8; bytes]));
+        assert!(with(0, allocate(1024)));
+        assert!(!with(0, allocate(65 * 1024 * 1024)));
+        assert!(with(1024, allocate(65 * 1024 * 1024)));
+        let spin = |time: Duration| {
+            move || {
+                let until = on_processor() + time;
+                while on_processor() < until {}
+            }
+        };
+        assert!(with(0, spin(Duration::from_millis(10))));
+        assert!(!with(0, spin(Duration::from_millis(1100))));
+    }
+}
