@@ -43,12 +43,14 @@ pub(crate) struct Issue {
 }
 
 /// Explains a refusal. `accepts` decodes again, which is how a fix is tried; `pointer` finds the place
-/// where a type refuses what its schema admits, see [`pointer_of`].
+/// where a type refuses what its schema admits, see [`pointer_of`]; `stop` says whether the explanation is
+/// still worth its work: it is asked again and again, and once it is `true` what was found so far is told.
 pub(crate) fn explain(
     bytes: &[u8],
     shape: &Shape,
     accepts: &dyn Fn(&[u8]) -> bool,
     pointer: &dyn Fn(&[u8]) -> Option<String>,
+    _stop: &dyn Fn() -> bool,
 ) -> Explanation {
     let Ok(value) = parse(bytes) else {
         return only(String::new(), "json", "a JSON document");

@@ -34,10 +34,13 @@ impl Call {
                 None => self.refuse(EngineCode::ParseError),
             },
             DecodeError::Refused => {
-                let Explanation { issues, fix } =
-                    input::explain(input, &entry.input, &|patched| reader.accepts(&entry.input, patched), &|refused| {
-                        reader.stumbles_at(refused)
-                    });
+                let Explanation { issues, fix } = input::explain(
+                    input,
+                    &entry.input,
+                    &|patched| reader.accepts(&entry.input, patched),
+                    &|refused| reader.stumbles_at(refused),
+                    &|| false,
+                );
                 self.refuse_with(EngineCode::InvalidInput, &Details { issues: &issues, fix: fix.as_deref() })
             }
         }
