@@ -15,7 +15,7 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    fn of(value: &Value) -> Option<Self> {
+    pub(super) fn of(value: &Value) -> Option<Self> {
         let Value::Number(number) = value else {
             return None;
         };
@@ -26,7 +26,7 @@ impl Figure {
             .or_else(|| number.as_f64().map(Self::Real))
     }
 
-    fn compare(self, other: Self) -> Option<Ordering> {
+    pub(super) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => Some(a.cmp(&b)),
             (Self::Real(a), Self::Real(b)) => a.partial_cmp(&b),

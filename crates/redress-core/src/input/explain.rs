@@ -1,7 +1,7 @@
 //! What a refused caller is told.
 //!
-//! The validator looks at the document a second time and names everything that is wrong; each issue
-//! says where, which rule, and what the schema wants there. It never says what was sent: a refused value
+//! Schema and document are walked together within a budget of work, and what is found on the way is named;
+//! each issue says where, which rule, and what the schema wants there. It never says what was sent: a refused value
 //! may be a secret in the wrong field, and an error text travels into logs. The one exception is a
 //! pointer, which holds the names of fields, made up ones included; see [`shown`].
 
@@ -9,12 +9,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::decode::{document, parse};
-use super::fix::fix;
-use super::place::{below, shown};
-use super::problem::problems;
+use super::fix::{changes, fix};
+use super::place::{push, shown, shown_at};
+use super::problem::{Context, Problem, problems};
 use super::shape::Shape;
 use super::twice::twice;
+
+/// The most issues that are told: few enough to be read.
+pub(super) const MOST: usize = 30;
+/// The steps for finding near words, for all issues together.
+const NEAR: u64 = 300_000;
 
 /// Why an input was refused, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,7 +39,8 @@ pub(crate) struct Issue {
     /// Where (RFC 6901).
     pub(crate) pointer: String,
     /// The schema keyword that was broken; `json` for a text that is no JSON, `duplicate` for a
-    /// field that stands twice, `decode` for a value that its schema admits and its type does not.
+    /// field that stands twice, `decode` for a value that its schema admits and its type does not,
+    /// `schema` where looking for the keyword took more work than a refusal is worth.
     pub(crate) rule: String,
     /// What the schema wants there.
     pub(crate) expected: String,
@@ -43,26 +50,49 @@ pub(crate) struct Issue {
 }
 
 /// Explains a refusal. `accepts` decodes again, which is how a fix is tried; `pointer` finds the place
-/// where a type refuses what its schema admits, see [`pointer_of`].
+/// where a type refuses what its schema admits, see [`pointer_of`]; `stop` says whether the explanation is
+/// still worth its work: it is asked again and again, and once it is `true` what was found so far is told.
 pub(crate) fn explain(
     bytes: &[u8],
     shape: &Shape,
     accepts: &dyn Fn(&[u8]) -> bool,
     pointer: &dyn Fn(&[u8]) -> Option<String>,
+    stop: &dyn Fn() -> bool,
 ) -> Explanation {
+    explain_counted(bytes, shape, accepts, pointer, stop).0
+}
+
+/// Explains a refusal, and says how many steps that took.
+pub(super) fn explain_counted(
+    bytes: &[u8],
+    shape: &Shape,
+    accepts: &dyn Fn(&[u8]) -> bool,
+    pointer: &dyn Fn(&[u8]) -> Option<String>,
+    stop: &dyn Fn() -> bool,
+) -> (Explanation, u64) {
     let Ok(value) = parse(bytes) else {
-        return only(String::new(), "json", "a JSON document");
+        return (only(String::new(), "json", "a JSON document"), 0);
     };
-    let issues = issues(&value, shape);
-    if issues.is_empty() {
+    if shape.is_valid(&value) {
         if let Some(place) = twice(bytes) {
-            return only(shown(&place), "duplicate", "each field once");
+            return (only(shown(&place), "duplicate", "each field once"), 0);
         }
         let place = pointer(bytes).unwrap_or_default();
-        return only(shown(&place), "decode", "a value this field's type accepts");
+        return (only(shown(&place), "decode", "a value this field's type accepts"), 0);
     }
-    let fix = fix(&value, shape, accepts);
-    Explanation { issues, fix }
+    let tree = shape.tree();
+    let budget = Budget::of(bytes.len(), stop);
+    let words = Budget::new(NEAR, stop);
+    let (issues, changes) = {
+        let found = problems(tree, &value, &budget, MOST);
+        let context = Context::new(tree, &value, &words);
+        (issues(&found, &context), changes(&found, &context))
+    };
+    if issues.is_empty() {
+        return (only(String::new(), "schema", "a value that fits the schema"), budget.used());
+    }
+    let fix = changes.and_then(|changes| fix(value, changes, shape, &budget, &words, accepts));
+    (Explanation { issues, fix }, budget.used() + words.used())
 }
 
 /// The place where `T` refuses a document.
@@ -73,10 +103,10 @@ pub(crate) fn pointer_of<T: DeserializeOwned>(bytes: &[u8]) -> Option<String> {
     let mut pointer = String::new();
     for segment in error.path() {
         match segment {
-            Segment::Seq { index } => pointer = below(&pointer, &index.to_string()),
-            Segment::Map { key } => pointer = below(&pointer, key),
+            Segment::Seq { index } => push(&mut pointer, &index.to_string()),
+            Segment::Map { key } => push(&mut pointer, key),
             // Only the name of a variant with content is reported, and that is a field.
-            Segment::Enum { variant } => pointer = below(&pointer, variant),
+            Segment::Enum { variant } => push(&mut pointer, variant),
             Segment::Unknown => break,
         }
     }
@@ -89,23 +119,22 @@ fn only(pointer: String, rule: &str, expected: &str) -> Explanation {
 }
 
 /// The first issues, few enough to be read.
-fn issues(value: &Value, shape: &Shape) -> Vec<Issue> {
-    const MOST: usize = 30;
+fn issues<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Vec<Issue> {
     const ROOM: usize = 4096;
     let mut issues: Vec<Issue> = Vec::new();
     let mut size = 0;
-    for problem in problems(value, shape, MOST) {
+    for problem in found.iter().take(MOST) {
         let issue = Issue {
-            pointer: shown(&problem.place()),
-            rule: problem.rule.clone(),
-            expected: problem.expected(),
-            near: problem.near(value).map(|near| near.word.to_owned()),
+            pointer: shown_at(&problem.at, problem.name()),
+            rule: problem.rule.to_owned(),
+            expected: context.expected(problem),
+            near: context.near(problem).map(|near| near.word.to_owned()),
         };
         if issues.contains(&issue) {
             continue;
         }
         size += serde_json::to_vec(&issue).map_or(ROOM, |bytes| bytes.len());
-        if issues.len() == MOST || (size > ROOM && !issues.is_empty()) {
+        if size > ROOM && !issues.is_empty() {
             break;
         }
         issues.push(issue);

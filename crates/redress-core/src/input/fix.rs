@@ -3,52 +3,65 @@
 //! Every problem must have exactly one plausible repair, and the repaired document is really given to the
 //! validator and to the type. Anything less is no fix: a caller applies it without thinking.
 
+use std::io;
+
+use serde::Serialize;
 use serde_json::{Number, Value};
 
-use super::near::nearest;
+use super::budget::Budget;
+use super::explain::MOST;
 use super::patch::Change;
-use super::place::below;
-use super::problem::{Cause, Problem, problems};
+use super::place::pointer_to;
+use super::problem::{Cause, Context, Problem, problems};
 use super::shape::Shape;
 
-/// The patch for `document`, as operations of RFC 6902.
-pub(super) fn fix(document: &Value, shape: &Shape, accepts: &dyn Fn(&[u8]) -> bool) -> Option<Vec<Value>> {
+/// The most bytes that a patch may have.
+const LARGEST: usize = 2048;
+
+/// The patch for `document` that begins with `changes`, as operations of RFC 6902.
+pub(super) fn fix(
+    mut document: Value,
+    mut next: Vec<Change>,
+    shape: &Shape,
+    budget: &Budget<'_>,
+    words: &Budget<'_>,
+    accepts: &dyn Fn(&[u8]) -> bool,
+) -> Option<Vec<Value>> {
     // One level of a document shows its problems only once the level above is repaired.
     const ROUNDS: usize = 4;
-    const LARGEST: usize = 2048;
-    let mut document = document.clone();
     let mut operations = Vec::new();
     for _ in 0..ROUNDS {
-        for change in changes(&document, shape)? {
+        for change in next {
             change.apply(&mut document)?;
             operations.push(change.operation());
         }
-        if !shape.is_valid(&document) {
-            continue;
+        if budget.is_spent() || !is_within(&operations, LARGEST) {
+            return None;
         }
-        let bytes = serde_json::to_vec(&document).ok()?;
-        let small = serde_json::to_vec(&operations).ok()?.len() <= LARGEST;
-        return (small && accepts(&bytes)).then_some(operations);
+        if shape.is_valid(&document) {
+            let bytes = serde_json::to_vec(&document).ok()?;
+            return accepts(&bytes).then_some(operations);
+        }
+        let found = problems(shape.tree(), &document, budget, MOST);
+        next = changes(&found, &Context::new(shape.tree(), &document, words))?;
     }
     None
 }
 
 /// The one repair of each problem; `None` as soon as one has none.
-fn changes(document: &Value, shape: &Shape) -> Option<Vec<Change>> {
-    // A document with more problems than this was not meant for this operation.
-    const MOST: usize = 30;
-    let found = problems(document, shape, MOST);
+pub(super) fn changes<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Option<Vec<Change>> {
+    // A document with more problems than are told was not meant for this operation.
     if found.is_empty() || found.len() > MOST {
         return None;
     }
     let mut changes: Vec<Change> = Vec::new();
     let mut missing: Vec<String> = Vec::new();
-    for problem in &found {
-        if let Cause::Missing { .. } = problem.cause {
-            missing.push(problem.place());
+    for problem in found {
+        if let Cause::Missing { name, .. } = problem.cause {
+            missing.push(pointer_to(&problem.at, Some(name), LARGEST)?);
             continue;
         }
-        let change = change(problem, document)?;
+        let change = change(problem, context)?;
         if !changes.contains(&change) {
             changes.push(change);
         }
@@ -62,23 +75,21 @@ fn changes(document: &Value, shape: &Shape) -> Option<Vec<Change>> {
     missing.iter().all(moved_to).then_some(changes)
 }
 
-fn change(problem: &Problem, document: &Value) -> Option<Change> {
-    let path = problem.at.clone();
+fn change<'a>(problem: &Problem<'a>, context: &Context<'a>) -> Option<Change> {
     match &problem.cause {
-        Cause::Unknown { name, known } => {
-            let object = document.pointer(&path)?.as_object()?;
-            let free = known.iter().map(String::as_str).filter(|name| !object.contains_key(*name));
-            let near = nearest(name, free).filter(|near| near.certain)?;
-            Some(Change::Move { from: below(&path, name), path: below(&path, near.word) })
+        Cause::Unknown { name, object } => {
+            let near = context.near_and_free(problem, name, *object).filter(|near| near.certain)?;
+            let from = pointer_to(&problem.at, Some(name), LARGEST)?;
+            Some(Change::Move { from, path: pointer_to(&problem.at, Some(near.word), LARGEST)? })
         }
         Cause::Type { names } => {
-            let value = converted(document.pointer(&path)?, names)?;
-            Some(Change::Replace { path, value })
+            let value = converted(context.value(problem)?, names)?;
+            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
         }
         Cause::Choice { .. } => {
-            let near = problem.near(document).filter(|near| near.certain)?;
+            let near = context.near(problem).filter(|near| near.certain)?;
             let value = Value::String(near.word.to_owned());
-            Some(Change::Replace { path, value })
+            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
         }
         Cause::Missing { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
     }
@@ -109,8 +120,10 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
             match name {
                 "integer" | "number" => {
                     let number: Number = serde_json::from_str(text).ok()?;
+                    // A number with more digits than a double holds would come back with other ones.
+                    let is_kept = number.to_string() == text;
                     let whole = !number.is_f64();
-                    (whole || name == "number").then_some(Value::Number(number))
+                    (is_kept && (whole || name == "number")).then_some(Value::Number(number))
                 }
                 "boolean" => text.parse().ok().map(Value::Bool),
                 "object" => parsed(text).filter(Value::is_object),
@@ -118,17 +131,38 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
                 _ => None,
             }
         }
-        Value::Number(number) if name == "string" => Some(Value::String(number.to_string())),
+        // Of a number that is no integer it is not known how it was written.
+        Value::Number(number) if name == "string" && !number.is_f64() => Some(Value::String(number.to_string())),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
 fn parsed(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok()
+    // Longer than this, and what is in it would be larger than a patch may be.
+    let is_short = text.len() <= 4 * LARGEST;
+    is_short.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// A single value where only a list is wanted is a list of one.
 fn wrapped(value: &Value, wanted: &[&str]) -> Option<Value> {
     let list = wanted.contains(&"array") && wanted.iter().all(|name| matches!(*name, "array" | "null"));
-    (list && !value.is_null()).then(|| Value::Array(vec![value.clone()]))
+    (list && !value.is_null() && is_within(value, LARGEST)).then(|| Value::Array(vec![value.clone()]))
+}
+
+/// Whether `value` takes at most `most` bytes as JSON. It is not written any further than that.
+fn is_within(value: &impl Serialize, most: usize) -> bool {
+    struct Room(usize);
+
+    impl io::Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    serde_json::to_writer(Room(most), value).is_ok()
 }

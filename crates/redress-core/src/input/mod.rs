@@ -21,13 +21,13 @@
 //! Absent on purpose: any text of the refused value. Nothing here copies it into an error.
 
 mod bounds;
+mod budget;
 mod close;
 mod decode;
 mod explain;
 mod extent;
 mod fix;
 mod guide;
-mod levels;
 mod near;
 mod node;
 mod patch;
@@ -38,8 +38,10 @@ mod schema;
 mod shape;
 mod strict;
 mod text;
+mod tree;
 mod twice;
 mod visit;
+mod walk;
 mod wording;
 
 #[cfg(test)]

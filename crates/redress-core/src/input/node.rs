@@ -190,7 +190,7 @@ impl Reader {
             let Some(node) = self.node(schema)? else {
                 return Ok(None);
             };
-            known.push(Field { name: name.clone(), required: required.contains(&name.as_str()), node });
+            known.push(Field { name: name.clone(), required: required.contains(name.as_str()), node });
         }
         Ok(Some(Kind::Fields(Fields { known, open })))
     }
@@ -269,6 +269,7 @@ fn documented_choices(keywords: &Map<String, Value>) -> Option<Vec<String>> {
         return None;
     }
     let mut choices: Vec<String> = Vec::new();
+    let mut distinct: HashSet<&str> = HashSet::new();
     for branch in keywords.get("oneOf")?.as_array()? {
         let branch = branch.as_object()?;
         let is_text = branch.get("type").is_some_and(|name| name == "string");
@@ -281,24 +282,24 @@ fn documented_choices(keywords: &Map<String, Value>) -> Option<Vec<String>> {
             _ => return None,
         };
         for choice in listed {
-            let choice = choice.as_str()?.to_owned();
+            let choice = choice.as_str()?;
             // A string in two branches satisfies both, and so satisfies no `oneOf`.
-            if choices.contains(&choice) {
+            if !distinct.insert(choice) {
                 return None;
             }
-            choices.push(choice);
+            choices.push(choice.to_owned());
         }
     }
     (!choices.is_empty()).then_some(choices)
 }
 
-fn required(keywords: &Map<String, Value>) -> Option<Vec<&str>> {
+fn required(keywords: &Map<String, Value>) -> Option<HashSet<&str>> {
     match keywords.get("required") {
-        None => Some(Vec::new()),
+        None => Some(HashSet::new()),
         Some(Value::Array(names)) => {
             let names: Vec<&str> = names.iter().map(Value::as_str).collect::<Option<_>>()?;
             let distinct: HashSet<&str> = names.iter().copied().collect();
-            (distinct.len() == names.len()).then_some(names)
+            (distinct.len() == names.len()).then_some(distinct)
         }
         Some(_) => None,
     }

@@ -1,53 +1,79 @@
 //! Places in a document, as JSON Pointers (RFC 6901).
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-/// The pointer to `name` below `at`.
-pub(super) fn below(at: &str, name: &str) -> String {
-    format!("{at}/{}", escape(name))
+/// Lengthens a pointer by one name.
+pub(super) fn push(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    pointer.push_str(&escape(name));
 }
 
-/// The pointer as it may be shown.
+/// One step of the way to a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+impl<'a> Step<'a> {
+    fn name(self) -> Cow<'a, str> {
+        match self {
+            Self::Name(name) => Cow::Borrowed(name),
+            Self::Index(index) => Cow::Owned(index.to_string()),
+        }
+    }
+}
+
+/// The value that `steps` lead to.
+pub(super) fn value_at<'a>(document: &'a Value, steps: &[Step<'_>]) -> Option<&'a Value> {
+    steps.iter().try_fold(document, |value, step| match step {
+        Step::Name(name) => value.get(name),
+        Step::Index(index) => value.get(index),
+    })
+}
+
+/// The pointer to where `steps` lead, and from there to `name`; `None` if it is longer than `most` bytes.
+pub(super) fn pointer_to(steps: &[Step<'_>], name: Option<&str>, most: usize) -> Option<String> {
+    let mut pointer = String::new();
+    for name in steps.iter().map(|step| step.name()).chain(name.map(Cow::Borrowed)) {
+        if pointer.len() + name.len() >= most {
+            return None;
+        }
+        push(&mut pointer, &name);
+    }
+    (pointer.len() <= most).then_some(pointer)
+}
+
+/// The way to a place as it may be shown.
 ///
 /// A pointer holds the names of fields, and for an unknown field that is a name the caller made up. So a
 /// segment is cut at 64 characters and loses its control characters, and a long pointer ends
 /// early, at the nearest place around the one it means.
+pub(super) fn shown_at(steps: &[Step<'_>], name: Option<&str>) -> String {
+    show(steps.iter().map(|step| step.name()).chain(name.map(Cow::Borrowed)))
+}
+
+/// A pointer as it may be shown, see [`shown_at`].
 pub(super) fn shown(pointer: &str) -> String {
+    show(pointer.split('/').skip(1).map(|segment| Cow::Owned(unescape(segment))))
+}
+
+fn show<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
     const SEGMENT: usize = 64;
     const WHOLE: usize = 512;
     let mut shown = String::new();
-    for segment in pointer.split('/').skip(1) {
-        let name: String =
-            unescape(segment).chars().take(SEGMENT).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-        let longer = below(&shown, &name);
-        if longer.len() > WHOLE {
+    for name in names {
+        let name: String = name.chars().take(SEGMENT).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let before = shown.len();
+        push(&mut shown, &name);
+        if shown.len() > WHOLE {
+            shown.truncate(before);
             break;
         }
-        shown = longer;
     }
     shown
-}
-
-/// The schema that `path`, the schema path of an error, leads to; it goes through local references.
-pub(super) fn schema_at<'a>(root: &'a Value, path: &str) -> Option<&'a Value> {
-    // A chain of references longer than this leads nowhere new.
-    const STEPS: usize = 512;
-    let mut schema = root;
-    for segment in path.split('/').skip(1).take(STEPS) {
-        let name = unescape(segment);
-        schema = match schema {
-            Value::Object(keywords) => {
-                let next = keywords.get(&name)?;
-                match next.as_str() {
-                    Some(reference) if name == "$ref" => root.pointer(reference.strip_prefix('#')?)?,
-                    _ => next,
-                }
-            }
-            Value::Array(schemas) => schemas.get(name.parse::<usize>().ok()?)?,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
-        };
-    }
-    Some(schema)
 }
 
 /// The pointer without its last segment.
@@ -76,13 +102,21 @@ mod tests {
     fn a_shown_pointer_is_short_and_printable() {
         assert_eq!(shown("/a/b~1c"), "/a/b~1c");
         assert_eq!(shown("/a\u{0}b"), "/a\u{fffd}b");
-        assert_eq!(shown(&below("", &"x".repeat(1000))).chars().count(), 65);
+        assert_eq!(shown(&format!("/{}", "x".repeat(1000))).chars().count(), 65);
         assert!(shown(&"/abc".repeat(1000)).len() <= 512);
     }
 
     #[test]
+    fn a_pointer_is_no_longer_than_asked_for() {
+        let steps = [Step::Name("ab"), Step::Index(1)];
+        assert_eq!(pointer_to(&steps, Some("c"), 7).as_deref(), Some("/ab/1/c"));
+        assert_eq!(pointer_to(&steps, Some("c"), 6), None);
+        assert_eq!(pointer_to(&[Step::Name("~~~")], None, 4), None);
+    }
+
+    #[test]
     fn names_with_slashes_survive() {
-        let pointer = below("", "a/b~c");
+        let pointer = pointer_to(&[], Some("a/b~c"), 100).unwrap();
         assert_eq!(pointer, "/a~1b~0c");
         assert_eq!(last(&pointer).as_deref(), Some("a/b~c"));
         assert_eq!(around(&pointer), "");

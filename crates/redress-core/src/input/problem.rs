@@ -1,89 +1,87 @@
-//! What the validator found, in the terms that an explanation and a fix both work with.
+//! What is wrong with a document, in the terms that an explanation and a fix both work with.
 
-use std::collections::{HashSet, VecDeque};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::levels::{Level, Levels};
-use super::near::{Near, nearest};
-use super::place::{below, schema_at};
-use super::shape::Shape;
-use super::{place, wording};
+use super::budget::Budget;
+use super::near::{CANDIDATES, Near, nearest};
+use super::place::{Step, value_at};
+use super::tree::{NodeId, Rule, Tree};
+use super::{walk, wording};
 
-mod union;
-
-/// One thing wrong with a document.
+/// One thing wrong with a document. It borrows from the schema and the document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Problem {
+pub(super) struct Problem<'a> {
     /// The value that breaks the rule; for a field that is unknown or missing, the object around it.
-    pub(super) at: String,
+    pub(super) at: Vec<Step<'a>>,
     /// The schema keyword.
-    pub(super) rule: String,
-    pub(super) cause: Cause,
+    pub(super) rule: &'static str,
+    pub(super) cause: Cause<'a>,
 }
 
 /// What the rule wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cause {
-    /// There is no field of this name.
-    Unknown { name: String, known: Vec<String> },
+pub(super) enum Cause<'a> {
+    /// There is no field of this name in what `object` describes.
+    Unknown { name: &'a str, object: NodeId },
     /// There has to be a field of this name.
-    Missing { name: String, expected: String },
+    Missing { name: &'a str, object: NodeId },
     /// A value of one of these types.
     Type { names: Vec<&'static str> },
     /// One of these values.
-    Choice { options: Vec<Value> },
+    Choice { options: Options<'a> },
     /// Anything else, in words.
-    Rule { expected: String },
-    /// What the schema behind this reference wants; a stand-in that is followed before anybody sees it.
-    Behind { reference: String },
+    Rule { expected: Cow<'a, str> },
+    /// What the schema behind a reference wants; a stand-in that is followed before anybody sees it.
+    Behind { target: NodeId, value: &'a Value },
 }
 
-impl Problem {
-    /// The place to show: of the field itself where it is unknown or missing.
-    pub(super) fn place(&self) -> String {
-        match &self.cause {
-            Cause::Unknown { name, .. } | Cause::Missing { name, .. } => below(&self.at, name),
-            Cause::Type { .. } | Cause::Choice { .. } | Cause::Rule { .. } | Cause::Behind { .. } => self.at.clone(),
-        }
-    }
+/// The values to choose from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Options<'a> {
+    /// By one keyword.
+    Listed(&'a [Value]),
+    /// By the branches of a union.
+    Gathered(Rc<[&'a Value]>),
+}
 
-    /// What was wanted, in words.
-    pub(super) fn expected(&self) -> String {
-        wording::cut(match &self.cause {
-            Cause::Unknown { known, .. } => wording::unknown_field(known),
-            Cause::Missing { expected, .. } | Cause::Rule { expected } => expected.clone(),
-            Cause::Type { names } => wording::types(names.iter().copied()),
-            Cause::Choice { options } => wording::choice(options),
-            Cause::Behind { .. } => "a value that fits the schema".to_owned(),
-        })
-    }
-
-    /// The known name or value nearest to what `document` has here.
-    pub(super) fn near(&self, document: &Value) -> Option<Near<'_>> {
-        match &self.cause {
-            Cause::Unknown { name, known } => nearest(name, known.iter().map(String::as_str)),
-            Cause::Choice { options } => {
-                let sent = document.pointer(&self.at)?.as_str()?;
-                nearest(sent, options.iter().filter_map(Value::as_str))
-            }
-            Cause::Missing { .. } | Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
-        }
+impl<'a> Options<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a Value> {
+        let (listed, gathered) = match self {
+            Self::Listed(options) => (*options, None),
+            Self::Gathered(options) => (&[][..], Some(Rc::clone(options))),
+        };
+        let gathered =
+            gathered.into_iter().flat_map(|options| (0..options.len()).map_while(move |n| options.get(n).copied()));
+        listed.iter().chain(gathered)
     }
 }
 
-/// The problems of a document that its schema refuses, in the order of the schema and not many more than
-/// `most`.
-pub(super) fn problems(document: &Value, shape: &Shape, most: usize) -> Vec<Problem> {
-    let Some(levels) = shape.levels() else {
-        return if shape.is_valid(document) { Vec::new() } else { vec![unfollowed(String::new(), "$ref")] };
-    };
-    let search = Search { document, levels };
-    let mut found = search.all(most);
+impl Problem<'_> {
+    /// The name to go on with from `at`: of the field itself where it is unknown or missing.
+    pub(super) fn name(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Unknown { name, .. } | Cause::Missing { name, .. } => Some(name),
+            Cause::Type { .. } | Cause::Choice { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+        }
+    }
+}
+
+/// The problems of a document that its schema refuses, in the order of the schema and at most one more than
+/// `most`; none if the budget ended before one was found.
+pub(super) fn problems<'a>(
+    tree: &'a Tree,
+    document: &'a Value,
+    budget: &'a Budget<'a>,
+    most: usize,
+) -> Vec<Problem<'a>> {
+    let mut found = walk::problems(tree, document, budget, most);
     // Where a choice is wanted, the type of the choices goes without saying.
-    let chosen: Vec<String> = found
+    let chosen: Vec<Vec<Step<'a>>> = found
         .iter()
         .filter(|problem| matches!(problem.cause, Cause::Choice { .. }))
         .map(|problem| problem.at.clone())
@@ -92,204 +90,111 @@ pub(super) fn problems(document: &Value, shape: &Shape, most: usize) -> Vec<Prob
     found
 }
 
-fn unfollowed(at: String, rule: &str) -> Problem {
-    let expected = "a value that fits the schema".to_owned();
-    Problem { at, rule: rule.to_owned(), cause: Cause::Rule { expected } }
-}
-
-/// A search for problems, level by level.
-struct Search<'a> {
+/// What problems are told against: the schema, the document, and how much may be spent on looking for words.
+pub(super) struct Context<'a> {
+    tree: &'a Tree,
     document: &'a Value,
-    levels: &'a Levels,
+    budget: &'a Budget<'a>,
+    known: RefCell<HashMap<NodeId, Rc<[&'a str]>>>,
 }
 
-impl Search<'_> {
-    fn all(&self, most: usize) -> Vec<Problem> {
-        // Far more than the depth of any document, so that only a very broken one is cut short.
-        const STEPS: usize = 512;
-        // References from one schema to the next at the same place, as in a union of named types.
-        const DEEPER: usize = 4;
-        let mut found: Vec<Problem> = Vec::new();
-        let mut seen = HashSet::new();
-        let mut next = VecDeque::from([("#".to_owned(), String::new())]);
-        while let Some((reference, at)) = next.pop_front() {
-            if found.len() > most || seen.len() > STEPS {
-                break;
+impl<'a> Context<'a> {
+    pub(super) fn new(tree: &'a Tree, document: &'a Value, budget: &'a Budget<'a>) -> Self {
+        Self { tree, document, budget, known: RefCell::default() }
+    }
+
+    /// What was wanted, in words.
+    pub(super) fn expected(&self, problem: &Problem<'a>) -> String {
+        wording::cut(match &problem.cause {
+            Cause::Unknown { object, .. } => wording::unknown_field(&self.known(*object)),
+            Cause::Missing { name, object } => wording::missing_field(self.described(*object, name)),
+            Cause::Rule { expected } => expected.clone().into_owned(),
+            Cause::Type { names } => wording::types(names.iter().copied()),
+            Cause::Choice { options } => wording::choice(options.iter()),
+            Cause::Behind { .. } => "a value that fits the schema".to_owned(),
+        })
+    }
+
+    /// The known name or value nearest to what the document has here.
+    pub(super) fn near(&self, problem: &Problem<'a>) -> Option<Near<'a>> {
+        match &problem.cause {
+            Cause::Unknown { name, object } => nearest(name, self.known(*object).iter().copied(), self.budget),
+            Cause::Choice { options } => {
+                let sent = self.value(problem)?.as_str()?;
+                nearest(sent, options.iter().filter_map(Value::as_str), self.budget)
             }
-            if !seen.insert((reference.clone(), at.clone())) {
+            Cause::Missing { .. } | Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+        }
+    }
+
+    /// The known name nearest to an unknown one that its object does not have yet.
+    pub(super) fn near_and_free(&self, problem: &Problem<'a>, name: &str, object: NodeId) -> Option<Near<'a>> {
+        let members = self.value(problem)?.as_object()?;
+        let known = self.known(object);
+        nearest(name, known.iter().copied().filter(|known| !members.contains_key(*known)), self.budget)
+    }
+
+    /// The value at the place of a problem.
+    pub(super) fn value(&self, problem: &Problem<'_>) -> Option<&'a Value> {
+        value_at(self.document, &problem.at)
+    }
+
+    /// What is said about a field that is missing.
+    fn described(&self, object: NodeId, name: &str) -> Option<String> {
+        let field = self.tree.members(object)?.known(name)?;
+        let rules = self.tree.rules(field);
+        let choice = rules.iter().rev().find_map(|rule| match rule {
+            Rule::Choice(choice) => Some(wording::choice(choice.options.iter())),
+            _ => None,
+        });
+        choice.or_else(|| {
+            rules.iter().find_map(|rule| match rule {
+                Rule::Types(types) => Some(wording::types(types.listed.iter().copied())),
+                _ => None,
+            })
+        })
+    }
+
+    /// The names of the fields an object may have, wherever its schema puts them.
+    fn known(&self, object: NodeId) -> Rc<[&'a str]> {
+        if let Some(known) = self.known.borrow().get(&object) {
+            return Rc::clone(known);
+        }
+        let known: Rc<[&'a str]> = self.gathered(object).into();
+        self.known.borrow_mut().insert(object, Rc::clone(&known));
+        known
+    }
+
+    fn gathered(&self, object: NodeId) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        let mut listed = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut left = vec![object];
+        while let Some(node) = left.pop() {
+            if !seen.insert(node) || !self.budget.spend(1) {
                 continue;
             }
-            for problem in self.level(&reference, &at, DEEPER, most) {
-                match problem.cause {
-                    Cause::Behind { reference } => next.push_back((reference, problem.at)),
-                    Cause::Unknown { .. }
-                    | Cause::Missing { .. }
-                    | Cause::Type { .. }
-                    | Cause::Choice { .. }
-                    | Cause::Rule { .. } => {
-                        if !found.contains(&problem) {
-                            found.push(problem);
+            let mut parts = Vec::new();
+            for rule in self.tree.rules(node) {
+                match rule {
+                    Rule::Members(members) => {
+                        for (name, _) in members.all_known() {
+                            // One more than is compared, so that it shows that there are more.
+                            if names.len() > CANDIDATES || !self.budget.spend(1) {
+                                return names;
+                            }
+                            if listed.insert(&**name) {
+                                names.push(&**name);
+                            }
                         }
                     }
+                    Rule::AllOf(nodes) | Rule::AnyOf(nodes) | Rule::OneOf(nodes) => parts.extend(nodes.iter().copied()),
+                    Rule::Reference(target) => parts.push(*target),
+                    _ => {}
                 }
             }
+            left.extend(parts.into_iter().rev());
         }
-        found
-    }
-
-    /// The problems that one level has with the value at `at`.
-    fn level(&self, reference: &str, at: &str, deeper: usize, most: usize) -> Vec<Problem> {
-        let (Some(level), Some(value)) = (self.levels.get(reference), self.document.pointer(at)) else {
-            return vec![unfollowed(at.to_owned(), "$ref")];
-        };
-        let mut found = Vec::new();
-        for error in level.validator.iter_errors(value) {
-            found.extend(self.behind(&error, level, at, deeper));
-            if found.len() > most {
-                break;
-            }
-        }
-        found
-    }
-
-    /// The problems behind an error: several for an object with several unknown fields, and for a union
-    /// those of the branch that was most likely meant.
-    fn behind(&self, error: &ValidationError<'_>, level: &Level, around: &str, deeper: usize) -> Vec<Problem> {
-        let schema = &level.schema;
-        let at = format!("{around}{}", error.instance_path().as_str());
-        let one = |cause| vec![Problem { at: at.clone(), rule: error.kind().keyword().to_owned(), cause }];
-        match error.kind() {
-            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-                let keyword = error.schema_path().as_str();
-                let known = schema_at(schema, place::around(keyword)).map_or_else(Vec::new, fields);
-                let unknown = |name: &String| {
-                    let known = known.clone();
-                    let name = name.clone();
-                    one(Cause::Unknown { name, known })
-                };
-                unexpected.iter().flat_map(unknown).collect()
-            }
-            Kind::Required { property } => {
-                let name = property.as_str().unwrap_or_default().to_owned();
-                let object = schema_at(schema, place::around(error.schema_path().as_str()));
-                let field = object.and_then(|object| object.get("properties")?.get(&name));
-                let expected = wording::missing_field(field);
-                one(Cause::Missing { name, expected })
-            }
-            Kind::Custom { message, .. } => one(Cause::Behind { reference: message.clone() }),
-            Kind::Type { kind } => one(Cause::Type { names: names(kind) }),
-            Kind::Enum { options } => one(Cause::Choice { options: options.as_array().cloned().unwrap_or_default() }),
-            Kind::Constant { expected_value } => one(Cause::Choice { options: vec![Value::clone(expected_value)] }),
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                self.meant(context, level, around, &at, deeper).unwrap_or_else(|| {
-                    one(Cause::Rule { expected: "a value that fits one of the alternatives".to_owned() })
-                })
-            }
-            Kind::AdditionalItems { .. }
-            | Kind::BacktrackLimitExceeded { .. }
-            | Kind::RegexEngineFailure { .. }
-            | Kind::Contains
-            | Kind::ContentEncoding { .. }
-            | Kind::ContentMediaType { .. }
-            | Kind::ExclusiveMaximum { .. }
-            | Kind::ExclusiveMinimum { .. }
-            | Kind::FalseSchema
-            | Kind::Format { .. }
-            | Kind::FromUtf8 { .. }
-            | Kind::MaxItems { .. }
-            | Kind::Maximum { .. }
-            | Kind::MaxLength { .. }
-            | Kind::MaxProperties { .. }
-            | Kind::MinItems { .. }
-            | Kind::Minimum { .. }
-            | Kind::MinLength { .. }
-            | Kind::MinProperties { .. }
-            | Kind::MultipleOf { .. }
-            | Kind::Not { .. }
-            | Kind::OneOfMultipleValid { .. }
-            | Kind::Pattern { .. }
-            | Kind::PropertyNames { .. }
-            | Kind::UnevaluatedItems { .. }
-            | Kind::UniqueItems
-            | Kind::Referencing(_) => one(Cause::Rule { expected: rule(error.kind()) }),
-        }
-    }
-}
-
-fn names(kind: &TypeKind) -> Vec<&'static str> {
-    match kind {
-        TypeKind::Single(name) => vec![name.as_str()],
-        TypeKind::Multiple(names) => names.iter().map(|name| name.as_str()).collect(),
-    }
-}
-
-/// The names of the fields an object may have, wherever its schema puts them.
-fn fields(object: &Value) -> Vec<String> {
-    let mut names = Vec::new();
-    gather(object, &mut names);
-    names
-}
-
-fn gather(object: &Value, names: &mut Vec<String>) {
-    if let Some(Value::Object(properties)) = object.get("properties") {
-        for name in properties.keys() {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-    }
-    for parts in ["allOf", "anyOf", "oneOf"] {
-        for part in object.get(parts).and_then(Value::as_array).into_iter().flatten() {
-            gather(part, names);
-        }
-    }
-}
-
-fn rule(kind: &Kind) -> String {
-    match kind {
-        Kind::Minimum { limit } => format!("at least {limit}"),
-        Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
-        Kind::Maximum { limit } => format!("at most {limit}"),
-        Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
-        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => {
-            format!("at least {}", wording::counted(*limit, "character"))
-        }
-        Kind::MaxLength { limit } => format!("at most {}", wording::counted(*limit, "character")),
-        Kind::MinItems { limit } => format!("at least {}", wording::counted(*limit, "item")),
-        Kind::MaxItems { limit } => format!("at most {}", wording::counted(*limit, "item")),
-        Kind::AdditionalItems { limit } => {
-            format!("at most {}", wording::counted(*limit as u64, "item"))
-        }
-        Kind::MinProperties { limit } => format!("at least {}", wording::counted(*limit, "field")),
-        Kind::MaxProperties { limit } => format!("at most {}", wording::counted(*limit, "field")),
-        Kind::Pattern { pattern } => format!("text that matches `{pattern}`"),
-        Kind::Format { format } => format!("text in the format `{format}`"),
-        Kind::UniqueItems => "items that all differ".to_owned(),
-        Kind::Contains => "an item of the kind that the schema asks for".to_owned(),
-        Kind::FalseSchema => "no value here".to_owned(),
-        Kind::UnevaluatedItems { .. } => "no further items".to_owned(),
-        Kind::PropertyNames { .. } => "field names that the schema allows".to_owned(),
-        Kind::OneOfMultipleValid { .. } => "a value that fits only one of the alternatives".to_owned(),
-        Kind::Not { .. } => "a value that the schema does not exclude".to_owned(),
-        Kind::ContentEncoding { content_encoding } => {
-            format!("text encoded as `{content_encoding}`")
-        }
-        Kind::ContentMediaType { content_media_type } => {
-            format!("text that holds `{content_media_type}`")
-        }
-        Kind::FromUtf8 { .. }
-        | Kind::BacktrackLimitExceeded { .. }
-        | Kind::RegexEngineFailure { .. }
-        | Kind::Custom { .. }
-        | Kind::Referencing(_)
-        | Kind::AdditionalProperties { .. }
-        | Kind::UnevaluatedProperties { .. }
-        | Kind::AnyOf { .. }
-        | Kind::OneOfNotValid { .. }
-        | Kind::Constant { .. }
-        | Kind::Enum { .. }
-        | Kind::Required { .. }
-        | Kind::Type { .. } => "a value that keeps this rule".to_owned(),
+        names
     }
 }

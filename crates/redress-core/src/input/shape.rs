@@ -7,12 +7,14 @@ use jsonschema::{ValidationError, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::guide::Guide;
-use super::levels::Levels;
 use super::node::Node;
+use super::place::pointer_to;
 use super::probe::prove;
 use super::problem::problems;
 use super::text::build;
+use super::tree::Tree;
 
 /// A schema made ready for calls, once, at registration.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub(crate) struct Shape {
     // A validator costs as much to build as a hundred calls, and a typed operation
     // whose callers make no mistakes never needs one.
     validator: OnceLock<Option<Validator>>,
-    levels: OnceLock<Option<Levels>>,
+    tree: OnceLock<Tree>,
 }
 
 /// What has to be done besides decoding the type.
@@ -81,7 +83,7 @@ impl Shape {
             Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
             None => Check::Validated,
         };
-        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), levels: OnceLock::new() })
+        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), tree: OnceLock::new() })
     }
 
     /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
@@ -91,7 +93,7 @@ impl Shape {
             return Self::validated(schema);
         }
         let (check, takes_twice) = (Check::Validated, true);
-        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), levels: OnceLock::new() })
+        Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), tree: OnceLock::new() })
     }
 
     /// A schema that is not understood here is compiled at once, so that its mistakes show at
@@ -103,7 +105,7 @@ impl Shape {
             check: Check::Validated,
             takes_twice: true,
             validator: OnceLock::from(Some(validator)),
-            levels: OnceLock::new(),
+            tree: OnceLock::new(),
         })
     }
 
@@ -117,8 +119,14 @@ impl Shape {
         if self.is_valid(value) {
             return None;
         }
-        let first = problems(value, self, 1).into_iter().next();
-        Some(first.map_or_else(Default::default, |problem| (problem.place(), problem.rule)))
+        const STEPS: u64 = 1_000_000;
+        const LONGEST: usize = 4096;
+        let budget = Budget::new(STEPS, &|| false);
+        let first = problems(self.tree(), value, &budget, 1).into_iter().next();
+        Some(first.map_or_else(Default::default, |problem| {
+            let place = pointer_to(&problem.at, problem.name(), LONGEST);
+            (place.unwrap_or_default(), problem.rule.to_owned())
+        }))
     }
 
     pub(super) fn check(&self) -> &Check {
@@ -136,8 +144,8 @@ impl Shape {
         self.validator.get_or_init(|| build(&self.schema).ok()).as_ref()
     }
 
-    /// The schema cut at its references, for explaining a refusal.
-    pub(super) fn levels(&self) -> Option<&Levels> {
-        self.levels.get_or_init(|| Levels::of(&self.schema)).as_ref()
+    /// The schema as it is walked to explain a refusal.
+    pub(super) fn tree(&self) -> &Tree {
+        self.tree.get_or_init(|| Tree::of(&self.schema))
     }
 }

@@ -9,27 +9,30 @@ use std::{collections::HashSet, fmt};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::decode::document;
-use super::place::below;
+use super::place::push;
 
 /// The place of the first field that stands twice in its object.
 pub(super) fn twice(bytes: &[u8]) -> Option<String> {
-    let mut found = None;
+    let mut found = Vec::new();
     let mut document = serde_json::Deserializer::from_slice(document(bytes));
     // The document is known to be JSON: the only error is the one that ends the search.
     let _ = Once { found: &mut found }.deserialize(&mut document);
-    found
+    let mut place = String::new();
+    found.iter().rev().for_each(|name| push(&mut place, name));
+    (!found.is_empty()).then_some(place)
 }
 
-/// Reads a value of which every field stands once. The place is gathered on the way out.
+/// Reads a value of which every field stands once. The names on the way to one that stands twice are gathered on
+/// the way out, the last first.
 struct Once<'f> {
-    found: &'f mut Option<String>,
+    found: &'f mut Vec<String>,
 }
 
 impl Once<'_> {
-    /// Puts `step` in front of the place that was found below it.
-    fn step(&mut self, step: &str) {
-        if let Some(place) = self.found.take() {
-            *self.found = Some(below("", step) + &place);
+    /// Puts `step` in front of what was found below it.
+    fn step(&mut self, step: String) {
+        if !self.found.is_empty() {
+            self.found.push(step);
         }
     }
 }
@@ -53,11 +56,11 @@ impl<'de> Visitor<'de> for Once<'_> {
         let mut names: HashSet<String> = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if names.contains(&name) {
-                *self.found = Some(below("", &name));
+                self.found.push(name);
                 return Err(A::Error::custom("a field stands twice"));
             }
             if let Err(error) = map.next_value_seed(Once { found: self.found }) {
-                self.step(&name);
+                self.step(name);
                 return Err(error);
             }
             names.insert(name);
@@ -72,7 +75,7 @@ impl<'de> Visitor<'de> for Once<'_> {
                 Ok(Some(())) => index += 1,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    self.step(&index.to_string());
+                    self.step(index.to_string());
                     return Err(error);
                 }
             }

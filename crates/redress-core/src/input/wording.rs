@@ -1,6 +1,6 @@
 //! What a schema wants, in a few words. Only the schema is quoted here, never an input.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// How long a description may be.
 const LONGEST: usize = 200;
@@ -27,15 +27,16 @@ pub(super) fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `one of "asc", "desc"`.
-pub(super) fn choice(options: &[Value]) -> String {
-    match options {
-        [only] => format!("exactly {only}"),
-        _ => listing("one of ", options.iter().map(Value::to_string)),
+pub(super) fn choice<'a>(options: impl IntoIterator<Item = &'a Value>) -> String {
+    let mut options = options.into_iter().peekable();
+    match (options.next(), options.peek()) {
+        (Some(only), None) => format!("exactly {only}"),
+        (first, _) => listing("one of ", first.into_iter().chain(options).map(Value::to_string)),
     }
 }
 
 /// What an unknown field is told.
-pub(super) fn unknown_field(known: &[String]) -> String {
+pub(super) fn unknown_field(known: &[&str]) -> String {
     if known.is_empty() {
         return "no field of this name; no fields are known".to_owned();
     }
@@ -43,10 +44,10 @@ pub(super) fn unknown_field(known: &[String]) -> String {
     listing("no field of this name; known fields are ", known)
 }
 
-/// What a missing field is told.
-pub(super) fn missing_field(schema: Option<&Value>) -> String {
-    match schema.and_then(Value::as_object).and_then(described) {
-        Some(wanted) => cut(format!("this field, which is required: {wanted}")),
+/// What a missing field is told, and what it holds.
+pub(super) fn missing_field(wanted: Option<String>) -> String {
+    match wanted.filter(|wanted| !wanted.is_empty()) {
+        Some(wanted) => format!("this field, which is required: {wanted}"),
         None => "this field, which is required".to_owned(),
     }
 }
@@ -67,21 +68,6 @@ pub(super) fn cut(text: String) -> String {
     let mut short: String = text.chars().take(LONGEST - 1).collect();
     short.push('…');
     short
-}
-
-fn described(schema: &Map<String, Value>) -> Option<String> {
-    if let Some(Value::Array(options)) = schema.get("enum") {
-        return Some(choice(options));
-    }
-    if let Some(only) = schema.get("const") {
-        return Some(choice(std::slice::from_ref(only)));
-    }
-    let wanted = match schema.get("type")? {
-        Value::String(name) => types([name.as_str()]),
-        Value::Array(names) => types(names.iter().filter_map(Value::as_str)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
-    };
-    (!wanted.is_empty()).then_some(wanted)
 }
 
 /// A list that ends early rather than in the middle of a word.

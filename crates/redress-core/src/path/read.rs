@@ -1,6 +1,6 @@
 //! Input schema: what is said about an input that was refused.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redress_contract::EngineCode;
 use serde::Serialize;
@@ -31,22 +31,23 @@ struct Details<'a> {
 }
 
 impl Refused {
-    /// Explains a refusal, unless it is `abandoned`. Only a refused call pays for this.
+    /// Explains a refusal, until that is `abandoned`. Only a refused call pays for this.
     pub(super) fn explained<R: Reads + ?Sized>(
         reader: &R,
         shape: &Shape,
         extent: Extent,
         input: &[u8],
         error: DecodeError,
-        _abandoned: &AtomicBool,
+        abandoned: &AtomicBool,
     ) -> Refused {
         match error {
             // The parser gives up on what nests too deep as if it were no JSON.
             DecodeError::NotJson => extent.measure(input).map_or(Refused::NotJson, Refused::Beyond),
             DecodeError::Refused => {
-                Refused::Unfit(input::explain(input, shape, &|patched| reader.accepts(shape, patched), &|refused| {
-                    reader.stumbles_at(refused)
-                }))
+                let accepts = |patched: &[u8]| reader.accepts(shape, patched);
+                let stumbles = |refused: &[u8]| reader.stumbles_at(refused);
+                let stop = || abandoned.load(Ordering::Relaxed);
+                Refused::Unfit(input::explain(input, shape, &accepts, &stumbles, &stop))
             }
         }
     }

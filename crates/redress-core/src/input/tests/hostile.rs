@@ -50,7 +50,7 @@ fn survives<T: DeserializeOwned + JsonSchema>() {
         assert_eq!(dynamic == Some(DecodeError::NotJson), !is_json && !blank);
         if found.is_some() {
             let accepts = |bytes: &[u8]| decode::<T>(bytes, &shape).is_ok();
-            let told = explain(&document, &shape, &accepts, &pointer_of::<T>);
+            let told = explain(&document, &shape, &accepts, &pointer_of::<T>, &|| false);
             assert!(!told.issues.is_empty());
             assert!(serde_json::to_vec(&told).unwrap().len() < 8192);
         }
@@ -76,7 +76,7 @@ fn a_field_given_twice_is_refused_with_its_place_where_there_is_no_type_too() {
     let shape = Shape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
     let document = br#"{"a":{"role":"user","role":"admin"}}"#;
     assert_eq!(accept(document, &shape), Err(DecodeError::Refused));
-    let told = explain(document, &shape, &|bytes| accept(bytes, &shape).is_ok(), &|_| None);
+    let told = explain(document, &shape, &|bytes| accept(bytes, &shape).is_ok(), &|_| None, &|| false);
     assert_eq!((told.issues[0].pointer.as_str(), told.issues[0].rule.as_str()), ("/a/role", "duplicate"));
     assert!(told.fix.is_none(), "which of the two was meant is for the caller to say");
 
@@ -101,7 +101,7 @@ fn a_field_given_twice_is_refused_where_the_type_takes_any_name() {
     {
         let document = document.as_bytes();
         assert_eq!(decode::<Open>(document, &shape).err(), Some(DecodeError::Refused));
-        let told = explain(document, &shape, &|bytes| decode::<Open>(bytes, &shape).is_ok(), &|_| None);
+        let told = explain(document, &shape, &|bytes| decode::<Open>(bytes, &shape).is_ok(), &|_| None, &|| false);
         assert_eq!((told.issues[0].pointer.as_str(), told.issues[0].rule.as_str()), (place, "duplicate"));
     }
 }

@@ -1,0 +1,223 @@
+//! A schema made ready for explaining: its subschemas as nodes, its references as edges between them.
+//!
+//! It is built once for a schema, when an input is refused for the first time, in one pass over it. A
+//! subschema is one node however many references lead to it.
+//!
+//! Absent on purpose: keywords that cannot refuse anything, and the targets of a `$dynamicRef` that depends
+//! on the way to it; what stands there is left to the validator, which does not say why it refuses.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::bounds::Bounds;
+use super::text::options;
+
+mod locate;
+mod read;
+
+/// A schema as nodes; the first is the root.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+}
+
+/// The place of a node in its tree.
+pub(super) type NodeId = usize;
+
+/// One subschema.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// What it asks for, in the order in which a validator names what is broken.
+    pub(super) rules: Vec<Rule>,
+    /// Whether a reference leads here, so that a value may be held against this node more than once.
+    pub(super) is_target: bool,
+}
+
+/// One thing that a schema asks for.
+#[derive(Debug)]
+pub(super) enum Rule {
+    /// Nothing fits.
+    Never,
+    Types(Types),
+    Choice(Choice),
+    Number(Limit<Bounds>),
+    /// A least or greatest number of characters, items or fields.
+    Size(Limit<Size>),
+    Required(Vec<Box<str>>),
+    DependentRequired(Vec<(Box<str>, Vec<Box<str>>)>),
+    /// What is left to the validator: patterns, formats, multiples, items that all differ.
+    Judged(Limit<Judge>),
+    Members(Members),
+    PropertyNames(NodeId),
+    Items(Items),
+    Contains(Contains),
+    DependentSchemas(Vec<(Box<str>, NodeId)>),
+    AllOf(Vec<NodeId>),
+    AnyOf(Vec<NodeId>),
+    OneOf(Vec<NodeId>),
+    Not(NodeId),
+    If(Condition),
+    UnevaluatedProperties(NodeId),
+    UnevaluatedItems(NodeId),
+    Reference(NodeId),
+    /// A reference whose target is not known here.
+    Unfollowed,
+}
+
+/// A rule that is told in words.
+#[derive(Debug)]
+pub(super) struct Limit<T> {
+    pub(super) keyword: &'static str,
+    pub(super) expected: Box<str>,
+    pub(super) limit: T,
+}
+
+/// The types a value may have.
+#[derive(Debug)]
+pub(super) struct Types {
+    /// In the order of the schema.
+    pub(super) listed: Vec<&'static str>,
+}
+
+impl Types {
+    /// In the order in which a validator names them.
+    pub(super) fn sorted(&self) -> Vec<&'static str> {
+        let mut names = self.listed.clone();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Whether `value` is of one of them.
+    pub(super) fn admit(&self, value: &Value) -> bool {
+        self.listed.iter().any(|name| match value {
+            Value::Null => *name == "null",
+            Value::Bool(_) => *name == "boolean",
+            Value::Number(number) => {
+                let is_integer = || !number.is_f64() || number.as_f64().is_some_and(|real| real.fract() == 0.0);
+                *name == "number" || (*name == "integer" && is_integer())
+            }
+            Value::String(_) => *name == "string",
+            Value::Array(_) => *name == "array",
+            Value::Object(_) => *name == "object",
+        })
+    }
+}
+
+/// The values that `enum` or `const` allows.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) keyword: &'static str,
+    pub(super) options: Vec<Value>,
+    /// The options that are texts, where there are many.
+    pub(super) texts: HashSet<Box<str>>,
+}
+
+/// The end of a range of sizes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Size {
+    MinLength(u64),
+    MaxLength(u64),
+    MinItems(u64),
+    MaxItems(u64),
+    MinProperties(u64),
+    MaxProperties(u64),
+}
+
+/// A rule that is left to the validator, which is built when it is first asked.
+#[derive(Debug)]
+pub(super) struct Judge {
+    schema: Value,
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl Judge {
+    fn new(schema: Value) -> Self {
+        Self { schema, validator: OnceLock::new() }
+    }
+
+    /// Whether the validator accepts `value`.
+    pub(super) fn admit(&self, value: &Value) -> bool {
+        let validator = self.validator.get_or_init(|| options().build(&self.schema).ok());
+        validator.as_ref().is_none_or(|validator| validator.is_valid(value))
+    }
+}
+
+/// What is asked of the members of an object.
+#[derive(Debug, Default)]
+pub(super) struct Members {
+    /// By name, sorted.
+    known: Vec<(Box<str>, NodeId)>,
+    pub(super) patterns: Vec<(Judge, NodeId)>,
+    pub(super) further: Further,
+}
+
+impl Members {
+    /// The schema of the member called `name`, and its place among the known ones.
+    pub(super) fn known(&self, name: &str) -> Option<NodeId> {
+        let found = self.known.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
+        self.known.get(found).map(|(_, node)| *node)
+    }
+
+    /// The members with a schema of their own.
+    pub(super) fn all_known(&self) -> &[(Box<str>, NodeId)] {
+        &self.known
+    }
+}
+
+/// What is asked of the members that are neither known by name nor by pattern.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) enum Further {
+    #[default]
+    Free,
+    None,
+    Schema(NodeId),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    pub(super) prefix: Vec<NodeId>,
+    pub(super) rest: Option<NodeId>,
+}
+
+#[derive(Debug)]
+pub(super) struct Contains {
+    pub(super) item: NodeId,
+    pub(super) least: u64,
+    pub(super) most: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) asks: NodeId,
+    pub(super) then: Option<NodeId>,
+    pub(super) otherwise: Option<NodeId>,
+}
+
+impl Tree {
+    /// The node of the whole schema.
+    pub(super) const ROOT: NodeId = 0;
+
+    /// The rules of a node.
+    pub(super) fn rules(&self, node: NodeId) -> &[Rule] {
+        self.nodes.get(node).map_or(&[], |node| &node.rules)
+    }
+
+    /// Whether a reference leads to `node`.
+    pub(super) fn is_target(&self, node: NodeId) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.is_target)
+    }
+
+    /// The rules about members of a node.
+    pub(super) fn members(&self, node: NodeId) -> Option<&Members> {
+        self.rules(node).iter().find_map(|rule| if let Rule::Members(members) = rule { Some(members) } else { None })
+    }
+
+    /// Whether `node` is `false`.
+    pub(super) fn is_never(&self, node: NodeId) -> bool {
+        matches!(self.rules(node), [Rule::Never])
+    }
+}

@@ -1,0 +1,303 @@
+//! Reading a schema into nodes.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::locate::{Places, address};
+use super::{
+    Bounds, Choice, Condition, Contains, Further, Items, Judge, Limit, Members, Node, NodeId, Rule, Size, Tree, Types,
+};
+use crate::input::wording;
+
+/// Options that are texts are looked up rather than compared one by one when there are more than this.
+const FEW: usize = 16;
+
+impl Tree {
+    /// Reads a schema.
+    pub(in crate::input) fn of(schema: &Value) -> Self {
+        let mut reader =
+            Reader { places: Places::of(schema), nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
+        reader.node(schema);
+        while let Some((id, schema)) = reader.left.pop() {
+            let rules = reader.rules(schema);
+            if let Some(node) = reader.nodes.get_mut(id) {
+                node.rules = rules;
+            }
+        }
+        let mut tree = Self { nodes: reader.nodes };
+        tree.shorten();
+        tree
+    }
+
+    /// Makes each reference lead to a node that says something, past those that only refer to another.
+    fn shorten(&mut self) {
+        let mut ends: Vec<Option<NodeId>> = vec![None; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            let mut chain = Vec::new();
+            let mut node = start;
+            let end = loop {
+                if let Some(Some(end)) = ends.get(node) {
+                    break *end;
+                }
+                let [Rule::Reference(next)] = self.rules(node) else { break node };
+                // A chain longer than the schema goes in a circle.
+                if chain.len() > self.nodes.len() {
+                    break node;
+                }
+                chain.push(node);
+                node = *next;
+            };
+            for node in chain {
+                if let Some(known) = ends.get_mut(node) {
+                    *known = Some(end);
+                }
+            }
+        }
+        let mut targets = Vec::new();
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            node.rules.retain_mut(|rule| {
+                let Rule::Reference(target) = rule else { return true };
+                *target = ends.get(*target).copied().flatten().unwrap_or(*target);
+                targets.push(*target);
+                *target != id
+            });
+        }
+        for target in targets {
+            if let Some(node) = self.nodes.get_mut(target) {
+                node.is_target = true;
+            }
+        }
+    }
+}
+
+struct Reader<'s> {
+    places: Places<'s>,
+    nodes: Vec<Node>,
+    ids: HashMap<usize, NodeId>,
+    left: Vec<(NodeId, &'s Value)>,
+}
+
+impl<'s> Reader<'s> {
+    /// The node of a subschema, which is read later if it was not yet.
+    fn node(&mut self, schema: &'s Value) -> NodeId {
+        let next = self.nodes.len();
+        let id = *self.ids.entry(address(schema)).or_insert(next);
+        if id == next {
+            self.nodes.push(Node::default());
+            self.left.push((id, schema));
+        }
+        id
+    }
+
+    fn list(&mut self, schemas: &'s Value) -> Vec<NodeId> {
+        schemas.as_array().into_iter().flatten().map(|schema| self.node(schema)).collect()
+    }
+
+    fn named(&mut self, schemas: &'s Value) -> Vec<(Box<str>, NodeId)> {
+        let mut named: Vec<_> = schemas
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.as_str().into(), self.node(schema)))
+            .collect();
+        named.sort_unstable();
+        named
+    }
+
+    /// The rules of a schema, in the order in which the validator checks them.
+    fn rules(&mut self, schema: &'s Value) -> Vec<Rule> {
+        let keywords = match schema {
+            Value::Object(keywords) => keywords,
+            Value::Bool(false) => return vec![Rule::Never],
+            Value::Null | Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Vec::new();
+            }
+        };
+        let mut rules = Vec::new();
+        own(keywords, &mut rules);
+        self.parts(keywords, &mut rules);
+        self.branches(keywords, &mut rules);
+        let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
+        let target = text("$ref").map(|reference| self.places.find(schema, reference));
+        let dynamic = text("$dynamicRef").map(|reference| self.places.find_dynamic(schema, reference));
+        for target in [target, dynamic].into_iter().flatten() {
+            rules.push(target.map_or(Rule::Unfollowed, |target| Rule::Reference(self.node(target))));
+        }
+        rules
+    }
+
+    /// The rules about members and items.
+    fn parts(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<Rule>) {
+        let further = keywords.get("additionalProperties");
+        let properties = keywords.get("properties");
+        let patterns = keywords.get("patternProperties");
+        if further.is_some() || properties.is_some() || patterns.is_some() {
+            rules.push(Rule::Members(Members {
+                known: properties.map_or_else(Vec::new, |named| self.named(named)),
+                patterns: patterns.and_then(Value::as_object).map_or_else(Vec::new, |patterns| {
+                    let judge = |pattern: &String| Judge::new(json!({ "pattern": pattern }));
+                    patterns.iter().map(|(pattern, schema)| (judge(pattern), self.node(schema))).collect()
+                }),
+                further: match further {
+                    None | Some(Value::Bool(true)) => Further::Free,
+                    Some(Value::Bool(false)) => Further::None,
+                    Some(schema) => Further::Schema(self.node(schema)),
+                },
+            }));
+        }
+        if let Some(names) = keywords.get("propertyNames") {
+            rules.push(Rule::PropertyNames(self.node(names)));
+        }
+        let prefix = keywords.get("prefixItems").map_or_else(Vec::new, |items| self.list(items));
+        let rest = keywords.get("items").filter(|items| !items.is_array()).map(|items| self.node(items));
+        if !prefix.is_empty() || rest.is_some() {
+            rules.push(Rule::Items(Items { prefix, rest }));
+        }
+        if let Some(item) = keywords.get("contains") {
+            rules.push(Rule::Contains(Contains {
+                item: self.node(item),
+                least: size(keywords, "minContains").unwrap_or(1),
+                most: size(keywords, "maxContains"),
+            }));
+        }
+        let mut dependents = keywords.get("dependentSchemas").map_or_else(Vec::new, |named| self.named(named));
+        for (name, schema) in keywords.get("dependencies").and_then(Value::as_object).into_iter().flatten() {
+            if !schema.is_array() {
+                dependents.push((name.as_str().into(), self.node(schema)));
+            }
+        }
+        if !dependents.is_empty() {
+            rules.push(Rule::DependentSchemas(dependents));
+        }
+    }
+
+    /// The rules that hold other schemas against the same value.
+    fn branches(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<Rule>) {
+        let kinds: [(&str, fn(Vec<NodeId>) -> Rule); 3] =
+            [("allOf", Rule::AllOf), ("anyOf", Rule::AnyOf), ("oneOf", Rule::OneOf)];
+        for (keyword, rule) in kinds {
+            if let Some(schemas) = keywords.get(keyword) {
+                rules.push(rule(self.list(schemas)));
+            }
+        }
+        if let Some(schema) = keywords.get("not") {
+            rules.push(Rule::Not(self.node(schema)));
+        }
+        if let Some(asks) = keywords.get("if") {
+            let asks = self.node(asks);
+            let then = keywords.get("then").map(|schema| self.node(schema));
+            let otherwise = keywords.get("else").map(|schema| self.node(schema));
+            rules.push(Rule::If(Condition { asks, then, otherwise }));
+        }
+        if let Some(schema) = keywords.get("unevaluatedProperties") {
+            rules.push(Rule::UnevaluatedProperties(self.node(schema)));
+        }
+        if let Some(schema) = keywords.get("unevaluatedItems") {
+            rules.push(Rule::UnevaluatedItems(self.node(schema)));
+        }
+    }
+}
+
+/// The rules that a value keeps or breaks by itself.
+fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
+    if let Some(types) = types(keywords.get("type")) {
+        rules.push(Rule::Types(types));
+    }
+    if let Some(only) = keywords.get("const") {
+        rules.push(choice("const", std::slice::from_ref(only)));
+    }
+    if let Some(Value::Array(options)) = keywords.get("enum") {
+        rules.push(choice("enum", options));
+    }
+    let numbers = [
+        ("minimum", "at least"),
+        ("maximum", "at most"),
+        ("exclusiveMinimum", "more than"),
+        ("exclusiveMaximum", "less than"),
+    ];
+    for (keyword, words) in numbers {
+        if let Some(bound) = keywords.get(keyword)
+            && let Some(limit) = Bounds::read(&Map::from_iter([(keyword.to_owned(), bound.clone())]), false)
+        {
+            rules.push(Rule::Number(Limit { keyword, expected: format!("{words} {bound}").into(), limit }));
+        }
+    }
+    judged(keywords, "multipleOf", |step| format!("a multiple of {step}"), rules);
+    let sizes: [(&'static str, &str, &str, fn(u64) -> Size); 6] = [
+        ("minLength", "at least", "character", Size::MinLength),
+        ("maxLength", "at most", "character", Size::MaxLength),
+        ("minItems", "at least", "item", Size::MinItems),
+        ("maxItems", "at most", "item", Size::MaxItems),
+        ("minProperties", "at least", "field", Size::MinProperties),
+        ("maxProperties", "at most", "field", Size::MaxProperties),
+    ];
+    for (keyword, words, noun, limit) in sizes {
+        if let Some(count) = size(keywords, keyword) {
+            let expected = format!("{words} {}", wording::counted(count, noun)).into();
+            rules.push(Rule::Size(Limit { keyword, expected, limit: limit(count) }));
+        }
+    }
+    if let Some(required) = keywords.get("required") {
+        rules.push(Rule::Required(names(required)));
+    }
+    let mut dependents = Vec::new();
+    for keyword in ["dependentRequired", "dependencies"] {
+        for (name, required) in keywords.get(keyword).and_then(Value::as_object).into_iter().flatten() {
+            if required.is_array() {
+                dependents.push((name.as_str().into(), names(required)));
+            }
+        }
+    }
+    if !dependents.is_empty() {
+        rules.push(Rule::DependentRequired(dependents));
+    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    judged(keywords, "pattern", |pattern| format!("text that matches `{}`", text(pattern)), rules);
+    judged(keywords, "format", |format| format!("text in the format `{}`", text(format)), rules);
+    if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
+        judged(keywords, "uniqueItems", |_| "items that all differ".to_owned(), rules);
+    }
+}
+
+/// Leaves `keyword` to the validator.
+fn judged(
+    keywords: &Map<String, Value>,
+    keyword: &'static str,
+    words: impl Fn(&Value) -> String,
+    rules: &mut Vec<Rule>,
+) {
+    if let Some(value) = keywords.get(keyword) {
+        let limit = Judge::new(json!({ keyword: value }));
+        rules.push(Rule::Judged(Limit { keyword, expected: words(value).into(), limit }));
+    }
+}
+
+fn types(said: Option<&Value>) -> Option<Types> {
+    const NAMES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let said = match said? {
+        Value::Array(names) => names.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let known = |name: &Value| NAMES.iter().copied().find(|known| name == known);
+    Some(Types { listed: said.iter().filter_map(known).collect() })
+}
+
+fn choice(keyword: &'static str, options: &[Value]) -> Rule {
+    let texts = if options.len() > FEW {
+        options.iter().filter_map(Value::as_str).map(Box::from).collect()
+    } else {
+        std::collections::HashSet::new()
+    };
+    Rule::Choice(Choice { keyword, options: options.to_vec(), texts })
+}
+
+fn names(said: &Value) -> Vec<Box<str>> {
+    said.as_array().into_iter().flatten().filter_map(Value::as_str).map(Box::from).collect()
+}
+
+/// A size; it may be written as `2.0`.
+fn size(keywords: &Map<String, Value>, keyword: &str) -> Option<u64> {
+    let said = keywords.get(keyword)?;
+    said.as_u64().or_else(|| said.as_f64().filter(|real| *real >= 0.0 && real.fract() == 0.0).map(|real| real as u64))
+}

@@ -1,0 +1,326 @@
+//! A schema and a document, walked together.
+//!
+//! The validator says *whether* a document is refused; this finds out *why*. It does not ask the validator
+//! for its list of errors: that holds every error of every branch of every union, at every level of a
+//! schema that refers to itself. Here each step is paid for out of a [`Budget`], a verdict is remembered
+//! where a reference leads, and of a union no more is kept than tells its branches apart.
+//!
+//! Once the budget has ended, every question is answered with "fits" and nothing more is told: what was
+//! found by then is true, and what was not looked at is not claimed.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::bounds::Figure;
+use super::budget::Budget;
+use super::place::Step;
+use super::problem::{Cause, Problem};
+use super::tree::{Choice, Contains, Further, Members, NodeId, Rule, Size, Tree};
+
+mod collect;
+mod evaluated;
+mod union;
+
+/// How deep schema and document may nest, counted together: a schema may hold schemas against one value
+/// without end, and this recurses.
+const DEEPEST: usize = 640;
+/// How many verdicts are remembered.
+const REMEMBERED: usize = 1 << 16;
+
+/// One walk over one document.
+pub(super) struct Walk<'a> {
+    tree: &'a Tree,
+    budget: &'a Budget<'a>,
+    /// Verdicts by node and address of the value; `true` also while one is being reached.
+    verdicts: HashMap<(NodeId, usize), bool>,
+    depth: usize,
+    /// Whether the value at hand is a name made into a value, whose address means nothing.
+    at_a_name: bool,
+    /// How many problems are enough.
+    most: usize,
+}
+
+/// The problems of `document`, those of the outermost level first, and at most one more than `most`.
+pub(super) fn problems<'a>(
+    tree: &'a Tree,
+    document: &'a Value,
+    budget: &'a Budget<'a>,
+    most: usize,
+) -> Vec<Problem<'a>> {
+    let mut walk = Walk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most };
+    let mut found: Vec<Problem<'a>> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut next = VecDeque::from([(Tree::ROOT, document, Vec::<Step<'a>>::new())]);
+    while let Some((node, value, mut at)) = next.pop_front() {
+        if found.len() > most || budget.is_spent() {
+            break;
+        }
+        if !seen.insert((node, address(value))) {
+            continue;
+        }
+        let mut level = Vec::new();
+        walk.collect(node, value, &mut at, None, &mut level);
+        for problem in level {
+            if let Cause::Behind { target, value } = problem.cause {
+                next.push_back((target, value, problem.at));
+            } else if found.len() <= most && !found.contains(&problem) {
+                found.push(problem);
+            }
+        }
+    }
+    found
+}
+
+fn address(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+impl<'a> Walk<'a> {
+    /// Whether `value` keeps every rule of `node`.
+    fn fits(&mut self, node: NodeId, value: &Value) -> bool {
+        if self.depth == DEEPEST {
+            self.budget.end();
+        }
+        if !self.budget.spend(1) {
+            return true;
+        }
+        let key = (node, address(value));
+        let remembers = !self.at_a_name && self.tree.is_target(node) && self.verdicts.len() < REMEMBERED;
+        if remembers && let Some(known) = self.verdicts.insert(key, true) {
+            self.verdicts.insert(key, known);
+            return known;
+        }
+        self.depth += 1;
+        let tree = self.tree;
+        let fits = tree.rules(node).iter().all(|rule| self.keeps(rule, node, value));
+        self.depth -= 1;
+        if remembers {
+            self.verdicts.insert(key, fits);
+        }
+        fits
+    }
+
+    /// Whether `value` keeps one rule of `node`.
+    fn keeps(&mut self, rule: &'a Rule, node: NodeId, value: &Value) -> bool {
+        if !self.budget.spend(1) {
+            return true;
+        }
+        match rule {
+            Rule::AllOf(nodes) => nodes.iter().all(|node| self.fits(*node, value)),
+            Rule::AnyOf(nodes) => nodes.iter().any(|node| self.fits(*node, value)),
+            Rule::OneOf(nodes) => self.fitting(nodes, value, 2) == 1,
+            Rule::Not(node) => !self.fits(*node, value) || self.budget.is_spent(),
+            Rule::If(condition) => {
+                let holds = self.fits(condition.asks, value);
+                let then = if holds { condition.then } else { condition.otherwise };
+                then.is_none_or(|then| self.fits(then, value))
+            }
+            Rule::Reference(target) => self.fits(*target, value),
+            Rule::Unfollowed => {
+                self.budget.end();
+                true
+            }
+            Rule::DependentSchemas(dependents) => dependents
+                .iter()
+                .all(|(name, node)| !self.budget.spend(1) || value.get(&**name).is_none() || self.fits(*node, value)),
+            Rule::Members(members) => value.as_object().is_none_or(|object| self.members_fit(members, object)),
+            Rule::PropertyNames(names) => {
+                value.as_object().is_none_or(|object| object.keys().all(|name| self.name_fits(*names, name)))
+            }
+            Rule::Items(items) => value.as_array().is_none_or(|list| {
+                list.iter().enumerate().all(|(index, item)| {
+                    items.prefix.get(index).copied().or(items.rest).is_none_or(|node| self.fits(node, item))
+                })
+            }),
+            Rule::Contains(contains) => value.as_array().is_none_or(|list| self.contains(contains, list)),
+            Rule::UnevaluatedProperties(further) => value.as_object().is_none_or(|object| {
+                let seen = self.evaluated(node, value);
+                let left = object.values().enumerate().filter(|(index, _)| !seen.has(*index));
+                left.fold(true, |fit, (_, member)| fit && self.fits(*further, member))
+            }),
+            Rule::UnevaluatedItems(further) => value.as_array().is_none_or(|list| {
+                let seen = self.evaluated(node, value);
+                let left = list.iter().enumerate().filter(|(index, _)| !seen.has(*index));
+                left.fold(true, |fit, (_, item)| fit && self.fits(*further, item))
+            }),
+            Rule::Never
+            | Rule::Types(_)
+            | Rule::Choice(_)
+            | Rule::Number(_)
+            | Rule::Size(_)
+            | Rule::Required(_)
+            | Rule::DependentRequired(_)
+            | Rule::Judged(_) => self.keeps_alone(rule, value),
+        }
+    }
+
+    /// Whether `value` keeps a rule that holds no other schema.
+    fn keeps_alone(&self, rule: &Rule, value: &Value) -> bool {
+        match rule {
+            Rule::Never => false,
+            Rule::Types(types) => types.admit(value),
+            Rule::Choice(choice) => self.is_chosen(choice, value),
+            Rule::Number(bounds) => Figure::of(value).is_none_or(|figure| bounds.limit.admit(figure)),
+            Rule::Size(size) => self.has_size(size.limit, value),
+            Rule::Required(names) => {
+                value.as_object().is_none_or(|object| self.missing(names, object).next().is_none())
+            }
+            Rule::DependentRequired(dependents) => value.as_object().is_none_or(|object| {
+                dependents.iter().all(|(name, names)| {
+                    !self.budget.spend(1)
+                        || !object.contains_key(&**name)
+                        || self.missing(names, object).next().is_none()
+                })
+            }),
+            Rule::Judged(judge) => !self.budget.spend(extent(value)) || judge.limit.admit(value),
+            Rule::AllOf(_)
+            | Rule::AnyOf(_)
+            | Rule::OneOf(_)
+            | Rule::Not(_)
+            | Rule::If(_)
+            | Rule::Reference(_)
+            | Rule::Unfollowed
+            | Rule::DependentSchemas(_)
+            | Rule::Members(_)
+            | Rule::PropertyNames(_)
+            | Rule::Items(_)
+            | Rule::Contains(_)
+            | Rule::UnevaluatedProperties(_)
+            | Rule::UnevaluatedItems(_) => true,
+        }
+    }
+
+    /// How many of `nodes` the value fits, counted up to `enough`.
+    fn fitting(&mut self, nodes: &[NodeId], value: &Value, enough: usize) -> usize {
+        let fitting = nodes.iter().filter(|node| self.fits(**node, value)).take(enough).count();
+        // A count that was cut short says nothing.
+        if self.budget.is_spent() { 1 } else { fitting }
+    }
+
+    fn members_fit(&mut self, members: &'a Members, object: &Map<String, Value>) -> bool {
+        let known = members.all_known();
+        let known_fit = if known.len() < object.len() {
+            known.iter().all(|(name, node)| {
+                self.budget.spend(1) && object.get(&**name).is_none_or(|member| self.fits(*node, member))
+            })
+        } else {
+            object.iter().all(|(name, member)| {
+                self.budget.spend(1) && members.known(name).is_none_or(|node| self.fits(node, member))
+            })
+        };
+        if !known_fit {
+            return self.budget.is_spent();
+        }
+        if members.patterns.is_empty() && matches!(members.further, Further::Free) {
+            return true;
+        }
+        object.iter().all(|(name, member)| {
+            let (nodes, is_known) = self.patterned(members, name);
+            if !nodes.into_iter().all(|node| self.fits(node, member)) {
+                return false;
+            }
+            match members.further {
+                Further::Free => true,
+                Further::None => is_known || self.budget.is_spent(),
+                Further::Schema(node) => is_known || self.fits(node, member),
+            }
+        })
+    }
+
+    /// The schemas that `name` has by pattern, and whether it is known by pattern or by name.
+    fn patterned(&self, members: &'a Members, name: &str) -> (Vec<NodeId>, bool) {
+        let is_known = !self.budget.spend(1) || members.known(name).is_some();
+        if members.patterns.is_empty() {
+            return (Vec::new(), is_known);
+        }
+        let text = Value::String(name.to_owned());
+        let matches = |(pattern, node): &(super::tree::Judge, NodeId)| {
+            (self.budget.spend(extent(&text)) && pattern.admit(&text)).then_some(*node)
+        };
+        let nodes: Vec<NodeId> = members.patterns.iter().filter_map(matches).collect();
+        let is_known = is_known || !nodes.is_empty() || self.budget.is_spent();
+        (nodes, is_known)
+    }
+
+    fn name_fits(&mut self, node: NodeId, name: &str) -> bool {
+        if !self.budget.spend_text(name.len()) {
+            return true;
+        }
+        let outer = std::mem::replace(&mut self.at_a_name, true);
+        let fits = self.fits(node, &Value::String(name.to_owned()));
+        self.at_a_name = outer;
+        fits
+    }
+
+    fn contains(&mut self, contains: &Contains, list: &[Value]) -> bool {
+        let mut count = 0;
+        for item in list {
+            count += u64::from(self.fits(contains.item, item));
+            let over = contains.most.is_some_and(|most| count > most);
+            if self.budget.is_spent() || over || (contains.most.is_none() && count >= contains.least) {
+                break;
+            }
+        }
+        self.budget.is_spent() || (count >= contains.least && contains.most.is_none_or(|most| count <= most))
+    }
+
+    /// The required names that `object` lacks.
+    fn missing<'n>(&self, names: &'n [Box<str>], object: &Map<String, Value>) -> impl Iterator<Item = &'n str> {
+        names.iter().map(|name| &**name).filter(|name| self.budget.spend(1) && !object.contains_key(*name))
+    }
+
+    fn is_chosen(&self, choice: &Choice, value: &Value) -> bool {
+        if let Value::String(text) = value
+            && !choice.texts.is_empty()
+        {
+            return choice.texts.contains(text.as_str());
+        }
+        choice.options.iter().any(|option| !self.budget.spend(1) || self.equal(option, value))
+    }
+
+    /// Whether two values are the same to a schema, where `1` is `1.0`.
+    fn equal(&self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Number(_), Value::Number(_)) => Figure::of(a)
+                .zip(Figure::of(b))
+                .is_some_and(|(a, b)| a.compare(b).is_some_and(std::cmp::Ordering::is_eq)),
+            (Value::Array(a), Value::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| !self.budget.spend(1) || self.equal(a, b))
+            }
+            (Value::Object(a), Value::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(name, a)| !self.budget.spend(1) || b.get(name).is_some_and(|b| self.equal(a, b)))
+            }
+            _ => a == b,
+        }
+    }
+
+    fn has_size(&self, size: Size, value: &Value) -> bool {
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let characters = |text: &String| {
+            self.budget.spend_text(text.len());
+            count(text.chars().count())
+        };
+        match (size, value) {
+            (Size::MinLength(least), Value::String(text)) => characters(text) >= least,
+            (Size::MaxLength(most), Value::String(text)) => characters(text) <= most,
+            (Size::MinItems(least), Value::Array(list)) => count(list.len()) >= least,
+            (Size::MaxItems(most), Value::Array(list)) => count(list.len()) <= most,
+            (Size::MinProperties(least), Value::Object(object)) => count(object.len()) >= least,
+            (Size::MaxProperties(most), Value::Object(object)) => count(object.len()) <= most,
+            _ => true,
+        }
+    }
+}
+
+/// What it takes to look at all of a value.
+fn extent(value: &Value) -> u64 {
+    let text = |text: &str| 1 + u64::try_from(text.len() / 64).unwrap_or(u64::MAX);
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(value) => text(value),
+        Value::Array(list) => 1 + list.iter().map(extent).sum::<u64>(),
+        Value::Object(object) => 1 + object.iter().map(|(name, member)| text(name) + extent(member)).sum::<u64>(),
+    }
+}
