@@ -10,6 +10,7 @@ use crate::{
     Fingerprint,
     handler::{ReadInput, Reads},
     idempotency::fingerprint,
+    input::DecodeError,
     offload::{Abandon, LARGE, offload},
     registry::Entry,
 };
@@ -19,6 +20,13 @@ impl Asked<'_> {
     #[inline]
     pub(super) fn is_large(&self) -> bool {
         self.input.len() > LARGE
+    }
+
+    /// Whether its refusal is explained off the workers. An explanation may take many steps for each byte, and some
+    /// hundred thousand for none; those that a small input has are done within milliseconds.
+    #[inline]
+    pub(super) fn is_long_to_explain(&self) -> bool {
+        self.input.len() > LARGE / 16
     }
 
     /// The input, for work that outlives the call.
@@ -64,6 +72,23 @@ impl Call {
         };
         let read = self.within(async { Ok(offload(read).await) }).await?;
         read.map_err(|refused| self.refused_input(refused))
+    }
+
+    /// Explains the refusal of an input that is not large, and may still take long to explain.
+    pub(super) async fn explain_apart(
+        &self,
+        entry: &Arc<Entry>,
+        reader: Arc<dyn Reads>,
+        asked: &Asked<'_>,
+        error: DecodeError,
+    ) -> Box<Bad> {
+        let abandon = Abandon::default();
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
+        let explained = offload(move || Refused::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
+        match self.within(async { Ok(explained.await) }).await {
+            Ok(refused) => self.refused_input(refused),
+            Err(bad) => bad,
+        }
     }
 
     /// Content guard of a large input.

@@ -98,6 +98,9 @@ impl Call {
             this.measure(asked)?;
             let opening = match handler.ready(this.ctx.clone(), &entry.input, &asked.input) {
                 Ok(opening) => opening,
+                Err(error) if asked.is_long_to_explain() => {
+                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, asked, error).await);
+                }
                 Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
             };
             this.content(&entry, &asked.input)?;
