@@ -6,6 +6,7 @@ mod connections;
 mod http;
 mod leaving;
 mod mounting;
+mod pages;
 mod rpc;
 mod service;
 mod streams;
