@@ -5,9 +5,15 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header, request::Parts};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request};
-use redress_wire::http::{
-    OPERATION_JSON,
-    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
+use redress_wire::{
+    http::{
+        OPERATION_JSON,
+        header::{
+            self as wire, DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE,
+            TraceParent, is_idempotency_key,
+        },
+    },
+    mcp::header as mcp,
 };
 use serde_json::json;
 
@@ -20,12 +26,38 @@ use crate::{
     service::Shared,
 };
 
-/// The longest idempotency key that is taken.
-const LONGEST_KEY: usize = 255;
-/// The longest deadline that a caller may ask for: a day.
-const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 /// The longest state of a trace that is passed on, as the standard asks for at least.
 const LONGEST_STATE: usize = 512;
+
+/// The headers that hold one value: of two, nobody knows which one the sender, or a proxy before us,
+/// goes by. Those whose second value a standard has a word for are not here.
+const ONCE: [(HeaderName, &str); 14] = [
+    (header::AUTHORIZATION, "Authorization"),
+    (header::CONTENT_TYPE, "Content-Type"),
+    (header::ORIGIN, "Origin"),
+    (header::SEC_WEBSOCKET_KEY, "Sec-WebSocket-Key"),
+    (header::SEC_WEBSOCKET_VERSION, "Sec-WebSocket-Version"),
+    (HeaderName::from_static(FETCH_SITE), "Sec-Fetch-Site"),
+    (HeaderName::from_static(IDEMPOTENCY_KEY), "Idempotency-Key"),
+    (HeaderName::from_static(DEADLINE_MS), "Redress-Deadline-Ms"),
+    (HeaderName::from_static(LAST_EVENT_ID), "Last-Event-ID"),
+    (HeaderName::from_static(mcp::METHOD), "Mcp-Method"),
+    (HeaderName::from_static(mcp::NAME), "Mcp-Name"),
+    (HeaderName::from_static(mcp::PROTOCOL_VERSION), "MCP-Protocol-Version"),
+    (HeaderName::from_static(mcp::SESSION_ID), "Mcp-Session-Id"),
+    (header::UPGRADE, "Upgrade"),
+];
+
+/// What is wrong with the headers of a message.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    /// The value of this one.
+    Value(&'static str),
+    /// That there are two of this one.
+    Twice(&'static str),
+    /// That the body is encoded.
+    Encoded,
+}
 
 /// Whom a message comes from, as far as its connection and its headers tell.
 struct Sender {
@@ -138,7 +170,7 @@ pub(crate) struct Asking {
     json: Option<bool>,
     pub(crate) html: bool,
     pub(crate) declaration: bool,
-    wrong: Option<&'static str>,
+    wrong: Option<Wrong>,
 }
 
 impl Asking {
@@ -184,6 +216,7 @@ impl Asking {
         for (name, value) in headers {
             match *name {
                 header::CONTENT_TYPE => self.json = Some(is_json(value.as_bytes())),
+                header::CONTENT_ENCODING if value != "identity" => self.wrong = Some(Wrong::Encoded),
                 header::ORIGIN => self.of_browser = true,
                 header::ACCEPT => {
                     let accept = value.to_str().unwrap_or_default();
@@ -197,13 +230,13 @@ impl Asking {
                         let given = value.to_str().ok().filter(|id| RequestId::given(id).is_some());
                         self.request_id = given.map(Box::from);
                     }
-                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_key(key)) {
+                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_idempotency_key(key)) {
                         Some(key) => self.key = Some(key.into()),
-                        None => self.wrong = Some("Idempotency-Key"),
+                        None => self.wrong = Some(Wrong::Value("Idempotency-Key")),
                     },
                     DEADLINE_MS => match value.to_str().ok().and_then(deadline) {
                         Some(deadline) => self.deadline = Some(deadline),
-                        None => self.wrong = Some("Redress-Deadline-Ms"),
+                        None => self.wrong = Some(Wrong::Value("Redress-Deadline-Ms")),
                     },
                     FETCH_SITE => self.of_browser = true,
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
@@ -213,17 +246,39 @@ impl Asking {
                 },
             }
         }
+        // Most messages have no header twice, and are looked through no further.
+        if headers.len() > headers.keys_len() {
+            let twice = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
+            if let Some((_, shown)) = ONCE.iter().find(|(name, _)| twice(name)) {
+                self.wrong = Some(Wrong::Twice(shown));
+            }
+            if twice(&HeaderName::from_static(REQUEST_ID)) {
+                self.request_id = None;
+            }
+            if twice(&HeaderName::from_static(TRACEPARENT)) {
+                parent = None;
+            }
+        }
         self.trace = parent.map(|parent| span_of!("redress.http", parent, state));
     }
 
     /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
     /// be would be a promise broken in silence.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let refuse = |header: &str, expected: &str| {
+            Refusal::new(EngineCode::InvalidRequest).with_details(&json!({"header": header, "expected": expected}))
+        };
         match self.wrong {
             None => Ok(()),
-            Some(header) => Err(Refusal::new(EngineCode::InvalidRequest)
+            Some(Wrong::Value(header)) => Err(Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"header": header}))
                 .with_hint(format!("Correct the header `{header}`, or leave it out."))),
+            Some(Wrong::Twice(header)) => {
+                Err(refuse(header, "once").with_hint(format!("Send the header `{header}` once.")))
+            }
+            Some(Wrong::Encoded) => Err(refuse("Content-Encoding", "identity")
+                .with_http(415)
+                .with_hint("Send the body as it is, without `Content-Encoding`.")),
         }
     }
 
@@ -311,14 +366,10 @@ impl Asking {
     }
 }
 
-fn is_key(key: &str) -> bool {
-    !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
 fn deadline(text: &str) -> Option<Duration> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let ms: u64 = if digits { text.parse().ok()? } else { return None };
-    (1..=LONGEST_DEADLINE_MS).contains(&ms).then(|| Duration::from_millis(ms))
+    wire::deadline(ms)
 }
 
 /// `application/json` and its kin: `text/json`, and everything that ends in `+json`.

@@ -93,12 +93,23 @@ impl Shared {
             None => exchange.answer(body).await,
             Some(span) => exchange.answer(body).instrument(span).await,
         };
+        answer::forbid_sniffing(&mut response);
         if let Some((origin, preflight)) = page {
             cors::tell(origin, preflight, &mut response);
         }
         #[cfg(feature = "compression")]
         if let Some(accepted) = accepted {
             response = crate::compression::compress(accepted, response).await;
+        }
+        response
+    }
+
+    /// Refuses a message that could be read in two ways. On HTTP/1.1 whatever follows it could be too.
+    pub(crate) fn misframed(&self, refusal: Refusal, http2: bool) -> Response {
+        let mut response = answer::problem(self.registry.refuse(refusal, redress_core::Request::default()), None);
+        answer::forbid_sniffing(&mut response);
+        if !http2 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

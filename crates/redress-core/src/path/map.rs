@@ -158,7 +158,8 @@ impl Call {
         } else {
             tracing::error!(request_id = %self.ctx.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
         }
-        let mut problem = self.engine(code, None, None);
+        let retry_after_ms = (code == EngineCode::Overloaded).then_some(COME_AGAIN_MS);
+        let mut problem = self.engine(code, None, retry_after_ms);
         problem.kind = kind;
         // The engine's own refusals change nothing, but this one comes from a handler that
         // had started, and nobody knows how far it had come.
@@ -206,6 +207,9 @@ impl Call {
         Err(self.refuse(EngineCode::InvalidOutput))
     }
 }
+
+/// When a call for which there was no capacity may be made again.
+const COME_AGAIN_MS: u64 = 1000;
 
 /// An error and its sources, for the log: at most twenty, as a chain may be made to have
 /// no end (M-27).

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod connections;
+mod framing;
 mod http;
 mod leaving;
 mod mounting;
