@@ -31,7 +31,7 @@ const LONGEST_STATE: usize = 512;
 
 /// The headers that hold one value: of two, nobody knows which one the sender, or a proxy before us,
 /// goes by. Those whose second value a standard has a word for are not here.
-const ONCE: [(HeaderName, &str); 14] = [
+static ONCE: [(HeaderName, &str); 13] = [
     (header::AUTHORIZATION, "Authorization"),
     (header::CONTENT_TYPE, "Content-Type"),
     (header::ORIGIN, "Origin"),
@@ -45,7 +45,6 @@ const ONCE: [(HeaderName, &str); 14] = [
     (HeaderName::from_static(mcp::NAME), "Mcp-Name"),
     (HeaderName::from_static(mcp::PROTOCOL_VERSION), "MCP-Protocol-Version"),
     (HeaderName::from_static(mcp::SESSION_ID), "Mcp-Session-Id"),
-    (header::UPGRADE, "Upgrade"),
 ];
 
 /// What is wrong with the headers of a message.

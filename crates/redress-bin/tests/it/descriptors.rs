@@ -44,7 +44,7 @@ fn requests() -> Vec<(&'static str, String)> {
     vec![
         ("/ops/files/read", json!({"path": "notes.md"}).to_string()),
         ("/call", call.to_string()),
-        ("/batch", json!(vec![call; 20]).to_string()),
+        ("/batch", json!(vec![call.clone(); 20]).to_string()),
         ("/rpc", rpc.to_string()),
         ("/mcp", mcp.to_string()),
         ("/ws", json!({"type": "call.requested", "id": "1", "payload": call}).to_string()),

@@ -158,8 +158,7 @@ impl Call {
         } else {
             tracing::error!(request_id = %self.ctx.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
         }
-        let retry_after_ms = (code == EngineCode::Overloaded).then_some(COME_AGAIN_MS);
-        let mut problem = self.engine(code, None, retry_after_ms);
+        let mut problem = self.engine(code, None, None);
         problem.kind = kind;
         // The engine's own refusals change nothing, but this one comes from a handler that
         // had started, and nobody knows how far it had come.
@@ -168,6 +167,12 @@ impl Call {
             let shape = self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape());
             problem.retry = Retry::advise(true, problem.effect, shape, self.started(), None);
             problem.retryable = problem.retry.says_yes();
+        }
+        // Elsewhere the code says that nothing has run.
+        match (code == EngineCode::Overloaded, problem.retryable) {
+            (true, true) => problem.retry_after_ms = Some(COME_AGAIN_MS),
+            (true, false) => problem.hint = "Find out what the call has done before you make it again.".into(),
+            (false, _) => {}
         }
         let bad = Bad::new(problem);
         if kind == Kind::Cancelled { bad } else { bad.by(Fault::Contained) }
