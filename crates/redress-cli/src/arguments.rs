@@ -212,11 +212,18 @@ pub(crate) struct Call {
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<Span>,
     /// Make the call safe to repeat
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = idempotency_key)]
     pub(crate) idempotency_key: Option<String>,
     /// Agree to the operation first, where it asks for consent
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) consent: Option<String>,
+}
+
+fn idempotency_key(text: &str) -> Result<String, &'static str> {
+    match redress_wire::http::header::is_idempotency_key(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected 1 to 255 visible ASCII characters"),
+    }
 }
 
 #[derive(Debug, Args)]

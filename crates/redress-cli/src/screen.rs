@@ -4,7 +4,7 @@ use std::io;
 
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_serve::Address;
+use redress_serve::{Address, Descriptors, Limits};
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,6 +20,36 @@ pub(crate) struct Screen<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) registry: &'a Registry,
     pub(crate) addresses: Vec<Address>,
+    pub(crate) held: Held,
+}
+
+/// How many connections there may be: as many as were asked for, or as file descriptors are left for.
+pub(crate) struct Held {
+    pub(crate) wanted: Limits,
+    pub(crate) in_force: Limits,
+    pub(crate) descriptors: Option<Descriptors>,
+}
+
+impl Held {
+    /// What holds, in words; nothing, where it is what was asked for.
+    pub(crate) fn says(&self) -> Option<String> {
+        let of = |limits: &Limits| (limits.connections, limits.per_address);
+        let descriptors = self.descriptors.filter(|_| of(&self.wanted) != of(&self.in_force))?;
+        let (connections, per_address) = of(&self.in_force);
+        let (limit, kept) = (descriptors.limit(), descriptors.kept_back());
+        Some(format!(
+            "{connections} at most, {per_address} from one address: {limit} files may be open, {kept} are kept for work"
+        ))
+    }
+
+    fn document(&self) -> Value {
+        json!({
+            "at_most": self.in_force.connections,
+            "per_address": self.in_force.per_address,
+            "configured": {"at_most": self.wanted.connections, "per_address": self.wanted.per_address},
+            "descriptors": self.descriptors.map(|descriptors| descriptors.limit()),
+        })
+    }
 }
 
 impl Screen<'_> {
@@ -58,6 +88,9 @@ impl Screen<'_> {
         row("state", self.state())?;
         if let Some(limits) = self.limits() {
             row("limits", limits)?;
+        }
+        if let Some(held) = self.held.says() {
+            row("connections", held)?;
         }
         if let Some(seen) = self.seen() {
             row("telemetry", seen)?;
@@ -136,6 +169,7 @@ impl Screen<'_> {
                 WhereState::Memory => json!("memory"),
                 WhereState::Folder(table) => json!({"folder": table.folder}),
             },
+            "connections": self.held.document(),
             "operations": self.count(),
             "faces": faces,
         })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use redress_core::Registry;
-use redress_serve::{Faces, ServeError, Server};
+use redress_serve::{Descriptors, Faces, ServeError, Server};
 use redress_telemetry::Otlp;
 use tokio::net::TcpListener;
 
@@ -19,7 +19,7 @@ use crate::{
     parts::{self, Certified, Parts, Reloads},
     program::{Ended, Setup},
     reload::Reloading,
-    screen::Screen,
+    screen::{Held, Screen},
     signals,
     terminal::Terminal,
     trouble::Trouble,
@@ -45,6 +45,8 @@ impl Start {
 
     async fn serve(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         let Start { setup, typed, settings, log, otlp } = self;
+        // Before anything is opened: what connections may take is read when the server is bound.
+        let descriptors = Descriptors::raise();
         let base = setup.registry(&settings)?;
         let guarded = settings.access.is_some() || base.identity().is_some();
         // Where it may not listen, nothing is opened, and no folder is made.
@@ -68,7 +70,8 @@ impl Start {
         let addresses: Vec<_> = server.addresses().cloned().collect();
         let reloads = Arc::new(Reloads::default());
         parts.seen(&server.handle(), &reloads, otlp.as_ref());
-        let screen = Screen { program: &setup.program, settings: &settings, registry: &registry, addresses };
+        let held = Held { wanted: parts::face_limits(&settings), in_force: server.handle().limits(), descriptors };
+        let screen = Screen { program: &setup.program, settings: &settings, registry: &registry, addresses, held };
         if terminal.is_json() {
             terminal.document(&screen.document())?;
         } else {

@@ -116,7 +116,7 @@ impl Service {
         let body = json_call(ask.operation, input)?;
         let mut request = client.post(format!("{url}{path}")).header("content-type", "application/json").body(body);
         if let Some(deadline) = ask.deadline {
-            request = request.header(http::header::DEADLINE_MS, deadline.as_millis().to_string());
+            request = request.header(http::header::DEADLINE_MS, deadline.as_millis().max(1).to_string());
         }
         if let Some(key) = ask.key {
             request = request.header(http::header::IDEMPOTENCY_KEY, key);

@@ -68,15 +68,10 @@ impl Accepting {
 fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
     let (house, shared) = (&serving.house, serving.served.load());
     house.counters.accepted.up();
-    let most = u64::try_from(shared.limits.connections).unwrap_or(u64::MAX);
-    if house.counters.connections.get() >= most {
-        house.counters.refused.up();
-        return refuse(serving, &shared, socket);
-    }
-    let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address));
+    let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(counted_as);
     let by_address = match from {
         None => None,
-        Some(from) => match house.by_address.take(counted_as(from), shared.limits.per_address) {
+        Some(from) => match house.by_address.take(from, shared.limits.per_address) {
             Some(counted) => Some(counted),
             None => {
                 house.counters.refused_by_address.up();
@@ -84,6 +79,11 @@ fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
             }
         },
     };
+    let most = u64::try_from(shared.limits.connections).unwrap_or(u64::MAX);
+    if house.counters.connections.get() >= most && !house.make_way(from) {
+        house.counters.refused.up();
+        return refuse(serving, &shared, socket);
+    }
     drop(shared);
     let open = Open::new(Arc::clone(house), by_address);
     connections.spawn(Arc::clone(serving).connection(socket, open, connections.clone()));
@@ -112,7 +112,7 @@ fn refuse(serving: &Serving, shared: &Shared, socket: Socket) {
     let retry_after = retry_after.unwrap_or(1);
     let length = body.len();
     let mut answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {}\r\nretry-after: {retry_after}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n",
+        "HTTP/1.1 {status}\r\ncontent-type: {}\r\nx-content-type-options: nosniff\r\nretry-after: {retry_after}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n",
         http::PROBLEM_JSON,
     )
     .into_bytes();

@@ -80,6 +80,11 @@ pub(crate) fn body(status: StatusCode, media: HeaderValue, bytes: Bytes) -> Resp
     response
 }
 
+/// Forbids browsers to take an answer for something else than it says it is, such as a script.
+pub(crate) fn forbid_sniffing(response: &mut Response) {
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
 pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
     HeaderValue::from_maybe_shared(Bytes::from(String::from(id))).ok()
 }

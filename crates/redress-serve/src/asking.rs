@@ -2,12 +2,18 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header, request::Parts};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request};
-use redress_wire::http::{
-    OPERATION_JSON,
-    header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
+use redress_wire::{
+    http::{
+        OPERATION_JSON,
+        header::{
+            self as wire, DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE,
+            TraceParent, is_idempotency_key,
+        },
+    },
+    mcp::header as mcp,
 };
 use serde_json::json;
 
@@ -15,16 +21,42 @@ use crate::{
     bearer::Bearer,
     caller::Connection,
     connection::OtherSide,
+    page::{self, FETCH_SITE, Page},
     proxies::{self, Sent},
     service::Shared,
 };
 
-/// The longest idempotency key that is taken.
-const LONGEST_KEY: usize = 255;
-/// The longest deadline that a caller may ask for: a day.
-const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 /// The longest state of a trace that is passed on, as the standard asks for at least.
 const LONGEST_STATE: usize = 512;
+
+/// The headers that hold one value: of two, nobody knows which one the sender, or a proxy before us,
+/// goes by. Those whose second value a standard has a word for are not here.
+static ONCE: [(HeaderName, &str); 13] = [
+    (header::AUTHORIZATION, "Authorization"),
+    (header::CONTENT_TYPE, "Content-Type"),
+    (header::ORIGIN, "Origin"),
+    (header::SEC_WEBSOCKET_KEY, "Sec-WebSocket-Key"),
+    (header::SEC_WEBSOCKET_VERSION, "Sec-WebSocket-Version"),
+    (HeaderName::from_static(FETCH_SITE), "Sec-Fetch-Site"),
+    (HeaderName::from_static(IDEMPOTENCY_KEY), "Idempotency-Key"),
+    (HeaderName::from_static(DEADLINE_MS), "Redress-Deadline-Ms"),
+    (HeaderName::from_static(LAST_EVENT_ID), "Last-Event-ID"),
+    (HeaderName::from_static(mcp::METHOD), "Mcp-Method"),
+    (HeaderName::from_static(mcp::NAME), "Mcp-Name"),
+    (HeaderName::from_static(mcp::PROTOCOL_VERSION), "MCP-Protocol-Version"),
+    (HeaderName::from_static(mcp::SESSION_ID), "Mcp-Session-Id"),
+];
+
+/// What is wrong with the headers of a message.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    /// The value of this one.
+    Value(&'static str),
+    /// That there are two of this one.
+    Twice(&'static str),
+    /// That the body is encoded.
+    Encoded,
+}
 
 /// Whom a message comes from, as far as its connection and its headers tell.
 struct Sender {
@@ -41,10 +73,12 @@ impl Sender {
         Sender { peer: by, local: side.local && !trusted && !forwarded, secure }
     }
 
-    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Option<Arc<Caller>> {
+    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap, page: Page) -> Option<Arc<Caller>> {
         let Sender { peer, local, secure } = *self;
-        // Whose certificate it is says nothing about who wrote the page that uses it.
-        let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers, secure));
+        // Whose machine or certificate it is says nothing about who wrote the page that uses it.
+        let acts = page.acts_as_visitor();
+        let local = local && acts && page::is_own_name(headers);
+        let certificate = side.certificate.as_deref().filter(|_| acts);
         shared.caller.caller_of(Connection { peer, local, secure, certificate, headers })
     }
 }
@@ -59,7 +93,9 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// Who calls by the rules of `shared`, as it is now.
     pub(crate) fn caller(&self, shared: &Shared, side: &OtherSide) -> Option<Arc<Caller>> {
-        Sender::of(shared, side, &self.headers, self.forwarded).caller(shared, side, &self.headers)
+        let sender = Sender::of(shared, side, &self.headers, self.forwarded);
+        let page = shared.origins.page(&self.headers, sender.secure);
+        sender.caller(shared, side, &self.headers, page)
     }
 }
 
@@ -115,6 +151,10 @@ pub(crate) struct Asking {
     pub(crate) peer: Option<SocketAddr>,
     /// Whether the message came through a proxy, or says so.
     forwarded: bool,
+    /// Whether a browser says where the page is that it comes from.
+    of_browser: bool,
+    /// The web page that it comes from.
+    pub(crate) page: Page,
     /// Whether the caller has sent it by TLS, to us or to a proxy that we trust.
     #[cfg(feature = "mcp")]
     pub(crate) secure: bool,
@@ -125,16 +165,19 @@ pub(crate) struct Asking {
     key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
     pub(crate) trace: Option<tracing::Span>,
-    pub(crate) json: bool,
+    /// Whether the body claims to be JSON; nothing, if it claims nothing.
+    json: Option<bool>,
     pub(crate) html: bool,
     pub(crate) declaration: bool,
-    wrong: Option<&'static str>,
+    wrong: Option<Wrong>,
 }
 
 impl Asking {
     /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
-    pub(crate) fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Asking {
-        let mut asking = Asking { json: true, ..Asking::default() };
+    pub(crate) fn of(shared: &Shared, side: &OtherSide, parts: &Parts) -> Asking {
+        let headers = &parts.headers;
+        // No client of today speaks HTTP/1.0, but proxies do that say nothing of themselves.
+        let mut asking = Asking { forwarded: parts.version < Version::HTTP_11, ..Asking::default() };
         asking.read(headers, shared.registry.identity().is_some());
         let sender = Sender::of(shared, side, headers, asking.forwarded);
         asking.peer = sender.peer;
@@ -142,8 +185,11 @@ impl Asking {
         {
             asking.secure = sender.secure;
         }
+        if asking.of_browser {
+            asking.page = shared.origins.page(headers, sender.secure);
+        }
         if asking.token.is_none() {
-            asking.caller = sender.caller(shared, side, headers);
+            asking.caller = sender.caller(shared, side, headers, asking.page);
         }
         asking
     }
@@ -168,7 +214,9 @@ impl Asking {
         let (mut parent, mut state) = (None, None);
         for (name, value) in headers {
             match *name {
-                header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
+                header::CONTENT_TYPE => self.json = Some(is_json(value.as_bytes())),
+                header::CONTENT_ENCODING if value != "identity" => self.wrong = Some(Wrong::Encoded),
+                header::ORIGIN => self.of_browser = true,
                 header::ACCEPT => {
                     let accept = value.to_str().unwrap_or_default();
                     self.html |= accept.contains("text/html");
@@ -181,19 +229,33 @@ impl Asking {
                         let given = value.to_str().ok().filter(|id| RequestId::given(id).is_some());
                         self.request_id = given.map(Box::from);
                     }
-                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_key(key)) {
+                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_idempotency_key(key)) {
                         Some(key) => self.key = Some(key.into()),
-                        None => self.wrong = Some("Idempotency-Key"),
+                        None => self.wrong = Some(Wrong::Value("Idempotency-Key")),
                     },
                     DEADLINE_MS => match value.to_str().ok().and_then(deadline) {
                         Some(deadline) => self.deadline = Some(deadline),
-                        None => self.wrong = Some("Redress-Deadline-Ms"),
+                        None => self.wrong = Some(Wrong::Value("Redress-Deadline-Ms")),
                     },
+                    FETCH_SITE => self.of_browser = true,
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
                     TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
                     TRACESTATE => state = value.to_str().ok(),
                     other => self.forwarded |= proxies::is_added(other),
                 },
+            }
+        }
+        // Most messages have no header twice, and are looked through no further.
+        if headers.len() > headers.keys_len() {
+            let twice = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
+            if let Some((_, shown)) = ONCE.iter().find(|(name, _)| twice(name)) {
+                self.wrong = Some(Wrong::Twice(shown));
+            }
+            if twice(&HeaderName::from_static(REQUEST_ID)) {
+                self.request_id = None;
+            }
+            if twice(&HeaderName::from_static(TRACEPARENT)) {
+                parent = None;
             }
         }
         self.trace = parent.map(|parent| span_of!("redress.http", parent, state));
@@ -202,17 +264,27 @@ impl Asking {
     /// Refuses a message whose headers cannot be honoured: a deadline or a key that is let
     /// be would be a promise broken in silence.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let refuse = |header: &str, expected: &str| {
+            Refusal::new(EngineCode::InvalidRequest).with_details(&json!({"header": header, "expected": expected}))
+        };
         match self.wrong {
             None => Ok(()),
-            Some(header) => Err(Refusal::new(EngineCode::InvalidRequest)
+            Some(Wrong::Value(header)) => Err(Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"header": header}))
                 .with_hint(format!("Correct the header `{header}`, or leave it out."))),
+            Some(Wrong::Twice(header)) => {
+                Err(refuse(header, "once").with_hint(format!("Send the header `{header}` once.")))
+            }
+            Some(Wrong::Encoded) => Err(refuse("Content-Encoding", "identity")
+                .with_http(415)
+                .with_hint("Send the body as it is, without `Content-Encoding`.")),
         }
     }
 
-    /// Refuses a body that does not claim to be JSON.
+    /// Refuses a body that does not claim to be JSON. One that claims nothing is taken, but not of
+    /// a page of elsewhere: a browser sends that without asking, and JSON only where it may.
     pub(crate) fn check_json(&self) -> Result<(), Refusal> {
-        if self.json {
+        if self.json.unwrap_or_else(|| self.page.acts_as_visitor()) {
             return Ok(());
         }
         Err(Refusal::new(EngineCode::InvalidRequest)
@@ -293,14 +365,10 @@ impl Asking {
     }
 }
 
-fn is_key(key: &str) -> bool {
-    !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
 fn deadline(text: &str) -> Option<Duration> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let ms: u64 = if digits { text.parse().ok()? } else { return None };
-    (1..=LONGEST_DEADLINE_MS).contains(&ms).then(|| Duration::from_millis(ms))
+    wire::deadline(ms)
 }
 
 /// `application/json` and its kin: `text/json`, and everything that ends in `+json`.

@@ -257,7 +257,7 @@ mod tests {
 
     async fn pieces(length: usize) -> Vec<usize> {
         let paces = Arc::new(Paces::default());
-        let entered = paces.enter();
+        let entered = paces.enter(None);
         let text: Bytes = (0..length).map(|at| at as u8).collect();
         let mut held = Held::new(Body::from(text.clone()), true, entered.pace.begin().body());
         let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());

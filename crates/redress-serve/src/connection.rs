@@ -10,12 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use axum::{
-    body::Body,
-    extract::Request,
-    http::{HeaderValue, Version, header},
-    response::Response,
-};
+use axum::{body::Body, extract::Request, http::Version, response::Response};
 use hyper::{
     body::{Body as _, Incoming},
     rt::Executor,
@@ -33,7 +28,8 @@ use crate::{
     Limits,
     accept::Open,
     body::Held,
-    house::House,
+    framing,
+    house::{House, counted_as},
     listener::Socket,
     pace::{Pace, Told},
     paced::Paced,
@@ -72,7 +68,7 @@ pub(crate) struct OtherSide {
 
 impl OtherSide {
     pub(crate) fn at(address: SocketAddr) -> OtherSide {
-        let local = crate::caller::is_local(address.ip());
+        let local = crate::page::is_local(address.ip());
         OtherSide { address: Some(address), local, ..OtherSide::default() }
     }
 }
@@ -115,7 +111,7 @@ impl Serving {
     ) where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let entered = self.house.paces.enter();
+        let entered = self.house.paces.enter(side.address.map(|address| counted_as(address.ip())));
         let pace = Arc::clone(&entered.pace);
         let builder = builder(protocol, limits, Tasks(tasks));
         #[cfg(feature = "tls")]
@@ -240,27 +236,20 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let http2 = request.version() == Version::HTTP_2;
-        if http2 {
-            name_host(&mut request);
-        }
+        let framed = framing::check(&mut request);
         let running = self.pace.begin();
         let request = request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         let (shared, line) = (self.line.served.load_full(), Arc::clone(&self.line));
         Box::pin(async move {
-            let response = shared.answer(line, request).await;
+            let response = match framed {
+                Ok(()) => shared.answer(line, request).await,
+                Err(refusal) => shared.misframed(refusal, http2),
+            };
             if !http2 && response.body().size_hint().exact().is_some() {
                 return Ok(response);
             }
             Ok(response.map(|body| Body::new(Held::new(body, http2, running.body()))))
         })
-    }
-}
-
-/// HTTP/2 has a word of its own for what `Host` says, which counts.
-fn name_host(request: &mut Request<Incoming>) {
-    let host = request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
-    if let Some(host) = host {
-        request.headers_mut().insert(header::HOST, host);
     }
 }
 
@@ -289,7 +278,7 @@ mod tests {
         let (mut client, server) = tokio::io::duplex(1024);
         client.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
         let paces = Arc::new(Paces::default());
-        let pace = Arc::clone(&paces.enter().pace);
+        let pace = Arc::clone(&paces.enter(None).pace);
         pace.tell(told);
         let builder = builder(Protocol::Either, &Limits::default(), Tasks(TaskTracker::new()));
         let io = Paced::new(TokioIo::new(server), Arc::clone(&pace), false, ());

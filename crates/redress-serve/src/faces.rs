@@ -366,7 +366,7 @@ impl Faces {
             max_batch,
             keep_alive,
             grace: self.grace,
-            limits: self.limits,
+            limits: house.descriptors.map_or(self.limits, |descriptors| descriptors.hold(self.limits)),
             origins: self.origins,
             proxies: self.proxies,
             #[cfg(feature = "compression")]

@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    Descriptors,
     pace::{Paces, Told},
     room::Room,
     service::Shared,
@@ -23,6 +24,8 @@ use crate::{
 /// What outlives the faces that are served: faces may be replaced, and what is open stays open.
 #[derive(Debug, Default)]
 pub(crate) struct House {
+    /// What connections may take; nothing where they are another's, or not counted.
+    pub(crate) descriptors: Option<Descriptors>,
     pub(crate) shutdown: Shutdown,
     pub(crate) paces: Arc<Paces>,
     pub(crate) counters: Counters,
@@ -38,6 +41,11 @@ pub(crate) struct House {
 }
 
 impl House {
+    /// One whose connections may take no more than these leave them.
+    pub(crate) fn within(descriptors: Option<Descriptors>) -> House {
+        House { descriptors, ..House::default() }
+    }
+
     /// Remembers what is no longer served; forgets of what was remembered before where nothing runs, and
     /// nobody is left who could begin something.
     pub(crate) fn remember(&self, served: &Arc<Shared>) {
@@ -52,6 +60,19 @@ impl House {
         for registry in earlier.iter().map(|(registry, _)| registry).chain([served]) {
             registry.settled().await;
         }
+    }
+
+    /// Closes the connection on which nothing was asked for longest, of the address that has most, for
+    /// one more of `newcomer`; says whether there was one. Nobody makes way for whoever has as many, so
+    /// that two who want the last place do not take it from each other in turns.
+    pub(crate) fn make_way(&self, newcomer: Option<IpAddr>) -> bool {
+        let Some((holder, held)) = self.by_address.largest() else { return false };
+        let own = newcomer.map_or(0, |newcomer| self.by_address.count(&newcomer));
+        let closed = held > own && self.paces.close_idle(holder);
+        if closed {
+            self.counters.idle.up();
+        }
+        closed
     }
 
     /// Ends whatever is still there.
@@ -156,6 +177,19 @@ impl<K: Eq + Hash + Clone> Tally<K> {
         *count += 1;
         drop(held);
         Some(Counted { tally: Arc::clone(self), key })
+    }
+}
+
+impl<K: Eq + Hash + Clone> Tally<K> {
+    /// How many `key` has.
+    fn count(&self, key: &K) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied().unwrap_or_default()
+    }
+
+    /// Who has most, and how many.
+    fn largest(&self) -> Option<(K, usize)> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().max_by_key(|(_, count)| **count).map(|(key, count)| (key.clone(), *count))
     }
 }
 

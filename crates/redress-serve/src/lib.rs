@@ -26,9 +26,11 @@ mod caller;
 mod compression;
 mod connection;
 mod cors;
+mod descriptors;
 mod discovery;
 mod documents;
 mod faces;
+mod framing;
 #[cfg(feature = "tls")]
 mod handshake;
 mod house;
@@ -42,6 +44,7 @@ mod mounted;
 mod network;
 mod pace;
 mod paced;
+mod page;
 mod proxies;
 mod room;
 mod routes;
@@ -57,6 +60,7 @@ mod unix_socket;
 pub mod ws;
 
 pub use caller::{Anonymous, CallerOf, Connection, Loopback};
+pub use descriptors::Descriptors;
 pub use discovery::discovery;
 pub use faces::{Faces, ServeError};
 pub use limits::Limits;

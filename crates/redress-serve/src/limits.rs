@@ -15,7 +15,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many connections may be open. One beyond is answered with 503 and closed.
+    /// How many connections may be open; a server of ours has no more than [file
+    /// descriptors](crate::Descriptors) are left for. For one beyond, one that is idle makes way, or
+    /// it is answered with 503 and closed.
     pub connections: usize,
     /// How many of them may come from one address; for IPv6, from one /64. Unix sockets and
     /// trusted proxies do not count, since they are not one caller.

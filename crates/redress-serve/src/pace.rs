@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    net::IpAddr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -33,6 +34,8 @@ const READING: u8 = 1;
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     paces: Arc<Paces>,
+    /// What its address counts as, where it has one.
+    from: Option<IpAddr>,
     phase: AtomicU8,
     /// When the phase began.
     since: AtomicU64,
@@ -124,6 +127,12 @@ impl Pace {
     /// What is woken when the connection is told something.
     pub(crate) fn register(&self, waker: &Waker) {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+    }
+
+    /// Whether nothing is asked on it, and nothing of an answer is left.
+    fn is_idle(&self) -> bool {
+        let asked = self.phase.load(Relaxed) == READING && !self.http2.load(Relaxed);
+        !asked && self.running.load(Relaxed) == 0 && self.told.load(Relaxed) < Told::Close as u8
     }
 
     fn overdue(&self, now: u64, slack: u64, limits: &Limits) -> Option<Overdue> {
@@ -262,9 +271,9 @@ impl Paces {
         self.now.load(Relaxed)
     }
 
-    /// A new connection.
-    pub(crate) fn enter(self: &Arc<Paces>) -> Entered {
-        let pace = Pace { paces: Arc::clone(self), since: self.now().into(), ..Pace::default() };
+    /// A new connection, from an address that counts as this.
+    pub(crate) fn enter(self: &Arc<Paces>, from: Option<IpAddr>) -> Entered {
+        let pace = Pace { paces: Arc::clone(self), from, since: self.now().into(), ..Pace::default() };
         let pace = Arc::new(pace);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.closed {
@@ -283,6 +292,17 @@ impl Paces {
         for pace in open.paces.values() {
             pace.tell(told);
         }
+    }
+
+    /// Closes the one from this address on which nothing was asked for longest, if there is one.
+    ///
+    /// At once, and not after a word of farewell: a client that does not answer that would keep it.
+    pub(crate) fn close_idle(&self, from: IpAddr) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = open.paces.values().filter(|pace| pace.from == Some(from) && pace.is_idle());
+        let Some(longest) = idle.min_by_key(|pace| pace.since.load(Relaxed)) else { return false };
+        longest.tell(Told::Close);
+        true
     }
 
     /// Looks after the connections for as long as it is polled.
@@ -354,7 +374,7 @@ mod tests {
     #[test]
     fn the_time_without_a_request_begins_with_each_that_ends() {
         let paces = Arc::new(Paces::default());
-        let entered = paces.enter();
+        let entered = paces.enter(None);
         let running = [entered.pace.begin(), entered.pace.begin()];
         paces.now.store(80_000, Relaxed);
         // What ends beside it may have looked before it ended itself.
@@ -368,7 +388,7 @@ mod tests {
     #[test]
     fn the_reader_of_one_answer_is_not_excused_by_that_of_another() {
         let paces = Arc::new(Paces::default());
-        let pace = Arc::clone(&paces.enter().pace);
+        let pace = Arc::clone(&paces.enter(None).pace);
         let limits = Limits::default();
         let (mut left, mut read) = (pace.begin().body(), pace.begin().body());
         left.asked();

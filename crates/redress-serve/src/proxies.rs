@@ -13,9 +13,23 @@ use crate::Network;
 const FOR: &str = "x-forwarded-for";
 const PROTO: &str = "x-forwarded-proto";
 
-/// Whether the header is one that a proxy adds, beside `Forwarded` and `Via`.
+/// Whether the header is one that a proxy adds, beside `Forwarded` and `Via`. None but these proxies
+/// add anything of the kind, and no other word of theirs is believed.
 pub(crate) fn is_added(name: &str) -> bool {
-    matches!(name, FOR | PROTO | "x-real-ip")
+    name.starts_with("x-forwarded")
+        || matches!(
+            name,
+            "x-real-ip"
+                | "x-client-ip"
+                | "x-cluster-client-ip"
+                | "x-original-forwarded-for"
+                | "x-original-host"
+                | "x-envoy-external-address"
+                | "true-client-ip"
+                | "cf-connecting-ip"
+                | "fastly-client-ip"
+                | "fly-client-ip"
+        )
 }
 
 /// Where a message that came through proxies comes from.
@@ -31,9 +45,9 @@ pub(crate) fn sent(proxies: &[Network], from: Option<SocketAddr>, headers: &Head
     if !from.is_some_and(|from| trusted(from.ip())) {
         return None;
     }
-    let by_for = headers.contains_key(FOR).then(|| first_untrusted(listed(headers, FOR), trusted));
+    let by_for = headers.contains_key(FOR).then(|| first_untrusted(listed(headers, FOR, plain), trusted));
     let by_forwarded = headers.contains_key(header::FORWARDED).then(|| {
-        let elements = listed(headers, header::FORWARDED.as_str());
+        let elements = listed(headers, header::FORWARDED.as_str(), quoted);
         first_untrusted(elements.map(|element| parameter(element, "for").unwrap_or_default()), trusted)
     });
     // A proxy that adds the one may hand on the other as the caller wrote it, so where they
@@ -43,8 +57,9 @@ pub(crate) fn sent(proxies: &[Network], from: Option<SocketAddr>, headers: &Head
         (Some(by), _) | (None, Some(by)) => by,
         (None, None) => from.map(|from| from.ip()),
     };
-    let proto = listed(headers, PROTO).next();
-    let forwarded = listed(headers, header::FORWARDED.as_str()).next().and_then(|element| parameter(element, "proto"));
+    let proto = listed(headers, PROTO, plain).next();
+    let forwarded =
+        listed(headers, header::FORWARDED.as_str(), quoted).next().and_then(|element| parameter(element, "proto"));
     let said = || [proto, forwarded].into_iter().flatten();
     let secure = said().next().is_some() && said().all(|proto| proto.eq_ignore_ascii_case("https"));
     Some(Sent { by: by.map(|by| SocketAddr::new(by, 0)), secure })
@@ -65,9 +80,23 @@ fn first_untrusted<'a>(hops: impl Iterator<Item = &'a str>, trusted: impl Fn(IpA
 }
 
 /// The members of a list header, the last of them first.
-fn listed<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+fn listed<'a>(
+    headers: &'a HeaderMap,
+    name: &'a str,
+    members: fn(&'a str) -> Vec<&'a str>,
+) -> impl Iterator<Item = &'a str> {
     let lines: Vec<_> = headers.get_all(name).into_iter().collect();
-    lines.into_iter().rev().flat_map(|line| split(line.to_str().unwrap_or_default(), b',').into_iter().rev())
+    lines.into_iter().rev().flat_map(move |line| members(line.to_str().unwrap_or_default()).into_iter().rev())
+}
+
+/// The members of a list in which quotes mean nothing: a caller who opens one must not hide what the
+/// proxy adds behind it.
+fn plain(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+fn quoted(line: &str) -> Vec<&str> {
+    split(line, b',')
 }
 
 /// The parts between separators that stand in no quotes. A quote that is not closed holds all that
@@ -90,12 +119,28 @@ fn split(text: &str, separator: u8) -> Vec<&str> {
     parts
 }
 
-/// One parameter of an element of `Forwarded`.
+/// One parameter of an element of `Forwarded`. An element that is not well formed has none: a caller
+/// who opens a quote (`for=1.1.1.1;x="`) would have what its proxy adds (`, for=203.0.113.7`) taken
+/// for a part of its own element.
 fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
-    split(element, b';').into_iter().find_map(|pair| {
+    let mut found = None;
+    for pair in split(element, b';') {
         let (key, value) = pair.split_once('=')?;
-        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
-    })
+        let value = unquoted(value.trim())?;
+        if key.trim().eq_ignore_ascii_case(name) && found.replace(value).is_some() {
+            return None;
+        }
+    }
+    found
+}
+
+/// The value, if it is one token or one quoted string. What is escaped is no address.
+fn unquoted(value: &str) -> Option<&str> {
+    let text = match value.strip_prefix('"') {
+        Some(rest) => rest.strip_suffix('"')?,
+        None => value,
+    };
+    (!text.contains(['"', '\\'])).then_some(text)
 }
 
 /// `10.0.0.1`, `10.0.0.1:5000`, `::1`, `[::1]` or `[::1]:5000`.
@@ -139,6 +184,38 @@ mod tests {
             (vec![("forwarded", "for=\"a;b\\\", for=1.1.1.1\", for=203.0.113.7")], Some("203.0.113.7")),
             (vec![("forwarded", "for=\"1.1.1.1, for=203.0.113.7")], None),
             (vec![], Some("127.0.0.1")),
+            // A proxy that adds to what the caller has forged: quotes, in either header.
+            (vec![(FOR, "\"1.1.1.1, 203.0.113.7")], Some("203.0.113.7")),
+            (vec![(FOR, "\", 203.0.113.7")], Some("203.0.113.7")),
+            (vec![(FOR, "1.1.1.1, \"203.0.113.7\"")], None),
+            (vec![("forwarded", "for=1.1.1.1;x=\", for=203.0.113.7")], None),
+            (vec![("forwarded", "for=1.1.1.1;x=\", for=\"[2001:db8::7]\"")], None),
+            (vec![("forwarded", "for=1.1.1.1;x=\"\\, for=\"[2001:db8::7]\"")], None),
+            (vec![("forwarded", "for=1.1.1.1;for=203.0.113.7")], None),
+            (vec![("forwarded", "for=1.1.1.1; secret, for=203.0.113.7")], Some("203.0.113.7")),
+            (vec![("forwarded", "for=203.0.113.7;secret")], None),
+            (vec![("forwarded", "for=1.1.1.1;x=\""), ("forwarded", "for=203.0.113.7")], Some("203.0.113.7")),
+            // Somebody who is hidden on purpose, or is no address.
+            (vec![("forwarded", "for=_hidden")], None),
+            (vec![("forwarded", "for=1.1.1.1, for=_hidden:80")], None),
+            (vec![("forwarded", "for=\"_gazonk\"")], None),
+            (vec![(FOR, "1.1.1.1, unix:")], None),
+            (vec![(FOR, "1.1.1.1, ")], None),
+            (vec![(FOR, "1.1.1.1,,")], None),
+            (vec![(FOR, "fe80::1%eth0")], None),
+            (vec![(FOR, "[fe80::1%25eth0]:80")], None),
+            (vec![(FOR, "203.0.113.7:99999")], None),
+            (vec![(FOR, "203.0.113.7, 010.0.0.1")], None),
+            (vec![(FOR, "0x7f000001")], None),
+            (vec![(FOR, "2130706433")], None),
+            // One and the same address, however it is written.
+            (vec![(FOR, "203.0.113.7, ::ffff:10.0.0.2")], Some("203.0.113.7")),
+            (vec![(FOR, "203.0.113.7, [::ffff:10.0.0.2]:80")], Some("203.0.113.7")),
+            (vec![("forwarded", "FOR=\"203.0.113.7:4711\";Proto=http")], Some("203.0.113.7")),
+            (vec![("forwarded", "for=[2001:db8::7]")], Some("2001:db8::7")),
+            // What another header says of the caller is not asked.
+            (vec![("x-real-ip", "1.1.1.1")], Some("127.0.0.1")),
+            (vec![("cf-connecting-ip", "1.1.1.1"), (FOR, "203.0.113.7")], Some("203.0.113.7")),
         ] {
             assert_eq!(by(&said).as_deref(), caller, "{said:?}");
         }
@@ -157,6 +234,18 @@ mod tests {
             (vec![("forwarded", "for=1.1.1.1;proto=https"), (PROTO, "https")], true),
         ] {
             assert_eq!(sent_by("10.1.1.1:9", &said).unwrap().secure, secure, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_hops_are_as_good_as_one() {
+        let hops = |first: &str| format!("{first}, {}", vec!["10.0.0.9"; 1000].join(", "));
+        for (first, caller) in [("203.0.113.7", Some("203.0.113.7")), ("10.0.0.1", Some("10.0.0.1")), ("_x", None)] {
+            let mut headers = HeaderMap::new();
+            headers.insert(FOR, hops(first).parse().unwrap());
+            let proxies = ["10.0.0.0/8".parse().unwrap()];
+            let sent = sent(&proxies, "10.0.0.1:9".parse().ok(), &headers).unwrap();
+            assert_eq!(sent.by.map(|by| by.ip().to_string()).as_deref(), caller);
         }
     }
 

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::{
-    Faces, ServeError,
+    Descriptors, Faces, Limits, ServeError,
     accept::Accepting,
     connection::Serving,
     house::House,
@@ -117,7 +117,7 @@ impl Server {
         if listeners.is_empty() {
             return Err(ServeError::Nowhere);
         }
-        let house = Arc::new(House::default());
+        let house = Arc::new(House::within(Descriptors::now()));
         let served = Arc::new(ArcSwap::new(self.faces.shared(&house)));
         let serving = Arc::new(Serving {
             house,
@@ -222,6 +222,11 @@ impl ServerHandle {
     pub fn replace(&self, faces: Faces) {
         let before = self.0.served.swap(faces.shared(&self.0.house));
         self.0.house.remember(&before);
+    }
+
+    /// The limits that hold now: those of the faces, as far as there are file descriptors for them.
+    pub fn limits(&self) -> Limits {
+        self.0.served.load().limits
     }
 
     /// What the server counts.

@@ -90,7 +90,7 @@ impl Shared {
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
-        let asking = Asking::of(&self, &line.side, &parts.headers);
+        let asking = Asking::of(&self, &line.side, &parts);
         let trace = asking.trace.clone();
         let large = may_be_large(&parts, &body);
         let exchange = Exchange { shared: self, line, asking, parts };
@@ -103,12 +103,23 @@ impl Shared {
             None => exchange.answer(body).await,
             Some(span) => exchange.answer(body).instrument(span).await,
         };
+        answer::forbid_sniffing(&mut response);
         if let Some((origin, preflight)) = page {
             cors::tell(origin, preflight, &mut response);
         }
         #[cfg(feature = "compression")]
         if let Some(accepted) = accepted {
             response = crate::compression::compress(accepted, response).await;
+        }
+        response
+    }
+
+    /// Refuses a message that could be read in two ways. On HTTP/1.1 whatever follows it could be too.
+    pub(crate) fn misframed(&self, refusal: Refusal, http2: bool) -> Response {
+        let mut response = answer::problem(self.registry.refuse(refusal, redress_core::Request::default()), None);
+        answer::forbid_sniffing(&mut response);
+        if !http2 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

@@ -1,6 +1,10 @@
 //! Connections by hand, for what no well-behaved client does.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -19,6 +23,18 @@ pub(crate) struct Raw(TcpStream);
 impl Raw {
     pub(crate) async fn open(address: SocketAddr) -> io::Result<Raw> {
         Ok(Raw(TcpStream::connect(address).await?))
+    }
+
+    /// A connection from another address of this machine.
+    pub(crate) async fn open_from(from: IpAddr, address: SocketAddr) -> io::Result<Raw> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::new(from, 0))?;
+        Ok(Raw(socket.connect(address).await?))
+    }
+
+    /// Whether the server has neither said anything nor closed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.try_read(&mut [0; 1024]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// A connection whose client has next to no room for what comes, so that what is not read stays with the server.

@@ -52,6 +52,13 @@ impl Server {
         Server::spawn(home, command, None).await
     }
 
+    /// Starts it with this many files that it may open.
+    pub(crate) async fn with_files(home: &Home, files: usize) -> io::Result<Server> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files} && exec \"$@\""), "sh"]).arg(std::env::current_exe()?);
+        Server::spawn(home, command, None).await
+    }
+
     /// Starts it deaf to a signal.
     pub(crate) async fn ignoring(home: &Home, signal: &str) -> io::Result<Server> {
         let mut command = Command::new("env");

@@ -6,6 +6,7 @@ mod access_log;
 mod audit;
 mod commands;
 mod config;
+mod descriptors;
 mod doctor;
 mod guide;
 mod keys;

@@ -60,6 +60,11 @@ impl Served {
         self.screen()["url"].as_str().unwrap().to_owned()
     }
 
+    /// What the system knows the process by.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal and lets it go on.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();

@@ -7,10 +7,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use redress_serve::Descriptors;
+
 use super::Check;
 use crate::{
     config::{Listen, Settings},
+    parts,
     program::Setup,
+    screen::Held,
     shell,
     trouble::reason,
 };
@@ -58,6 +62,24 @@ pub(super) fn watches(limit: &Path) -> Option<Check> {
         Check::ok("watches", says)
     } else {
         Check::warn("watches", says, "sudo sysctl fs.inotify.max_user_watches=524288")
+    })
+}
+
+/// How many connections there are file descriptors for.
+pub(super) fn files(settings: &Settings, descriptors: Option<Descriptors>) -> Option<Check> {
+    let (descriptors, wanted) = (descriptors?, parts::face_limits(settings));
+    let held = Held { wanted, in_force: descriptors.hold(wanted), descriptors: Some(descriptors) };
+    Some(match held.says() {
+        None => {
+            let (limit, connections) = (descriptors.limit(), wanted.connections);
+            Check::ok("files", format!("{limit} may be open, which is enough for {connections} connections"))
+        }
+        // One in ten is kept back.
+        Some(says) => {
+            let enough = wanted.connections.max(wanted.per_address.saturating_mul(2)).saturating_mul(10).div_ceil(9);
+            let next = format!("ulimit -n {}", enough.max(wanted.connections.saturating_add(64)));
+            Check::warn("files", format!("there can be fewer connections than configured: {says}"), next)
+        }
     })
 }
 
@@ -133,6 +155,19 @@ mod tests {
         std::fs::write(&limit, "524288\n").unwrap();
         assert_eq!(watches(&limit).map(|check| check.status), Some(Status::Ok));
         assert!(watches(&folder.path().join("missing")).is_none());
+    }
+
+    #[test]
+    fn too_few_files_for_the_connections_are_told_with_how_many_are_enough() {
+        let settings = Settings::local(&crate::arguments::Folder::default()).unwrap();
+        let found = |limit| files(&settings, Some(Descriptors::of(limit))).unwrap();
+        let few = found(1024);
+        assert_eq!(few.status, Status::Warn);
+        assert!(few.says.contains("922 at most, 461 from one address: 1024 files"), "{}", few.says);
+        let next = few.next.unwrap();
+        let enough = next.strip_prefix("ulimit -n ").unwrap().parse().unwrap();
+        assert_eq!((found(enough).status, found(enough - 2).status), (Status::Ok, Status::Warn));
+        assert!(files(&settings, None).is_none());
     }
 
     #[test]

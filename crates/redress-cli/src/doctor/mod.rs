@@ -8,6 +8,7 @@ mod server;
 
 use std::{io, path::Path, time::SystemTime};
 
+use redress_serve::Descriptors;
 use serde::Serialize;
 
 use crate::{
@@ -82,8 +83,9 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Termi
         checks.extend(machine::folder(program, &settings));
         checks.extend(machine::watches(Path::new("/proc/sys/fs/inotify/max_user_watches")));
     }
-    // A server that is asked about holds its own port.
+    // A server that is asked about holds its own port, and its own files.
     if typed.server.url.is_none() {
+        checks.extend(machine::files(&settings, Descriptors::raise()));
         checks.extend(machine::port(program, &settings.listen));
     }
     wait(async {

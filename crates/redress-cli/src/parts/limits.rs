@@ -53,7 +53,9 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     let (table, http) = (&settings.limits, &settings.http);
     let mut limits = redress_serve::Limits::default();
     limits.connections = table.connections.map_or(limits.connections, Into::into);
-    limits.per_address = table.per_address.map_or(limits.per_address, Into::into);
+    // Who lets fewer connect in all does not mean that one address may have every place.
+    let share = limits.per_address.min(limits.connections.div_ceil(2));
+    limits.per_address = table.per_address.map_or(share, Into::into);
     limits.handshake_time = http.handshake_time.map_or(limits.handshake_time, |span| span.0);
     limits.sockets = table.sockets.map_or(limits.sockets, Into::into);
     let streams = table.streams.and_then(|streams| usize::try_from(streams.get()).ok());
@@ -107,5 +109,7 @@ mod tests {
         let times = [limits.handshake_time, limits.header_time, limits.body_time, limits.idle_time, limits.write_time];
         assert_eq!(times, [5, 6, 7, 8, 9].map(Duration::from_secs));
         assert_eq!(limits.header_bytes, 10_000);
+        let few = faces(&settings("[limits]\nconnections = 100\n"));
+        assert_eq!((few.connections, few.per_address), (100, 50));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{any, borrow::Cow, env, error::Error, fmt, io, net, num, str, string, sync::Arc};
 
-use redress_contract::Kind;
+use redress_contract::{EngineCode, Kind};
 use tokio::{task::JoinError, time::error::Elapsed};
 
-use super::{ClassifierRow, ClassifierTable};
+use super::{Classification, ClassifierRow, ClassifierTable};
 
 /// A row that knows a type.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub(super) struct TypeRow {
     pub(super) name: Cow<'static, str>,
     pattern: Cow<'static, str>,
     kind: Option<Kind>,
+    /// What is answered, where the kind alone does not say it.
+    code: Option<EngineCode>,
     judge: Arc<Judge>,
 }
 
@@ -27,6 +29,7 @@ impl TypeRow {
             name: name.clone(),
             pattern: name,
             kind: None,
+            code: None,
             judge: Arc::new(move |error| judge(error.downcast_ref()?)),
         }
     }
@@ -49,12 +52,21 @@ impl TypeRow {
         matches: impl Fn(&(dyn Error + 'static)) -> bool + Send + Sync + 'static,
     ) -> TypeRow {
         let judge = Arc::new(move |error: &(dyn Error + 'static)| matches(error).then_some(kind));
-        TypeRow { name: Cow::Borrowed(name), pattern, kind: Some(kind), judge }
+        TypeRow { name: Cow::Borrowed(name), pattern, kind: Some(kind), code: None, judge }
+    }
+
+    /// The same row, answered with this code.
+    fn answered(self, code: EngineCode) -> TypeRow {
+        TypeRow { code: Some(code), ..self }
     }
 
     /// What sort of bad ending `error` is, if this row knows it.
-    pub(super) fn judge(&self, error: &(dyn Error + 'static)) -> Option<Kind> {
-        (self.judge)(error)
+    pub(super) fn judge(&self, error: &(dyn Error + 'static)) -> Option<Classification> {
+        let found = Classification::of_kind((self.judge)(error)?, self.name.clone());
+        Some(match self.code {
+            None => found,
+            Some(code) => Classification { code, ..found },
+        })
     }
 
     pub(super) fn printed(&self, table: ClassifierTable) -> ClassifierRow<'_> {
@@ -75,6 +87,13 @@ pub(super) fn standard() -> Vec<TypeRow> {
         TypeRow::when("tokio-panic", "tokio::task::JoinError, panicked", Kind::Internal, JoinError::is_panic),
         TypeRow::when::<serde_json::Error>("json", "serde_json::Error", Kind::Serialization, |error| !error.is_io()),
     ]);
+    // It is this very process that has no more of them, so the caller is told so: it may come again.
+    rows.push(
+        TypeRow::when("io-descriptors", "std::io::Error, EMFILE or ENFILE", Kind::Unavailable, |error: &io::Error| {
+            cfg!(unix) && error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
+        })
+        .answered(EngineCode::Overloaded),
+    );
     rows.extend(IO.iter().map(|(name, kind, io_kinds)| {
         let pattern = format!("std::io::Error, {io_kinds:?}");
         TypeRow::matching(name, pattern.into(), *kind, |error| io_kind(error).is_some_and(|of| io_kinds.contains(&of)))
@@ -86,6 +105,10 @@ pub(super) fn standard() -> Vec<TypeRow> {
     ]);
     rows
 }
+
+/// `ENFILE` and `EMFILE`, which have the same numbers on every Unix: the system, or this process, has
+/// as many files open as it may.
+const OUT_OF_DESCRIPTORS: [i32; 2] = [23, 24];
 
 /// What an `io::Error` is, by its kind. `Other` and the kinds that have no stable name are
 /// absent, so that what such an error wraps, or says, is asked instead.
@@ -215,6 +238,21 @@ mod tests {
             assert_eq!(IO.iter().filter(|(_, _, of)| of.contains(&io_kind)).count(), 1, "{io_kind:?}");
         }
         assert_eq!(IO.iter().map(|(_, _, of)| of.len()).sum::<usize>(), kinds.len());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn running_out_of_descriptors_is_a_want_of_capacity() {
+        for code in OUT_OF_DESCRIPTORS {
+            let plain = io::Error::from_raw_os_error(code);
+            let wrapped = io::Error::other(io::Error::from_raw_os_error(code));
+            for error in [plain, wrapped] {
+                let found = Classifier::standard().classify(&error);
+                assert_eq!((found.kind, found.code), (Kind::Unavailable, EngineCode::Overloaded), "{error:?}");
+            }
+        }
+        let other = Classifier::standard().classify(&io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!((other.kind, other.code), (Kind::Unavailable, EngineCode::Internal));
     }
 
     #[test]

@@ -261,11 +261,9 @@ impl Classifier {
     }
 
     fn by_type(&self, error: &(dyn Error + 'static)) -> Option<Classification> {
-        [&self.own_types, &self.types].into_iter().find_map(|rows| {
-            chain(error).find_map(|cause| {
-                rows.iter().find_map(|row| Some(Classification::of_kind(row.judge(cause)?, row.name.clone())))
-            })
-        })
+        [&self.own_types, &self.types]
+            .into_iter()
+            .find_map(|rows| chain(error).find_map(|cause| rows.iter().find_map(|row| row.judge(cause))))
     }
 
     fn by_text(&self, error: &(dyn Error + 'static)) -> Option<Classification> {

@@ -168,6 +168,12 @@ impl Call {
             problem.retry = Retry::advise(true, problem.effect, shape, self.started(), None);
             problem.retryable = problem.retry.says_yes();
         }
+        // Elsewhere the code says that nothing has run.
+        match (code == EngineCode::Overloaded, problem.retryable) {
+            (true, true) => problem.retry_after_ms = Some(COME_AGAIN_MS),
+            (true, false) => problem.hint = "Find out what the call has done before you make it again.".into(),
+            (false, _) => {}
+        }
         let bad = Bad::new(problem);
         if kind == Kind::Cancelled { bad } else { bad.by(Fault::Contained) }
     }
@@ -211,6 +217,9 @@ impl Call {
         self.refuse(EngineCode::InvalidOutput)
     }
 }
+
+/// When a call for which there was no capacity may be made again.
+const COME_AGAIN_MS: u64 = 1000;
 
 /// An error and its sources, for the log: at most twenty, as a chain may be made to have
 /// no end (M-27).

@@ -11,8 +11,10 @@ use serde_json::json;
 use crate::{answer, discovery, documents::Document, service::Exchange};
 
 impl Exchange {
-    /// Who asks, outside a call. A token that tells nobody is refused, as in a call.
+    /// Who asks, outside a call. A token that tells nobody is refused, as in a call, and so are headers
+    /// that leave open who it is.
     pub(crate) async fn caller(&self) -> Result<Option<Arc<Caller>>, Refusal> {
+        self.asking.check()?;
         let (Some(token), Some(_)) = (&self.asking.token, self.shared.registry.identity()) else {
             return Ok(self.asking.caller.clone());
         };

@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     extract::{FromRequestParts as _, WebSocketUpgrade},
-    http::request::Parts,
+    http::{StatusCode, header, request::Parts},
     response::Response,
 };
 use redress_contract::{Caller, EngineCode};
@@ -55,12 +55,17 @@ impl WebSockets {
         who: Who,
         parts: &mut Parts,
     ) -> Result<Response, Refusal> {
-        let upgrade = WebSocketUpgrade::from_request_parts(parts, &()).await.map_err(|rejection| {
+        let refuse = |status: StatusCode| {
             Refusal::new(EngineCode::InvalidRequest)
-                .with_http(rejection.status().as_u16())
+                .with_http(status.as_u16())
                 .with_details(&json!({"expected": "a WebSocket handshake"}))
                 .with_hint("Connect here with a WebSocket client.")
-        })?;
+        };
+        let upgrade = WebSocketUpgrade::from_request_parts(parts, &()).await;
+        let upgrade = upgrade.map_err(|rejection| refuse(rejection.status()))?;
+        if !parts.headers.get(header::SEC_WEBSOCKET_KEY).is_none_or(|key| is_nonce(key.as_bytes())) {
+            return Err(refuse(StatusCode::BAD_REQUEST));
+        }
         let caller = match (&who.token, shared.registry.identity()) {
             (Some(token), Some(_)) => Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?),
             (Some(_) | None, _) => who.caller.clone(),
@@ -99,4 +104,12 @@ impl WebSockets {
             tasks: house.sockets.clone(),
         })
     }
+}
+
+/// Whether the key of a handshake is 16 bytes in base64, as RFC 6455 (4.2.1) asks.
+fn is_nonce(key: &[u8]) -> bool {
+    // 16 bytes are 21 characters, a last one of which only two bits count, and two for padding.
+    let in_alphabet = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let [digits @ .., last, b'=', b'='] = key else { return false };
+    digits.len() == 21 && digits.iter().all(in_alphabet) && matches!(last, b'A' | b'Q' | b'g' | b'w')
 }

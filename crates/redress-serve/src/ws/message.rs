@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 use redress_contract::EngineCode;
+use redress_wire::http::header;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
@@ -13,9 +14,6 @@ use serde_json::value::RawValue;
 pub(super) const OWN: &str = "srv-";
 /// The longest id, in bytes.
 const LONGEST_ID: usize = 128;
-/// The longest deadline that is told apart from none. A caller that asks for more than a day
-/// gets the operation's own anyway.
-const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 
 /// What a message says.
 #[derive(Debug)]
@@ -161,21 +159,28 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
     })?;
     let deadline = match payload.deadline_ms {
         None => None,
-        Some(raw) => Some(
-            serde_json::from_str::<u64>(raw.get())
-                .map_err(|_| Fault { pointer: "/payload/deadline_ms", expected: "a whole number of milliseconds" })?,
-        ),
+        Some(raw) => {
+            let deadline = serde_json::from_str(raw.get()).ok().and_then(header::deadline);
+            Some(deadline.ok_or(Fault {
+                pointer: "/payload/deadline_ms",
+                expected: "a whole number of milliseconds, from 1 to 86400000",
+            })?)
+        }
     };
     let text = |member: Option<&'a RawValue>, pointer| match member {
         None => Ok(None),
         Some(raw) => string(raw).map(Some).ok_or(Fault { pointer, expected: "a string" }),
     };
+    let key = text(payload.idempotency_key, "/payload/idempotency_key")?;
+    if !key.as_deref().is_none_or(header::is_idempotency_key) {
+        return Err(Fault { pointer: "/payload/idempotency_key", expected: "1 to 255 visible ASCII characters" });
+    }
     Ok(Message::Requested(Requested {
         id,
         operation,
         input: payload.input.map(RawValue::get).unwrap_or_default(),
-        deadline: deadline.map(|ms| Duration::from_millis(ms.min(LONGEST_DEADLINE_MS))),
-        idempotency_key: text(payload.idempotency_key, "/payload/idempotency_key")?,
+        deadline,
+        idempotency_key: key,
         last_event_id: text(payload.last_event_id, "/payload/last_event_id")?,
         request_id: text(payload.request_id, "/payload/request_id")?,
         auth_token: text(payload.auth_token, "/payload/auth_token")?,

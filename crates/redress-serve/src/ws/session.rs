@@ -157,7 +157,10 @@ impl Session {
                     continue;
                 }
                 // The library that read it is a part of axum's that axum does not show, so its
-                // words are all there is to tell the two apart.
+                // words are all there is to tell them apart.
+                Err(error) if error.to_string().starts_with("UTF-8") => {
+                    return Ended::Close((1007, "a text that is no UTF-8"));
+                }
                 Err(error) if error.to_string().contains("too long") => {
                     return Ended::Close((1009, "the message is too large"));
                 }

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod connections;
+mod framing;
 mod http;
 mod leaving;
 mod mounting;
+mod pages;
 mod rpc;
 mod service;
 mod streams;

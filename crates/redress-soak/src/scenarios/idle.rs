@@ -19,8 +19,8 @@ use crate::{
 };
 
 const WANTED: usize = 10_000;
-/// What each process needs besides.
-const SPARE: usize = 300;
+/// What each process needs besides; the server keeps a tenth back for its work.
+const SPARE: usize = 1_200;
 /// What one idle connection may cost the server.
 const PER_CONNECTION_KIB: u64 = 32;
 /// How many clients connect at once.

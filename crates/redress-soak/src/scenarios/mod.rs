@@ -3,6 +3,7 @@
 mod abusive;
 mod broken_state;
 mod clock;
+mod descriptors;
 mod half_open;
 mod idle;
 mod kill;
@@ -29,7 +30,7 @@ pub(crate) struct Scenario {
 }
 
 /// Every scenario, in the order in which they run.
-pub(crate) const ALL: [Scenario; 12] = [
+pub(crate) const ALL: [Scenario; 13] = [
     Scenario {
         name: "steady",
         promise: "every call on every face ends as its declaration says; memory stays where it was",
@@ -59,6 +60,13 @@ pub(crate) const ALL: [Scenario; 12] = [
         promise: "10,000 idle connections cost little memory and no other call",
         share: 90,
         run: |stage| Box::pin(idle::run(stage)),
+    },
+    Scenario {
+        name: "descriptors",
+        promise: "strangers who hold every connection that they may, at a server that may open few files, keep nobody else \
+                  out, and no call fails for want of a file",
+        share: 60,
+        run: |stage| Box::pin(descriptors::run(stage)),
     },
     Scenario {
         name: "never-read",

@@ -1,5 +1,7 @@
 //! The headers that a call over HTTP reads and writes, as they are spelled on the wire.
 
+use std::time::Duration;
+
 /// Makes a call safe to repeat, on an operation that takes a key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The name of the call: taken if it is well formed, and always answered.
@@ -13,6 +15,33 @@ pub const TRACEPARENT: &str = "traceparent";
 pub const TRACESTATE: &str = "tracestate";
 /// The last event that the reader of a stream saw.
 pub const LAST_EVENT_ID: &str = "last-event-id";
+
+/// The longest idempotency key that is taken, in bytes.
+pub const LONGEST_KEY: usize = 255;
+/// The longest deadline that a caller may ask for, in milliseconds: a day.
+pub const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+
+/// Whether `key` may be an idempotency key, on whichever face: visible ASCII, and not too long.
+///
+/// ```
+/// use redress_wire::http::header::is_idempotency_key;
+///
+/// assert!(is_idempotency_key("order-17") && !is_idempotency_key("") && !is_idempotency_key("a\nb"));
+/// ```
+pub fn is_idempotency_key(key: &str) -> bool {
+    !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The deadline of so many milliseconds, on whichever face; nothing, if that is none or too many.
+///
+/// ```
+/// use redress_wire::http::header::deadline;
+///
+/// assert!(deadline(1).is_some() && deadline(0).is_none() && deadline(86_400_001).is_none());
+/// ```
+pub fn deadline(ms: u64) -> Option<Duration> {
+    (1..=LONGEST_DEADLINE_MS).contains(&ms).then(|| Duration::from_millis(ms))
+}
 
 /// What a `traceparent` header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::{fmt, io};
 
 use redress::{
-    Caller, Classifier, DynamicFailure, Fail, Failure, Kind, Operation, Outcome, Registry, Retry, data, operation,
+    Caller, Classifier, DynamicFailure, Effect, Fail, Failure, Kind, Operation, Outcome, Registry, Retry, data,
+    operation,
     testing::{Answer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
@@ -86,6 +87,23 @@ impl fmt::Display for Foreign {
 }
 
 impl std::error::Error for Foreign {}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn a_call_that_finds_no_descriptor_left_may_come_again_unless_it_may_have_acted() {
+    for number in [23, 24] {
+        let ended = move || Err(io::Error::from_raw_os_error(number).into());
+        let answer = with(ends(declared(), ended)).call("files.read", json!({})).await;
+        let problem = assert_failure!(answer, OVERLOADED);
+        assert_eq!((problem.kind, problem.http, problem.retry), (Kind::Unavailable, 503, Retry::Safe));
+        assert_eq!((problem.retryable, problem.retry_after_ms), (true, Some(1000)));
+        let answer = with(ends(mutation("files.write"), ended)).call("files.write", json!({})).await;
+        let problem = assert_failure!(answer, OVERLOADED);
+        assert_eq!((problem.effect, problem.retry, problem.retryable), (Effect::Unknown, Retry::Unsafe, false));
+        assert_eq!(problem.retry_after_ms, None);
+        assert!(problem.hint.contains("Find out"), "{}", problem.hint);
+    }
+}
 
 #[tokio::test]
 async fn a_foreign_error_is_classified_and_none_of_its_text_leaves() {

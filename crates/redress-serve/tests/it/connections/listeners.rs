@@ -7,6 +7,7 @@ use std::{
 
 use command_fds::{CommandFdExt as _, FdMapping};
 use redress_serve::{Address, Faces, Listen, ServeError, Server};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::UnixStream,
@@ -98,11 +99,11 @@ async fn serves_on_passed_sockets_where_it_is_told_to() {
 }
 
 /// The process that serves on these sockets, after `first` in its shell.
-fn on_passed(first: &str, sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
+fn on_passed(sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
     let sockets = sockets.into_iter();
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("{first} LISTEN_PID=$$ exec \"$0\" \"$@\"")])
+        .args(["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "connections::listeners::serves_on_passed_sockets_where_it_is_told_to"])
         .env("REDRESS_TEST_PASSED", "1")
@@ -118,17 +119,23 @@ fn on_passed(first: &str, sockets: impl IntoIterator<Item = OwnedFd, IntoIter: E
 async fn a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some() {
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = tcp.local_addr().unwrap();
-    let mut child = on_passed("ulimit -n 40;", [tcp.into()]).spawn().unwrap();
-    let mut open = Vec::new();
-    for _ in 0..100 {
-        open.push(tokio::net::TcpStream::connect(address).await.unwrap());
-    }
-    assert!(exchange(&mut open[0], GREET).await.starts_with("HTTP/1.1 200"));
-    // The last of them is beyond what the process can have open; it is served when the others go.
-    let mut last = open.pop().unwrap();
+    let mut child = on_passed([tcp.into()]).spawn().unwrap();
+    let mut open = tokio::net::TcpStream::connect(address).await.unwrap();
+    assert!(exchange(&mut open, GREET).await.starts_with("HTTP/1.1 200"));
+    // Something else takes what was kept back: from here on nothing more can be opened.
+    let numbers = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
+    let taken: Vec<u64> =
+        numbers.filter_map(|entry| entry.unwrap().file_name().into_string().ok()?.parse().ok()).collect();
+    let next = (0..).find(|number| !taken.contains(number)).unwrap();
+    let (pid, maximum) = (Pid::from_child(&child), getrlimit(Resource::Nofile).maximum);
+    let may_open = |files| prlimit(Some(pid), Resource::Nofile, Rlimit { current: files, maximum }).unwrap();
+    may_open(Some(next));
+    let mut last = tokio::net::TcpStream::connect(address).await.unwrap();
     last.write_all(GREET.as_bytes()).await.unwrap();
-    drop(open);
+    assert!(exchange(&mut open, GREET).await.starts_with("HTTP/1.1 200"));
+    may_open(maximum);
     assert!(super::one_answer(&mut last).await.starts_with("HTTP/1.1 200"));
+    drop(open);
     drop((last, child.stdin.take()));
     assert!(tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap().success());
 }
@@ -146,7 +153,7 @@ async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
         String::from_utf8_lossy(&message[..length]).trim().to_owned()
     };
     let passed = [tcp.try_clone().unwrap().into(), unix.try_clone().unwrap().into()];
-    let mut command = on_passed("", passed);
+    let mut command = on_passed(passed);
     command.env("NOTIFY_SOCKET", folder.path().join("notify"));
     // It connects before anybody serves: the manager's socket keeps it.
     let early = tokio::net::TcpStream::connect(address).await.unwrap();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 
-use super::{GREET, Served, exchange, last_words};
+use super::{GREET, Served, exchange, last_words, one_answer};
 
 #[tokio::test]
 async fn a_connection_too_many_is_told_so_and_the_others_go_on() {
@@ -25,6 +25,38 @@ async fn a_connection_too_many_is_told_so_and_the_others_go_on() {
     open.pop();
     served.until(|stats| (stats.connections, stats.refused) == (2, 1)).await;
     assert!(exchange(&mut served.connect().await, GREET).await.starts_with("HTTP/1.1 200"));
+    served.end().await;
+}
+
+#[tokio::test]
+async fn where_there_is_no_place_left_the_longest_idle_connection_of_whoever_has_most_makes_way() {
+    let (served, watched) = Served::within(|limits| limits.connections = 4).await;
+    let from = async |address: &str| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+        socket.connect(served.tcp()).await.unwrap()
+    };
+    // One of them has a call that runs, and is the oldest.
+    let wait = "POST /ops/demo/wait HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    let mut busy = from("127.0.0.2").await;
+    busy.write_all(wait.as_bytes()).await.unwrap();
+    watched.started.notified().await;
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        idle.push(from("127.0.0.2").await);
+        let open = 1 + idle.len() as u64;
+        served.until(|stats| stats.connections == open).await;
+    }
+    for (newcomer, closed) in [("127.0.0.1", 1), ("127.0.0.3", 2)] {
+        let mut stream = from(newcomer).await;
+        assert!(exchange(&mut stream, GREET).await.starts_with("HTTP/1.1 200"), "{newcomer}");
+        idle.push(stream);
+        served.until(|stats| (stats.connections, stats.idle, stats.refused) == (4, closed, 0)).await;
+    }
+    // The one that is left of them is not taken for whoever would have as many.
+    assert!(last_words(&mut from("127.0.0.3").await, "").await.starts_with("HTTP/1.1 503"));
+    watched.release.notify_one();
+    assert!(one_answer(&mut busy).await.starts_with("HTTP/1.1 200"));
     served.end().await;
 }
 

@@ -86,7 +86,7 @@ impl Served {
 }
 
 /// Writes, and reads until the other side closes.
-pub(super) async fn last_words(stream: &mut TcpStream, request: &str) -> String {
+pub(crate) async fn last_words(stream: &mut TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let read = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("the connection is closed");
@@ -95,7 +95,7 @@ pub(super) async fn last_words(stream: &mut TcpStream, request: &str) -> String 
 }
 
 /// Writes a request, and reads the one answer to it.
-pub(super) async fn exchange(stream: &mut TcpStream, request: &str) -> String {
+pub(crate) async fn exchange(stream: &mut TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     one_answer(stream).await
 }

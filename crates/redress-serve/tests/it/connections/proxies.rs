@@ -20,6 +20,50 @@ const HERE: &[&str] = &["127.0.0.0/8"];
 /// Who is trusted, what the message says, and who calls then.
 type Case = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
 
+/// What a proxy on the same machine that is not trusted gives itself away by, and what a caller may
+/// claim to be `local`.
+#[tokio::test]
+async fn nobody_becomes_local_by_what_a_message_says_of_its_way() {
+    const STRANGER: &str = "127.0.0.1 local=false secure=false certificate=false";
+    for name in [
+        "X-Forwarded-For",
+        "x-FORWARDED-for",
+        "X-Forwarded-Host",
+        "X-Forwarded-Port",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Server",
+        "X-Forwarded-Prefix",
+        "X-Forwarded",
+        "X-Real-IP",
+        "X-Client-IP",
+        "X-Cluster-Client-IP",
+        "X-Original-Forwarded-For",
+        "X-Original-Host",
+        "X-Envoy-External-Address",
+        "True-Client-IP",
+        "CF-Connecting-IP",
+        "Fastly-Client-IP",
+        "Fly-Client-IP",
+        "Forwarded",
+        "Via",
+    ] {
+        for value in ["127.0.0.1", "for=127.0.0.1;host=localhost", "", "\""] {
+            assert_eq!(who(&[], &[(name, value)]).await, STRANGER, "{name}: {value}");
+            // One that is trusted may name whomever it likes, and nobody that it names is local.
+            let told = who(HERE, &[(name, value), ("x-forwarded-host", "localhost")]).await;
+            assert!(told.contains("local=false secure=false"), "{name}: {value}: {told}");
+        }
+    }
+    // nginx speaks HTTP/1.0 to what is behind it unless it is told otherwise, and names no one.
+    let served = Served::of(Server::new(telling()).listen("127.0.0.1:0".parse::<Listen>().unwrap())).await;
+    for host in ["host: 127.0.0.1:7717\r\n", ""] {
+        let request = format!("POST /ops/who/am_i HTTP/1.0\r\n{host}content-length: 2\r\n\r\n{{}}");
+        let answer = super::last_words(&mut served.connect().await, &request).await;
+        assert!(answer.ends_with(&format!("\"{STRANGER}\"")), "{answer}");
+    }
+    served.end().await;
+}
+
 #[tokio::test]
 async fn proxies_that_are_trusted_name_the_caller_and_no_others_do() {
     let cases: &[Case] = &[
