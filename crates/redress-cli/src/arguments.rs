@@ -211,7 +211,7 @@ pub(crate) struct Call {
     /// How long to wait for an answer, such as 5s
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<Span>,
-    /// Make the call safe to repeat, where the operation takes a key
+    /// Make the call safe to repeat
     #[arg(long, value_name = "KEY", value_parser = idempotency_key)]
     pub(crate) idempotency_key: Option<String>,
     /// Agree to the operation first, where it asks for consent

@@ -324,3 +324,29 @@ fn shown(line: &[u8], start: usize) -> String {
     let part = part.get(..SHOWN).unwrap_or(part);
     String::from_utf8_lossy(part).trim_matches('\u{fffd}').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_search_ends_within_a_file_when_nobody_waits_any_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = format!("{}\n", "a".repeat(1023));
+        fs::write(folder.path().join("long"), line.repeat(9_000)).unwrap();
+        let sandbox = Sandbox::open(folder.path()).unwrap();
+        let input = serde_json::from_str(r#"{"pattern":"a","limit":10000}"#).unwrap();
+        let plan = Plan::new(&input).unwrap();
+        let (stop, mut told) = (CancellationToken::new(), 0);
+        let summary = plan.run(&sandbox, &stop, &mut |_| {
+            stop.cancel();
+            told += 1;
+            true
+        });
+        let summary = summary.unwrap();
+        assert!(told <= 2 * PIECE / line.len(), "{told} lines were told");
+        assert_eq!((summary.files, summary.skipped), (0, 1));
+    }
+}

@@ -117,8 +117,8 @@ impl Watchers {
                 // What could not be started leaves its place as whoever was the last does.
                 let watching = Watching::start(sandbox, &path, recursive, stop)?;
                 let shared = Arc::new(Shared { readers: Mutex::default(), stop: CancellationToken::new() });
-                let entries = Entries { watchers: Arc::clone(watchers), count: 0 };
-                let entries = entries.now(watching.entries()).map_err(|ended| ended.failure(&path))?;
+                let mut entries = Entries { watchers: Arc::clone(watchers), count: 0 };
+                entries.now(watching.entries()).map_err(|ended| ended.failure(&path))?;
                 runtime.spawn(watched_by(watching, Arc::downgrade(&shared), shared.stop.clone(), entries));
                 *started = Arc::downgrade(&shared);
                 shared
@@ -181,12 +181,12 @@ struct Entries {
 
 impl Entries {
     /// Takes note of how many there are now, unless that is too many.
-    fn now(mut self, count: usize) -> Result<Entries, Ended> {
+    fn now(&mut self, count: usize) -> Result<(), Ended> {
         let before = std::mem::replace(&mut self.count, count);
         let all = &self.watchers.entries;
         all.fetch_add(count, Ordering::AcqRel);
         all.fetch_sub(before, Ordering::AcqRel);
-        if all.load(Ordering::Acquire) > ENTRIES && count > before { Err(Ended::Full) } else { Ok(self) }
+        if all.load(Ordering::Acquire) > ENTRIES && count > before { Err(Ended::Full) } else { Ok(()) }
     }
 }
 
@@ -204,13 +204,7 @@ async fn watched_by(mut watching: Watching, shared: Weak<Shared>, stop: Cancella
             () = stop.cancelled() => return,
             next = watching.next(&stop) => next,
         };
-        let next = match next {
-            Ok(changes) => entries.now(watching.entries()).map(|now| {
-                entries = now;
-                changes
-            }),
-            Err(ended) => Err(ended),
-        };
+        let next = next.and_then(|changes| entries.now(watching.entries()).map(|()| changes));
         let Some(shared) = shared.upgrade() else { return };
         match next {
             Ok(changes) if changes.is_empty() => {}

@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod guide;
 mod keys;
+mod killed;
 mod mcp;
 mod process;
 mod reload;

@@ -9,6 +9,7 @@ mod kill;
 mod never_read;
 mod resets;
 mod slow;
+mod stall;
 mod steady;
 mod terminate;
 
@@ -29,7 +30,7 @@ pub(crate) struct Scenario {
 }
 
 /// Every scenario, in the order in which they run.
-pub(crate) const ALL: [Scenario; 12] = [
+pub(crate) const ALL: [Scenario; 13] = [
     Scenario {
         name: "steady",
         promise: "every call on every face ends as its declaration says; memory stays where it was",
@@ -103,5 +104,11 @@ pub(crate) const ALL: [Scenario; 12] = [
         promise: "while one caller floods, the p99 of others stays within twice of what it is without",
         share: 150,
         run: |stage| Box::pin(abusive::run(stage)),
+    },
+    Scenario {
+        name: "stall",
+        promise: "no request that the limits let in keeps a worker for more than 10 ms, whatever is in it",
+        share: 100,
+        run: |stage| Box::pin(stall::run(stage)),
     },
 ];
