@@ -12,6 +12,7 @@ mod agree;
 mod client;
 mod ending;
 mod home;
+mod hostile;
 mod ledger;
 mod load;
 mod measure;
@@ -24,6 +25,7 @@ mod run;
 mod scenarios;
 mod server;
 mod stage;
+mod watchdog;
 
 use std::{env, path::PathBuf, process::ExitCode};
 

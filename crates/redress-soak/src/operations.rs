@@ -9,8 +9,16 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, stream};
-use redress::{BuildError, Ctx, Events, Failure, Outcome, Registry, State, consent_grant, data, operation};
+use redress::{
+    BuildError, Ctx, Events, Failure, Operation, Outcome, Registry, State, consent_grant, contract, data, operation,
+};
+use serde_json::json;
 use tokio::time::sleep;
+
+use crate::{
+    hostile::union_schema,
+    watchdog::{Watchdog, stalls},
+};
 
 /// Where the effects of `soak.add` are written, one line each.
 ///
@@ -31,6 +39,7 @@ impl Effects {
 /// Every operation, with effects that go to `effects`.
 pub(crate) fn registry(effects: Effects) -> Result<Registry, BuildError> {
     let builder = Registry::builder().state(Arc::new(effects)).deadline(Duration::from_secs(20));
+    let builder = builder.state(Arc::new(Watchdog::default())).add(stalls).add(take).add(keep).add(union());
     let builder = builder.add(read).add(large).add(wait).add(add).add(refuse).add(fault).add(follow).add(agreed);
     builder.add(consent_grant()).build()
 }
@@ -67,6 +76,41 @@ struct Text {
 #[operation(query, name = "soak.large", access(scopes = "soak"))]
 async fn large(input: Size) -> Outcome<Text> {
     Ok(Text { text: "x".repeat(input.bytes) })
+}
+
+/// Take a list and a text, and count them.
+#[operation(query, name = "soak.take", access(scopes = "soak"), max_input = "1mb")]
+async fn take(input: Taken) -> Outcome<Counted> {
+    Ok(Counted { items: input.list.len(), bytes: input.text.len() })
+}
+
+#[data]
+struct Taken {
+    text: String,
+    list: Vec<u64>,
+}
+
+#[data]
+struct Counted {
+    items: usize,
+    bytes: usize,
+}
+
+/// Give a text of a wanted size, under a key.
+#[operation(mutation, name = "soak.keep", access(scopes = "soak"), idempotency_key)]
+async fn keep(input: Size) -> Outcome<Text> {
+    Ok(Text { text: "x".repeat(input.bytes) })
+}
+
+/// An operation whose input is explained with the most work that a schema can ask for.
+fn union() -> Operation {
+    let declaration = contract::Operation::query("soak.union")
+        .with_summary("Take one of many.")
+        .with_access(contract::Access::caller().scope("soak"))
+        .with_max_input(1024 * 1024)
+        .with_input(union_schema())
+        .with_output(json!({"type": "boolean"}));
+    Operation::dynamic(declaration).with_handler(|_, _| async { Ok(json!(true)) })
 }
 
 #[data]
@@ -182,4 +226,16 @@ async fn follow(input: Follow) -> Outcome<Events<Item>> {
 #[operation(query, name = "soak.agreed", access(scopes = "soak", consent))]
 async fn agreed(input: Number) -> Outcome<Square> {
     Ok(Square { n: input.n, square: input.n.wrapping_mul(input.n) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_declarations_are_sound() {
+        let folder = tempfile::tempdir().unwrap();
+        let built = registry(Effects::open(&folder.path().join("effects")).unwrap());
+        assert!(built.is_ok(), "{:?}", built.err());
+    }
 }

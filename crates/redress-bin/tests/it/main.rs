@@ -10,6 +10,7 @@ mod descriptors;
 mod doctor;
 mod guide;
 mod keys;
+mod killed;
 mod mcp;
 mod process;
 mod reload;

@@ -96,6 +96,7 @@ fn the_codes_that_clients_match_on_stay() {
         "TARGET_FOLDER_MISSING",
         "TARGET_REFUSED",
         "TEXT_NOT_FOUND",
+        "WATCHERS_FULL",
         "WATCH_TOO_LARGE",
         "WATCH_UNAVAILABLE",
         "WINDOW_CONFLICTING",

@@ -10,6 +10,7 @@ mod kill;
 mod never_read;
 mod resets;
 mod slow;
+mod stall;
 mod steady;
 mod terminate;
 
@@ -111,5 +112,11 @@ pub(crate) const ALL: [Scenario; 13] = [
         promise: "while one caller floods, the p99 of others stays within twice of what it is without",
         share: 150,
         run: |stage| Box::pin(abusive::run(stage)),
+    },
+    Scenario {
+        name: "stall",
+        promise: "no request that the limits let in keeps a worker for more than 10 ms, whatever is in it",
+        share: 100,
+        run: |stage| Box::pin(stall::run(stage)),
     },
 ];
