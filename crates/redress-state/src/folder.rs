@@ -58,9 +58,10 @@ pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
         }
         break handle;
     };
+    alone(folder, LOCK)?;
+    alone(folder, DATABASE)?;
     let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
     locked(lock.try_lock())?;
-    alone(&folder.join(DATABASE))?;
     // SQLite makes its other files with the rights of this one.
     private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
     Ok(Taken { _folder: handle, lock })
@@ -94,6 +95,7 @@ pub(crate) fn look(folder: &Path) -> io::Result<Found> {
     if !is_taken(folder)? {
         return Ok(if database.len() > 0 { Found::State } else { Found::Nothing });
     }
+    alone(folder, LOCK)?;
     let noted = there(File::open(folder.join(LOCK)))?.map(|file| {
         let mut text = String::new();
         file.take(LONGEST_NOTE).read_to_string(&mut text).map(|_| text)
@@ -115,6 +117,7 @@ fn is_taken(folder: &Path) -> io::Result<bool> {
     {
         return Ok(true);
     }
+    alone(folder, LOCK)?;
     there(OpenOptions::new().write(true).open(folder.join(LOCK)))?.as_ref().map_or(Ok(false), of)
 }
 
@@ -137,16 +140,16 @@ fn locked(lock: Result<(), TryLockError>) -> Result<(), Untaken> {
 
 /// Refuses a file that is also another one's: by its other name a second service would write it past every lock, and
 /// into another log.
-fn alone(database: &Path) -> io::Result<()> {
-    let Some(file) = there(fs::symlink_metadata(database))? else { return Ok(()) };
+fn alone(folder: &Path, name: &str) -> io::Result<()> {
+    let Some(file) = there(fs::symlink_metadata(folder.join(name)))? else { return Ok(()) };
     if !file.is_file() {
-        return Err(io::Error::other(format!("`{DATABASE}` is no regular file: put the file itself in the folder")));
+        return Err(io::Error::other(format!("`{name}` is no regular file: put the file itself in the folder")));
     }
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file) > 1 {
         let says =
             "has a second name (a hard link), by which another service could write it: make it a copy, or remove it";
-        return Err(io::Error::other(format!("`{DATABASE}` {says}")));
+        return Err(io::Error::other(format!("`{name}` {says}")));
     }
     Ok(())
 }
@@ -154,7 +157,10 @@ fn alone(database: &Path) -> io::Result<()> {
 /// The folder, where the system lets a folder be locked.
 #[cfg(unix)]
 fn open_folder(folder: &Path) -> io::Result<Option<File>> {
-    File::open(folder).map(Some)
+    use rustix::fs::{Mode, OFlags};
+    // A pipe in its place is waited for by nobody.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(Some(rustix::fs::open(folder, flags, Mode::empty())?.into()))
 }
 
 #[cfg(not(unix))]
