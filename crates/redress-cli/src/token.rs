@@ -95,6 +95,9 @@ fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), 
 fn wanted(typed: &arguments::NewToken) -> Result<NewToken, Trouble> {
     let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
     if let Some(lasts) = typed.expires {
+        if lasts.0.as_secs() == 0 {
+            return Err(usage("the token would have ended when it is made: the shortest is `1s`"));
+        }
         let now = SystemTime::now();
         let most = days_left(now);
         let end = now.checked_add(lasts.0).filter(|_| lasts.0.as_secs() / 86_400 <= most);

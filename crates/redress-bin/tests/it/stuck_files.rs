@@ -50,7 +50,6 @@ fn a_pipe_in_the_place_of_the_tokens_stops_no_reload_and_the_tokens_are_read_aga
     assert!(told.contains("tokens.json"), "{told}");
     assert_eq!(called(&place, &url, &ada), "ok", "what was read before holds");
     // The configuration is taken, by a look and by a signal.
-    place.path().join("redress.toml");
     fs::write(place.path().join("redress.toml"), format!("{GUARDED}[limits]\nin_flight = 7\n")).unwrap();
     log.line_with("read again and holds");
     served.signal(Signal::HUP);
@@ -126,7 +125,9 @@ fn at_the_start_no_file_is_waited_for_that_is_none() {
             fs::write(place.path().join("redress.toml"), format!("{base}{}", text.replace("FILE", file))).unwrap();
             for words in [["serve", "redress.toml", "--json"], ["doctor", "redress.toml", "--json"]] {
                 let ran = ends(&mut place.command(&words));
-                assert_ne!(ran.code, 0, "{words:?} {text} {file}\n{}", ran.seen());
+                // Whether somebody will read a pipe when the server starts, nobody knows before.
+                let may_be = words[0] == "doctor" && text.contains("access_log") && *file == "pipe";
+                assert!(ran.code != 0 || may_be, "{words:?} {text} {file}\n{}", ran.seen());
             }
         }
     }

@@ -193,6 +193,8 @@ fn a_token_that_would_end_after_the_calendar_is_refused_with_the_longest_that_is
             assert!(ran.seen().contains("the longest is `"), "{far}: {}", ran.seen());
         }
     }
+    let ended = place.run(&["token", "new", "a", "--expires", "999ms", "--file", "t.json"]);
+    assert!(ended.code == 2 && ended.err.contains("the shortest is `1s`"), "{}", ended.seen());
     let said = place.run(&["token", "new", "a", "--expires", "3000000d", "--file", "t.json"]).err;
     let longest = said.split("the longest is `").nth(1).unwrap().split('`').next().unwrap();
     let ran = place.run(&["token", "new", "a", "--expires", longest, "--file", "t.json"]);

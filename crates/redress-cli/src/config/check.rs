@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, access::OneOrMany, bounds::BOUNDS};
-use crate::{terminal::is_harmful, trouble::Trouble};
+use crate::{
+    terminal::{harmless, is_harmful},
+    trouble::Trouble,
+};
 
 /// What is wrong, and where.
 type Wrong = (&'static str, String);
@@ -102,14 +105,18 @@ impl Settings {
 
     fn of_tools(&self) -> Option<Wrong> {
         for (name, patterns) in &self.tools.profiles {
+            let shown = harmless(name);
             if is_no_name(name) || patterns.is_empty() {
                 return Some((
                     "mcp.profiles",
-                    format!("the profile `{name}` names nothing: give it operations, such as `files.*`"),
+                    format!("the profile `{shown}` names nothing: give it operations, such as `files.*`"),
                 ));
             }
             if let Some(twice) = twice(patterns) {
-                return Some(("mcp.profiles", format!("the profile `{name}` names `{twice}` twice: take one out")));
+                return Some((
+                    "mcp.profiles",
+                    format!("the profile `{shown}` names `{}` twice: take one out", harmless(twice)),
+                ));
             }
         }
         None
@@ -146,7 +153,7 @@ fn of_http(http: &HttpTable) -> Option<Wrong> {
         ));
     }
     let unread = proxies.iter().find_map(|proxy| proxy.parse::<redress_serve::Network>().err());
-    unread.map(|error| ("http.trusted_proxies", error.to_string()))
+    unread.map(|error| ("http.trusted_proxies", harmless(&error.to_string())))
 }
 
 /// Why no browser sends an origin as it is written.

@@ -3,7 +3,7 @@
 use redress_core::Registry;
 
 use super::Settings;
-use crate::{near::nearest, trouble::Trouble};
+use crate::{near::nearest, terminal::harmless, trouble::Trouble};
 
 /// Refuses a rule or a profile for what no operation of `registry` is called.
 pub(crate) fn fitting(settings: &Settings, registry: &Registry) -> Result<(), Trouble> {
@@ -13,7 +13,7 @@ pub(crate) fn fitting(settings: &Settings, registry: &Registry) -> Result<(), Tr
         patterns.map(move |pattern| ("limits.rules", format!("rule {at}"), pattern))
     });
     let profiled = settings.tools.profiles.iter().flat_map(|(name, patterns)| {
-        patterns.iter().map(move |pattern| ("mcp.profiles", format!("the profile `{name}`"), pattern))
+        patterns.iter().map(move |pattern| ("mcp.profiles", format!("the profile `{}`", harmless(name)), pattern))
     });
     let stray = ruled.chain(profiled).find(|(_, _, pattern)| !names.iter().any(|name| fits(pattern, name)));
     let Some((key, whose, pattern)) = stray else { return Ok(()) };
@@ -26,7 +26,7 @@ pub(crate) fn fitting(settings: &Settings, registry: &Registry) -> Result<(), Tr
         Some(near) => format!("write `{near}`, which is near, or take it out"),
         None => "write a name (`files.read`), a namespace (`files.*`) or `*`, or take it out".to_owned(),
     };
-    Err(settings.wrong(key, format!("{whose} names `{pattern}`, which no operation is called: {write}")))
+    Err(settings.wrong(key, format!("{whose} names `{}`, which no operation is called: {write}", harmless(pattern))))
 }
 
 /// Whether an operation is one of those that a pattern names.
