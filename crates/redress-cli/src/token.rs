@@ -69,7 +69,7 @@ fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'
 /// Makes a token that the configuration knows by its hash.
 fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
     let (token, hash) = wanted(typed)?.draw().map_err(|error| usage(&error.to_string()))?;
-    let ends = hash.expires.map(|end| calendar(end));
+    let ends = hash.expires.map(calendar);
     if terminal.is_json() {
         let mut document = json!({"caller": hash.caller, "scopes": hash.scopes, "sha256": hash.sha256});
         if let Some(ends) = ends {

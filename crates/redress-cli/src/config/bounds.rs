@@ -73,8 +73,8 @@ impl Value {
     /// A value as it would be written.
     fn shown(&self, value: u128) -> String {
         match self {
-            Value::Bytes(_) if value > 0 && value % (1 << 20) == 0 => format!("{}MiB", value >> 20),
-            Value::Bytes(_) if value > 0 && value % (1 << 10) == 0 => format!("{}KiB", value >> 10),
+            Value::Bytes(_) if value > 0 && value.is_multiple_of(1 << 20) => format!("{}MiB", value >> 20),
+            Value::Bytes(_) if value > 0 && value.is_multiple_of(1 << 10) => format!("{}KiB", value >> 10),
             Value::Bytes(_) => format!("{value}B"),
             Value::Count(_) => value.to_string(),
             Value::Time(_) => {
