@@ -15,7 +15,7 @@ use crate::{
     jwt::{self, Keys, Verifier},
     remembered::Remembered,
     tokens::{Hashed, PREFIX, Table},
-    watch::{Fresh, Watch, Watched, Watching},
+    watch::{Fresh, Watch, Watched},
 };
 
 /// Tells who calls.
@@ -46,7 +46,7 @@ pub struct Access {
     remembered: Arc<Remembered>,
     /// In seconds.
     remember: u64,
-    watch: OnceLock<Watch>,
+    watches: OnceLock<Vec<Watch>>,
 }
 
 /// The tokens of a file, as it was when it was seen last.
@@ -54,6 +54,9 @@ struct Tokens {
     file: Watched,
     table: ArcSwap<Table>,
 }
+
+/// One look at one file.
+type Look = fn(&Access) -> Result<(), AccessError>;
 
 /// What the files of an [`Access`] say, read and checked, and not in force yet.
 #[derive(Debug)]
@@ -72,7 +75,6 @@ impl Access {
         let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &remembered)).transpose()?;
         let certificates = Arc::new(Certificates::new(options.certificates)?);
         let file = options.tokens.map(|path| Tokens { file: Watched::at(path), table: ArcSwap::default() });
-        let watched = file.is_some() || jwt.is_some();
         let access = Arc::new(Access {
             file,
             given,
@@ -80,15 +82,20 @@ impl Access {
             certificates,
             remembered,
             remember: options.remember.as_secs(),
-            watch: OnceLock::new(),
+            watches: OnceLock::new(),
         });
         access.refresh_tokens(true)?;
-        if watched {
-            match Watch::start(Arc::downgrade(&access), options.poll) {
-                Ok(watch) => drop(access.watch.set(watch)),
-                Err(error) => tracing::warn!(%error, "files of tokens and keys are read again only when told to"),
-            }
-        }
+        let looks: [(bool, Look); 2] = [
+            (access.file.is_some(), |access| access.refresh_tokens(false)),
+            (access.jwt.is_some(), |access| access.refresh_keys(false)),
+        ];
+        let started = looks.into_iter().filter(|(there, _)| *there).filter_map(|(_, look)| {
+            let started = Watch::start(Arc::downgrade(&access), options.poll, look);
+            started
+                .inspect_err(|error| tracing::warn!(%error, "a file of tokens or keys is read again only when told to"))
+                .ok()
+        });
+        let _ = access.watches.set(started.collect());
         Ok(access)
     }
 
@@ -186,12 +193,6 @@ impl IdentityProvider for Access {
             self.remembered.put(generation, token, until, &caller);
             Ok((*caller).clone())
         })
-    }
-}
-
-impl Watching for Access {
-    fn look(&self) -> Vec<AccessError> {
-        [self.refresh_tokens(false), self.refresh_keys(false)].into_iter().filter_map(Result::err).collect()
     }
 }
 

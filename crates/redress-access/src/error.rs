@@ -16,6 +16,23 @@ pub enum AccessError {
         /// Why.
         source: io::Error,
     },
+    /// A file that was read before is not there any more.
+    #[error("`{}` is gone; to revoke every token, revoke each, or leave the file with an empty list", path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A token would end after the year 9999, which no file can say.
+    #[error("a token ends before the year 10000, or never")]
+    EndsTooLate,
+    /// A set has more keys than any issuer needs.
+    #[error("the keys of `{origin}` are more than {most}")]
+    KeysMany {
+        /// The file, or the URL without user and query.
+        origin: String,
+        /// How many are taken.
+        most: usize,
+    },
     /// A file cannot be written.
     #[error("`{}` cannot be written", path.display())]
     Write {

@@ -2,9 +2,13 @@
 
 use std::{
     error::Error as _,
-    fs, io,
+    io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError, Weak, mpsc},
+    sync::{
+        Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, SystemTime},
 };
@@ -17,6 +21,9 @@ pub(crate) struct Watched {
     path: PathBuf,
     /// How it was when it was read last; nothing, if it could not be read.
     seen: Mutex<Option<Stamp>>,
+    /// Whether it was ever there and could be used. From then on one that is missing is a mishap, and says nothing: an
+    /// empty list is what says that there is nobody.
+    held: AtomicBool,
 }
 
 /// What a file says that was read and holds nowhere yet.
@@ -30,7 +37,7 @@ pub(crate) struct Fresh<T> {
 
 impl Watched {
     pub(crate) fn at(path: PathBuf) -> Watched {
-        Watched { path, seen: Mutex::new(None) }
+        Watched { path, seen: Mutex::new(None), held: AtomicBool::new(false) }
     }
 
     /// Reads the file, without taking over what it says.
@@ -46,6 +53,7 @@ impl Watched {
         let mut seen = self.seen();
         if *seen == fresh.before {
             store(fresh.says);
+            self.hold(&fresh.now);
             *seen = Some(fresh.now);
         }
     }
@@ -58,7 +66,14 @@ impl Watched {
         store: impl FnOnce(T),
     ) -> Result<(), AccessError> {
         let mut seen = self.seen();
-        let now = self.stamp()?;
+        let now = match self.stamp() {
+            Ok(now) => now,
+            Err(error) => {
+                // What comes after is read, even if it looks as before.
+                *seen = None;
+                return Err(error);
+            }
+        };
         if !in_any_case && seen.as_ref() == Some(&now) {
             return Ok(());
         }
@@ -66,12 +81,28 @@ impl Watched {
         // A file that says nonsense will say it until it changes. One that could not be read, for want of a file
         // descriptor for example, may hold a revocation, so it is read until it was.
         let unread = matches!(result, Err(AccessError::Read { .. }));
+        let result = result.map(store);
+        if result.is_ok() {
+            self.hold(&now);
+        }
         *seen = (!unread).then_some(now);
-        result.map(store)
+        result
+    }
+
+    fn hold(&self, now: &Stamp) {
+        if *now != Stamp::Missing {
+            self.held.store(true, Ordering::Relaxed);
+        }
     }
 
     fn stamp(&self) -> Result<Stamp, AccessError> {
-        Stamp::of(&self.path).map_err(|source| AccessError::Read { path: self.path.clone(), source })
+        match Stamp::of(&self.path) {
+            Ok(Stamp::Missing) if self.held.load(Ordering::Relaxed) => {
+                Err(AccessError::Gone { path: self.path.clone() })
+            }
+            Ok(stamp) => Ok(stamp),
+            Err(source) => Err(AccessError::Read { path: self.path.clone(), source }),
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<Stamp>> {
@@ -93,7 +124,7 @@ enum Stamp {
 
 impl Stamp {
     fn of(path: &Path) -> io::Result<Stamp> {
-        let metadata = match fs::metadata(path) {
+        let metadata = match redress_disk::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stamp::Missing),
             Err(error) => return Err(error),
@@ -110,12 +141,6 @@ impl Stamp {
     }
 }
 
-/// Something that looks at its files from time to time.
-pub(crate) trait Watching: Send + Sync + 'static {
-    /// Looks whether a file has changed, and takes over what it says. What is wrong is returned.
-    fn look(&self) -> Vec<AccessError>;
-}
-
 /// Ends the watch when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -124,37 +149,41 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Lets `watching` look every so often, for as long as both are there.
+    /// Looks at one file every so often, for as long as it and `whose` are there: whether it has changed, to take over what
+    /// it says.
     ///
-    /// A thread of its own, so that a disk that hangs holds up no call, and so that it needs no runtime.
-    pub(crate) fn start(watching: Weak<impl Watching>, every: Duration) -> io::Result<Watch> {
+    /// A thread for each file, so that a disk that hangs holds up no call and no other file, and so that it needs no runtime.
+    pub(crate) fn start<T: Send + Sync + 'static>(
+        whose: Weak<T>,
+        every: Duration,
+        look: fn(&T) -> Result<(), AccessError>,
+    ) -> io::Result<Watch> {
         let (gone, left) = mpsc::channel::<()>();
         thread::Builder::new().name("redress-access".to_owned()).spawn(move || {
-            let mut told = Vec::new();
+            let mut told = None;
             while let Err(mpsc::RecvTimeoutError::Timeout) = left.recv_timeout(every) {
-                let Some(watching) = watching.upgrade() else { return };
-                told = tell(&watching.look(), &told);
+                let Some(whose) = whose.upgrade() else { return };
+                told = look(&whose).err().map(|error| tell(&error, told.as_deref()));
             }
         })?;
         Ok(Watch { _gone: gone })
     }
 }
 
-/// Logs what is wrong, except what was `told` at the last look already.
-fn tell(errors: &[AccessError], told: &[String]) -> Vec<String> {
-    let say = |error: &AccessError| {
-        let source = error.source().map(ToString::to_string);
-        let says = format!("{error} {source:?}");
-        if !told.contains(&says) {
-            tracing::error!(%error, source, "what was read before stays in force");
-        }
-        says
-    };
-    errors.iter().map(say).collect()
+/// Logs what is wrong, unless it was `told` at the last look already.
+fn tell(error: &AccessError, told: Option<&str>) -> String {
+    let source = error.source().map(ToString::to_string);
+    let says = format!("{error} {source:?}");
+    if told != Some(&says) {
+        tracing::error!(%error, source, "what was read before stays in force");
+    }
+    says
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn unread(path: &Path) -> Result<u8, AccessError> {
@@ -182,11 +211,26 @@ mod tests {
         assert_eq!(held, 1);
         file.refresh(false, |_| Ok(2), |says| held = says).unwrap();
         assert_eq!(held, 2);
-        // Also where nothing is there to be read any more.
-        file.refresh(true, unread, |says| held = says).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_that_is_missing_says_nothing_once_it_was_there() {
+        let (_folder, file) = watched();
         fs::remove_file(&file.path).unwrap();
-        file.refresh(false, |_| Ok(3), |says| held = says).unwrap();
-        assert_eq!(held, 3);
+        let mut held = 0;
+        file.refresh(true, |_| Ok(1), |says| held = says).unwrap();
+        fs::write(&file.path, "made by the first token").unwrap();
+        file.refresh(false, |_| Ok(2), |says| held = says).unwrap();
+        fs::remove_file(&file.path).unwrap();
+        for in_any_case in [false, true] {
+            let error = file.refresh(in_any_case, |_| Ok(3), |says| held = says).unwrap_err();
+            assert!(matches!(error, AccessError::Gone { .. }), "{error}");
+        }
+        assert!(matches!(file.read(|_| Ok(3)), Err(AccessError::Gone { .. })));
+        assert_eq!(held, 2);
+        fs::write(&file.path, "back").unwrap();
+        file.refresh(false, |_| Ok(4), |says| held = says).unwrap();
+        assert_eq!(held, 4);
     }
 
     #[test]
@@ -214,9 +258,8 @@ mod tests {
 
     #[test]
     fn what_stays_wrong_is_told_once() {
-        let errors = [unread(Path::new("a")).unwrap_err()];
-        let told = tell(&errors, &[]);
-        assert_eq!(tell(&errors, &told), told);
-        assert!(tell(&[], &told).is_empty());
+        let error = unread(Path::new("a")).unwrap_err();
+        let told = tell(&error, None);
+        assert_eq!(tell(&error, Some(&told)), told);
     }
 }

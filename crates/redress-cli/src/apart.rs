@@ -1,7 +1,7 @@
 //! Keeping what says who may call out of the folder that is served: whoever may read and change files there would
 //! read and change that too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{
     config::{AccessLog, Settings, WhereState},
@@ -33,6 +33,30 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
             format!("the folder {} holds {}, which callers must not read", settings.root.display(), path.display()),
         )),
     }
+}
+
+/// Refuses an access log that is one of the files that are read: each line of it would spoil them.
+pub(crate) fn log(settings: &Settings) -> Result<(), Trouble> {
+    let Some(AccessLog::File(log)) = &settings.telemetry.access_log else { return Ok(()) };
+    let mut access = settings.access.clone().unwrap_or_default();
+    let read = access.paths().map(|path| path.clone());
+    let tls = settings.tls.iter().flat_map(|tls| [tls.key.clone(), tls.certificate.clone()]);
+    let configuration = settings.document.as_ref().map(|document| document.path.clone());
+    let mut files = read.chain(tls).chain(configuration).chain(settings.telemetry.headers_file.clone());
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let same = |path: &PathBuf| redress_disk::is_same_file(path, log) || absolute(path) == absolute(log);
+    let folder = settings.state.table().and_then(|table| table.folder.as_deref());
+    let in_state = folder.is_some_and(|folder| {
+        let around = log.parent().and_then(|around| around.canonicalize().ok());
+        absolute(log).starts_with(absolute(folder))
+            || around.zip(folder.canonicalize().ok()).is_some_and(|(log, state)| log.starts_with(state))
+    });
+    let other = match files.find(same) {
+        Some(file) => format!("is the file {}, which is read", file.display()),
+        None if in_state => "is in the folder of the state, which is the state's alone".to_owned(),
+        None => return Ok(()),
+    };
+    Err(settings.wrong("telemetry.access_log", format!("`telemetry.access_log` {other}: name a file of its own")))
 }
 
 /// Whether `path`, or the nearest folder of it that is there, lies in `root`; or whether a name on the way to it does.

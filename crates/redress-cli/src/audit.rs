@@ -110,7 +110,7 @@ fn show(record: &AuditRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble
         return Ok(());
     }
     let out = terminal.out();
-    let time = humantime::format_rfc3339_millis(record.time);
+    let time = redress_core::rfc3339(record.time);
     let style = if record.code == "ok" { GOOD } else { BAD };
     let code = out.paint(style, harmless(&record.code));
     let caller = harmless(record.caller.as_deref().unwrap_or("nobody"));

@@ -1,25 +1,25 @@
 //! The input of a call, as it was given: typed, in a file, or piped.
 
-use std::io::{self, Read as _};
+use std::io;
 
 use serde::de::IgnoredAny;
 
 use crate::trouble::Trouble;
+
+/// The most bytes of an input: larger ones no server takes.
+const LARGEST: u64 = 256 << 20;
 
 /// The input as JSON; nothing at all is an empty object.
 pub(crate) fn read(given: Option<&str>) -> Result<Vec<u8>, Trouble> {
     let bytes = match given {
         None => b"{}".to_vec(),
         Some("-") => {
-            let mut bytes = Vec::new();
-            let piped = io::stdin().read_to_end(&mut bytes);
-            piped.map_err(|cause| Trouble::FileUnreadable { path: "the standard input".to_owned(), cause })?;
-            bytes
+            let piped = redress_disk::take(io::stdin().lock(), LARGEST);
+            piped.map_err(|cause| Trouble::FileUnreadable { path: "the standard input".to_owned(), cause })?
         }
         Some(text) => match text.strip_prefix('@') {
-            Some(path) => {
-                std::fs::read(path).map_err(|cause| Trouble::FileUnreadable { path: path.to_owned(), cause })?
-            }
+            Some(path) => redress_disk::read_once(path, LARGEST)
+                .map_err(|cause| Trouble::FileUnreadable { path: path.to_owned(), cause })?,
             None => text.as_bytes().to_vec(),
         },
     };

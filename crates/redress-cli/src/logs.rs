@@ -2,8 +2,6 @@
 //!
 //! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
-use std::io;
-
 use redress_telemetry::{Otlp, OwnCrates};
 use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
@@ -16,7 +14,10 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::config::{Format, Level};
+use crate::{
+    config::{Format, Level},
+    terminal::ErrorStream,
+};
 
 /// The log of this process, whose level may change while it runs.
 pub(crate) struct Log(Box<dyn Fn(Level) + Send + Sync>);
@@ -36,7 +37,7 @@ where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync + 'static,
 {
     let (filter, handle) = reload::Layer::new(logged.clone());
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(colored);
+    let lines = fmt::layer().with_writer(move || ErrorStream::new(colored)).with_ansi(colored);
     let lines = match format {
         Format::Text => lines.with_target(false).boxed(),
         Format::Json => lines.json().flatten_event(true).boxed(),

@@ -29,6 +29,24 @@ impl Moment {
     }
 }
 
+/// A time of the calendar as it is shown: to the second, whatever a file or a server has said.
+pub(crate) fn calendar(time: SystemTime) -> String {
+    let text = redress_core::rfc3339(time);
+    format!("{}Z", text.split('.').next().unwrap_or_default())
+}
+
+/// The day of a time.
+pub(crate) fn day(time: SystemTime) -> String {
+    calendar(time).split('T').next().unwrap_or_default().to_owned()
+}
+
+/// How many whole days from `now` to the end of the year 9999, the last that is written with four digits.
+pub(crate) fn days_left(now: SystemTime) -> u64 {
+    const LAST: u64 = 253_402_300_799;
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    LAST.saturating_sub(now) / 86_400
+}
+
 impl FromStr for Moment {
     type Err = NoMoment;
 
@@ -45,6 +63,15 @@ impl FromStr for Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_time_can_be_shown() {
+        let at = |seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        assert_eq!(at(0).map(calendar).as_deref(), Some("1970-01-01T00:00:00Z"));
+        assert_eq!(at(253_402_300_800).map(day).as_deref(), Some("10000-01-01"));
+        assert!(at(1 << 62).map(calendar).is_some());
+        assert_eq!(SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(1)).map(day).as_deref(), Some("1970-01-01"));
+    }
 
     #[test]
     fn a_moment_is_a_time_a_day_or_how_long_ago() {

@@ -216,7 +216,7 @@ impl Program {
         let rendered = error.render();
         let text = if colored { rendered.ansi().to_string() } else { rendered.to_string() };
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            terminal.out().bytes(text.as_bytes())?;
+            terminal.out().line(text.trim_end_matches('\n'))?;
             return Ok(Ended::Well);
         }
         let plain = rendered.to_string();

@@ -5,7 +5,7 @@
 
 use std::{
     convert::Infallible,
-    fs, io,
+    io,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -74,7 +74,7 @@ impl Reloading {
 
     /// What is in the file; nothing where the server runs by none.
     fn content(&self) -> Option<io::Result<Vec<u8>>> {
-        Some(fs::read(&self.settings.document.as_ref()?.path))
+        Some(Document::content(&self.settings.document.as_ref()?.path))
     }
 
     async fn reload(&mut self, content: Option<io::Result<Vec<u8>>>) {
@@ -105,7 +105,7 @@ impl Reloading {
             self.unchanged(&settings)?;
             // The operations stay, and are made once more to hear whether they could be made.
             self.setup.registry(&settings)?;
-            let parts = self.parts.changed(&settings)?;
+            let parts = self.parts.changed(&settings, &self.base)?;
             Ok::<_, Trouble>((settings, parts))
         })?;
         if let Some(access) = parts.new_access(&self.parts)
@@ -121,9 +121,7 @@ impl Reloading {
     /// The configuration that was looked at: it is not read a second time, since it may be another one by then.
     fn document(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Option<Document>, Trouble> {
         let (Some(old), Some(content)) = (&self.settings.document, content) else { return Ok(None) };
-        let text = content.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-        let unreadable = |cause| Trouble::FileUnreadable { path: old.path.display().to_string(), cause };
-        Ok(Some(Document { path: old.path.clone(), text: text.map_err(unreadable)? }))
+        Document::of(&old.path, content).map(Some)
     }
 
     /// Refuses what cannot change while the server runs.

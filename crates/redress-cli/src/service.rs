@@ -11,6 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{outcome::Answer, signals, stream::Items, tls, trouble::Trouble};
 
+/// The most bytes of an answer. A server that goes on for ever is none of ours.
+const LARGEST: usize = 256 << 20;
+
 /// Where calls go.
 pub(crate) enum Service {
     Here(Registry),
@@ -87,7 +90,7 @@ impl Service {
         };
         let response = client.get(format!("{url}/ops")).send().await.map_err(|error| unreachable(url, &error))?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
+        let body = body(url, response).await?;
         let listed: Option<Value> = serde_json::from_slice(&body).ok();
         match listed.and_then(|mut listed| listed.get_mut("operations").map(Value::take)) {
             Some(Value::Array(operations)) => Ok(operations),
@@ -104,7 +107,7 @@ impl Service {
         let asked = client.get(format!("{url}/contract.json")).send().await;
         let response = asked.map_err(|error| unreachable(url, &error))?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
+        let body = body(url, response).await?;
         let declared = status.is_success().then(|| serde_json::from_slice(&body).ok()).flatten();
         declared.ok_or_else(|| unreadable(url, status))
     }
@@ -170,8 +173,20 @@ fn line(operation: &Operation) -> Value {
 
 async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
     let status = response.status();
-    let body = response.bytes().await.map_err(|error| unreachable(url, &error))?;
-    Answer::read(body.to_vec()).ok_or_else(|| unreadable(url, status))
+    let body = body(url, response).await?;
+    Answer::read(body).ok_or_else(|| unreadable(url, status))
+}
+
+/// The whole body of an answer, if it is no larger than any that a server gives.
+async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
+        if body.len().saturating_add(chunk.len()) > LARGEST {
+            return Err(unreadable(url, response.status()));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 fn unreadable(url: &str, status: StatusCode) -> Trouble {

@@ -6,6 +6,9 @@ use serde_json::json;
 
 use crate::{outcome::Answer, service, trouble::Trouble};
 
+/// The most bytes of one event.
+const LARGEST: usize = 64 << 20;
+
 /// A running stream.
 pub(crate) enum Items {
     Here(Box<Subscription>),
@@ -26,13 +29,15 @@ pub(crate) struct Events {
     status: u16,
     chunks: BoxStream<'static, Result<Vec<u8>, reqwest::Error>>,
     waiting: Vec<u8>,
+    /// How many of the bytes that wait hold no end of an event.
+    searched: usize,
 }
 
 impl Items {
     pub(crate) fn there(url: String, response: reqwest::Response) -> Items {
         let status = response.status().as_u16();
         let chunks = response.bytes_stream().map(|chunk| chunk.map(|bytes| bytes.to_vec())).boxed();
-        Items::There(Box::new(Events { url, status, chunks, waiting: Vec::new() }))
+        Items::There(Box::new(Events { url, status, chunks, waiting: Vec::new(), searched: 0 }))
     }
 
     /// The next item or the end; nothing where the stream broke off without one.
@@ -53,7 +58,7 @@ impl Items {
 impl Events {
     async fn next(&mut self) -> Result<Option<Next>, Trouble> {
         loop {
-            while let Some(block) = cut(&mut self.waiting) {
+            while let Some(block) = cut(&mut self.waiting, &mut self.searched) {
                 match read(&block) {
                     Some((kind, data)) if kind == "error" || kind == "end" => {
                         let end = Answer::read(data.into_bytes()).map(Next::End);
@@ -67,6 +72,9 @@ impl Events {
                 }
             }
             match self.chunks.next().await {
+                Some(Ok(chunk)) if self.waiting.len().saturating_add(chunk.len()) > LARGEST => {
+                    return Err(Trouble::ServerAnswerUnreadable { url: self.url.clone(), status: self.status });
+                }
                 Some(Ok(chunk)) => self.waiting.extend(chunk),
                 Some(Err(error)) => return Err(service::unreachable(&self.url, &error)),
                 None => return Ok(None),
@@ -76,9 +84,16 @@ impl Events {
 }
 
 /// Takes the first whole event off the bytes that wait.
-fn cut(waiting: &mut Vec<u8>) -> Option<String> {
-    let end = waiting.windows(2).position(|pair| pair == b"\n\n")?;
-    let block: Vec<u8> = waiting.drain(..end + 2).collect();
+///
+/// What was searched before is not searched again, however small the pieces are in which an event comes.
+fn cut(waiting: &mut Vec<u8>, searched: &mut usize) -> Option<String> {
+    let unsearched = waiting.get(*searched..).unwrap_or_default();
+    let Some(end) = unsearched.windows(2).position(|pair| pair == b"\n\n") else {
+        *searched = waiting.len().saturating_sub(1);
+        return None;
+    };
+    let block: Vec<u8> = waiting.drain(..*searched + end + 2).collect();
+    *searched = 0;
     Some(String::from_utf8_lossy(&block).into_owned())
 }
 
@@ -100,6 +115,8 @@ mod tests {
     #[test]
     fn events_are_cut_from_bytes_wherever_these_break() {
         let mut waiting = b": hello\n\nid: 1\ndata: {\"a\":1}\n\nevent: er".to_vec();
+        let mut searched = 0;
+        let mut cut = |waiting: &mut Vec<u8>| super::cut(waiting, &mut searched);
         assert_eq!(cut(&mut waiting).as_deref().map(read), Some(None));
         let item = cut(&mut waiting).unwrap();
         assert_eq!(read(&item), Some((String::new(), "{\"a\":1}".to_owned())));

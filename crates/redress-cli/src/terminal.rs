@@ -2,6 +2,7 @@
 //! the error stream.
 
 use std::{
+    borrow::Cow,
     env, fmt,
     io::{self, IsTerminal as _, Write},
 };
@@ -51,15 +52,25 @@ impl<'a> Stream<'a> {
         Stream { is_terminal: to.is_terminal(), to, colored: false }
     }
 
-    /// Writes one line.
+    /// Writes one line, which may hold styles.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> io::Result<()> {
-        writeln!(self.to, "{text}")?;
+        if self.is_terminal {
+            let text = text.to_string();
+            self.to.write_all(shown(&text, self.colored).as_bytes())?;
+            self.to.write_all(b"\n")?;
+        } else {
+            writeln!(self.to, "{text}")?;
+        }
         self.to.flush()
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes: as they are, or, where a person watches, with nothing in them that a terminal would obey.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.to.write_all(bytes)?;
+        if self.is_terminal {
+            self.to.write_all(shown(&String::from_utf8_lossy(bytes), false).as_bytes())?;
+        } else {
+            self.to.write_all(bytes)?;
+        }
         self.to.flush()
     }
 
@@ -145,9 +156,78 @@ pub(crate) fn harmless(text: &str) -> String {
     })
 }
 
-/// Whether `c` does something to a terminal instead of showing on it.
+/// Whether `c` does something to a terminal instead of showing on it: control characters of both sets (C0, C1 and DEL),
+/// what turns the writing round (bidirectional controls), and what cannot be seen, by which two texts look alike.
 pub(crate) fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || is_format(c)
+}
+
+/// The format characters of Unicode (Cf), the two separators of lines, and the letters that fill a place with nothing.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+        | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// Everything that goes to a terminal comes through here: the ends of lines, tabs and, where it is `styled`, styles
+/// (`ESC [ … m`) pass; what else a terminal would obey is written by its number, as JSON writes it.
+pub(crate) fn shown(text: &str, styled: bool) -> Cow<'_, str> {
+    if !text.contains(|c| is_harmful(c) && c != '\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut rest = text;
+    let mut shown = String::with_capacity(text.len());
+    while let Some(c) = rest.chars().next() {
+        let style = if styled { style_at(rest) } else { None };
+        let taken = style.map_or(c.len_utf8(), str::len);
+        match style {
+            Some(style) => shown.push_str(style),
+            None if is_harmful(c) && !matches!(c, '\n' | '\t') => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+            }
+            None => shown.push(c),
+        }
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    Cow::Owned(shown)
+}
+
+/// The style that `text` begins with.
+fn style_at(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("\u{1b}[")?;
+    let end = inside.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    inside.get(end..)?.starts_with('m').then(|| text.get(..end + 3)).flatten()
+}
+
+/// What is logged to the error stream, as harmless as all else where a person watches it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErrorStream {
+    is_terminal: bool,
+    colored: bool,
+}
+
+impl ErrorStream {
+    pub(crate) fn new(colored: bool) -> ErrorStream {
+        ErrorStream { is_terminal: io::stderr().is_terminal(), colored }
+    }
+}
+
+impl Write for ErrorStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return io::stderr().write(bytes);
+        }
+        io::stderr().write_all(shown(&String::from_utf8_lossy(bytes), self.colored).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +238,40 @@ mod tests {
     fn text_from_elsewhere_cannot_command_the_terminal() {
         assert_eq!(harmless("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\\nd");
         assert_eq!(harmless("grüße 😀"), "grüße 😀");
+    }
+
+    #[test]
+    fn whatever_is_written_to_a_terminal_commands_nothing() {
+        let hostile =
+            "a\u{1b}[2Jb\u{9b}31mc\u{7f}d\u{202e}e\u{2066}f\u{200b}g\u{feff}h\u{e0041}i\rj\u{8}k\u{85}l\u{2028}m";
+        let mut sink = Vec::new();
+        let mut stream = Stream { to: &mut sink, is_terminal: true, colored: true };
+        stream.line(hostile).unwrap();
+        stream.bytes(hostile.as_bytes()).unwrap();
+        stream.bytes(b"\xffx\x1b[8my\n").unwrap();
+        stream.line(Painted { style: BAD, text: "styled\tand\ntold" }).unwrap();
+        let text = String::from_utf8(sink).unwrap();
+        let (before, styled) = text.split_once('y').unwrap();
+        assert!(!before.contains(|c| is_harmful(c) && c != '\n'), "{before:?}");
+        assert!(
+            before.contains("\\u009b31m") && before.contains("\\udb40\\udc41") && before.contains("\\u001b[8m"),
+            "{before:?}"
+        );
+        assert!(styled.contains("\u{1b}[31m") && styled.contains("styled\tand\ntold"), "{styled:?}");
+    }
+
+    #[test]
+    fn what_no_person_watches_stays_as_it_is() {
+        let mut sink = Vec::new();
+        Stream::plain(&mut sink).bytes(b"\x1b\xff\xc2\x9b").unwrap();
+        assert_eq!(sink, b"\x1b\xff\xc2\x9b");
+    }
+
+    #[test]
+    fn json_that_is_shown_stays_the_same_json() {
+        let value = serde_json::json!({"a": "x\u{9b}\u{7f}\u{202e}\u{e0041}ä😀\n"});
+        let text = value.to_string();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown(&text, false)).unwrap(), value);
     }
 
     #[test]

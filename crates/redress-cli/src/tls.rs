@@ -49,9 +49,9 @@ fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
 /// The certificates in a file.
 #[cfg(feature = "tls")]
 fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, Trouble> {
-    use std::{fs, io};
+    use std::io;
     let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
-    let pem = fs::read(path).map_err(unreadable)?;
+    let pem = redress_disk::read_once(path, 16 << 20).map_err(unreadable)?;
     match reqwest::Certificate::from_pem_bundle(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         Ok(_) | Err(_) => {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     arguments::{self, TokenCommand},
     config::{File, HERE},
+    moment::{calendar, day, days_left},
     near::nearest,
     program::Ended,
     terminal::{NAME, SOFT, Terminal, harmless},
@@ -68,7 +69,7 @@ fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'
 /// Makes a token that the configuration knows by its hash.
 fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
     let (token, hash) = wanted(typed)?.draw().map_err(|error| usage(&error.to_string()))?;
-    let ends = hash.expires.map(|end| humantime::format_rfc3339_seconds(end).to_string());
+    let ends = hash.expires.map(calendar);
     if terminal.is_json() {
         let mut document = json!({"caller": hash.caller, "scopes": hash.scopes, "sha256": hash.sha256});
         if let Some(ends) = ends {
@@ -94,8 +95,18 @@ fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), 
 fn wanted(typed: &arguments::NewToken) -> Result<NewToken, Trouble> {
     let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
     if let Some(lasts) = typed.expires {
-        let end = SystemTime::now().checked_add(lasts.0);
-        new = new.expires(end.ok_or_else(|| usage("the end of the token is beyond the calendar"))?);
+        if lasts.0.as_secs() == 0 {
+            return Err(usage("the token would have ended when it is made: the shortest is `1s`"));
+        }
+        let now = SystemTime::now();
+        let most = days_left(now);
+        let end = now.checked_add(lasts.0).filter(|_| lasts.0.as_secs() / 86_400 <= most);
+        let late = || {
+            usage(&format!(
+                "the token would end after the year 9999: the longest is `{most}d`, and without `--expires` it never ends"
+            ))
+        };
+        new = new.expires(end.ok_or_else(late)?);
     }
     if let Some(note) = &typed.note {
         new = new.note(note);
@@ -137,24 +148,19 @@ fn take_back(file: &TokenFile, id: &str, terminal: &mut Terminal<'_>) -> Result<
 
 /// An entry for programs: everything but what it is known by.
 fn line(entry: &TokenEntry) -> Value {
-    let time = |time: SystemTime| humantime::format_rfc3339_seconds(time).to_string();
     let mut line = json!({
         "id": entry.id,
         "caller": entry.caller,
         "scopes": entry.scopes,
-        "created": time(entry.created),
+        "created": calendar(entry.created),
     });
     if let Some(end) = entry.expires {
-        line["expires"] = time(end).into();
+        line["expires"] = calendar(end).into();
     }
     if let Some(note) = &entry.note {
         line["note"] = note.as_str().into();
     }
     line
-}
-
-fn day(time: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()
 }
 
 fn usage(says: &str) -> Trouble {
@@ -172,7 +178,9 @@ fn unusable(error: AccessError, file: &TokenFile) -> Trouble {
         }
         AccessError::Read { source: cause, .. } => Trouble::FileUnreadable { path, cause },
         AccessError::Write { source: cause, .. } => Trouble::FileUnwritable { path, cause },
-        AccessError::CallerUnnamed | AccessError::Unprintable { .. } => usage(&error.to_string()),
+        AccessError::CallerUnnamed | AccessError::Unprintable { .. } | AccessError::EndsTooLate => {
+            usage(&error.to_string())
+        }
         other => Trouble::AccessUnusable { says: chain(&other) },
     }
 }

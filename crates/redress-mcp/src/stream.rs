@@ -23,6 +23,9 @@ pub(crate) enum Collected {
     Failed(Box<Envelope>, Option<Vec<u8>>),
 }
 
+/// The longest that a stream is gathered where its deadline is beyond every clock.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Subscribes, and gathers the items until the stream ends or a bound is met.
 pub(crate) async fn collect(
     registry: &Registry,
@@ -31,7 +34,9 @@ pub(crate) async fn collect(
     bounds: StreamBounds,
     tells: Option<&Tells>,
 ) -> Collected {
-    let until = Instant::now() + operation.deadline().unwrap_or(registry.settings().deadline);
+    let deadline = operation.deadline().unwrap_or(registry.settings().deadline);
+    // One that no clock can show is as good as the longest that any call has.
+    let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + LONGEST);
     let mut subscription = match registry.subscribe(operation.name().as_str(), request).await {
         Ok(subscription) => subscription,
         Err(envelope) => return Collected::Failed(Box::new(envelope), None),

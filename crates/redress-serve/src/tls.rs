@@ -13,10 +13,7 @@ use tokio_rustls::{
     rustls::{
         self, RootCertStore, ServerConfig,
         crypto::aws_lc_rs,
-        pki_types::{
-            CertificateDer, PrivateKeyDer,
-            pem::{self, PemObject as _},
-        },
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
         server::{VerifierBuilderError, WebPkiClientVerifier},
     },
 };
@@ -24,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the files are looked at, where nothing else is said.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// The most bytes of a file of certificates or of a key.
+const LARGEST: u64 = 4 << 20;
 
 /// The files that TLS is made of, all PEM.
 ///
@@ -198,7 +197,7 @@ impl Loaded {
         let seen = seen(&files);
         let provider = Arc::new(aws_lc_rs::default_provider());
         let chain = certificates(&files.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| wrong(&files.key, "key", error))?;
+        let key = PrivateKeyDer::from_pem_slice(&content(&files.key)?).map_err(|_| wrong(&files.key, "key"))?;
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12]);
         let pair = |source| TlsError::Pair { certificate: files.certificate.clone(), key: files.key.clone(), source };
@@ -227,25 +226,22 @@ impl Loaded {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let wrong = |error| wrong(path, "certificate", error);
-    let all: Vec<_> = CertificateDer::pem_file_iter(path).map_err(wrong)?.collect::<Result<_, _>>().map_err(wrong)?;
-    if all.is_empty() {
-        return Err(TlsError::Malformed { path: path.to_owned(), expected: "certificate" });
-    }
-    Ok(all)
+    let bytes = content(path)?;
+    let all = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
+    all.ok().filter(|all| !all.is_empty()).ok_or_else(|| wrong(path, "certificate"))
 }
 
-fn wrong(path: &Path, expected: &'static str, error: pem::Error) -> TlsError {
-    let path = path.to_owned();
-    if let pem::Error::Io(source) = error {
-        return TlsError::Unreadable { path, source };
-    }
-    TlsError::Malformed { path, expected }
+fn content(path: &Path) -> Result<Vec<u8>, TlsError> {
+    redress_disk::read(path, LARGEST).map_err(|source| TlsError::Unreadable { path: path.to_owned(), source })
+}
+
+fn wrong(path: &Path, expected: &'static str) -> TlsError {
+    TlsError::Malformed { path: path.to_owned(), expected }
 }
 
 fn seen(files: &TlsFiles) -> Seen {
     let looks = |path: &Path| {
-        let metadata = std::fs::metadata(path).ok()?;
+        let metadata = redress_disk::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
     files.paths().map(looks).collect()

@@ -1,6 +1,6 @@
 //! The file, as the writer fills it: one transaction for all that waits.
 
-use std::{fs::File, sync::Arc};
+use std::sync::Arc;
 
 use redress_core::{
     Begin, Recorded,
@@ -10,7 +10,9 @@ use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
     clock::{ms, to_ms},
-    connect, hash,
+    connect,
+    folder::Taken,
+    hash,
     job::{Answer, Work},
     queue::{Load, Records},
     shared::Shared,
@@ -29,14 +31,14 @@ pub(crate) struct Book {
     /// The id of the last row of records. Ids only grow, so whoever follows the audit misses nothing.
     last_id: i64,
     /// The lock on the folder, given back when the last word is written.
-    folder: File,
+    folder: Taken,
 }
 
 impl Book {
     pub(crate) async fn open(
         mut connection: SqliteConnection,
         upkeep: upkeep::Clock,
-        folder: File,
+        folder: Taken,
     ) -> Result<Book, sqlx::Error> {
         let last_id = connect::newest(&mut connection).await?;
         Ok(Book { connection, upkeep, last_id, folder })

@@ -2,14 +2,20 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io,
+    io::{self, Read as _, Write as _},
     path::Path,
 };
 
+use crate::whole::Identity;
+
 /// The file that holds everything.
 pub(crate) const DATABASE: &str = "redress.db";
-/// The file that a running service holds a lock on.
+/// The file that tells which file a running service has open. It is locked too: services of before held this lock alone.
 const LOCK: &str = "redress.lock";
+/// How often a folder is opened anew that was exchanged between its opening and its lock.
+const ATTEMPTS: usize = 8;
+/// The most bytes of the lock file that are looked at.
+const LONGEST_NOTE: u64 = 256;
 
 /// Why a folder cannot be taken.
 #[derive(Debug)]
@@ -25,38 +31,141 @@ impl From<io::Error> for Untaken {
     }
 }
 
-/// Makes the folder if need be and takes it for as long as the file lives. The lock goes with the process, however
-/// that dies.
-pub(crate) fn take(folder: &Path) -> Result<File, Untaken> {
-    make_private(folder)?;
-    let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(Untaken::Taken),
-        Err(TryLockError::Error(error)) => return Err(error.into()),
-    }
-    // SQLite makes its other files with the rights of this one.
-    private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
-    Ok(lock)
+/// A folder that is taken, for as long as this lives. The locks go with the process, however that dies.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// The folder itself: a lock on a file in it would be gone with the file.
+    _folder: Option<File>,
+    lock: File,
 }
 
-/// Whether there is a state in the folder, which nobody has taken.
-pub(crate) fn look(folder: &Path) -> Result<bool, Untaken> {
-    match fs::metadata(folder.join(DATABASE)) {
-        Ok(file) if file.len() > 0 => {}
-        Ok(_) => return Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error.into()),
+/// Makes the folder if need be and takes it.
+pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
+    let mut attempts = 0;
+    let handle = loop {
+        make_private(folder)?;
+        let handle = open_folder(folder)?;
+        if let Some(handle) = &handle {
+            locked(handle.try_lock())?;
+            // Somebody may have put another folder in its place since it was opened, and then the lock is on the old one.
+            if Identity::of(&handle.metadata()?) != Identity::of(&fs::metadata(folder)?) {
+                attempts += 1;
+                if attempts < ATTEMPTS {
+                    continue;
+                }
+                return Err(io::Error::other("the folder is exchanged again and again").into());
+            }
+        }
+        break handle;
+    };
+    alone(folder, LOCK)?;
+    alone(folder, DATABASE)?;
+    let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
+    locked(lock.try_lock())?;
+    // SQLite makes its other files with the rights of this one.
+    private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
+    Ok(Taken { _folder: handle, lock })
+}
+
+impl Taken {
+    /// Notes which file is open, so that others can tell whether it is still the one in the folder.
+    pub(crate) fn note(&self, database: &Identity) -> io::Result<()> {
+        self.lock.set_len(0)?;
+        (&self.lock).write_all(format!("{database}\n").as_bytes())
     }
-    match OpenOptions::new().write(true).open(folder.join(LOCK)) {
-        Ok(lock) => match lock.try_lock_shared() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Err(Untaken::Taken),
-            Err(TryLockError::Error(error)) => Err(error.into()),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(error.into()),
+}
+
+/// What a look at a folder finds.
+pub(crate) enum Found {
+    /// No state, or an empty one.
+    Nothing,
+    /// A state that nobody has taken.
+    State,
+    /// A service that runs, with its file.
+    Taken,
+    /// A service that runs, and whose file is gone or another one.
+    Lost,
+}
+
+/// Looks what is in the folder, and makes nothing.
+pub(crate) fn look(folder: &Path) -> io::Result<Found> {
+    let Some(database) = there(fs::symlink_metadata(folder.join(DATABASE)))? else {
+        return Ok(if is_taken(folder)? { Found::Lost } else { Found::Nothing });
+    };
+    if !is_taken(folder)? {
+        return Ok(if database.len() > 0 { Found::State } else { Found::Nothing });
     }
+    alone(folder, LOCK)?;
+    let noted = there(File::open(folder.join(LOCK)))?.map(|file| {
+        let mut text = String::new();
+        file.take(LONGEST_NOTE).read_to_string(&mut text).map(|_| text)
+    });
+    let noted = noted.transpose()?.unwrap_or_default();
+    // A service of before notes nothing.
+    let same = noted.trim().is_empty() || noted.trim() == Identity::of(&database).to_string();
+    Ok(if same { Found::Taken } else { Found::Lost })
+}
+
+fn is_taken(folder: &Path) -> io::Result<bool> {
+    let of = |file: &File| match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    };
+    if let Some(Some(folder)) = there(open_folder(folder))?
+        && of(&folder)?
+    {
+        return Ok(true);
+    }
+    alone(folder, LOCK)?;
+    there(OpenOptions::new().write(true).open(folder.join(LOCK)))?.as_ref().map_or(Ok(false), of)
+}
+
+/// Nothing where nothing is there.
+fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn locked(lock: Result<(), TryLockError>) -> Result<(), Untaken> {
+    match lock {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Untaken::Taken),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Refuses a file that is also another one's: by its other name a second service would write it past every lock, and
+/// into another log.
+fn alone(folder: &Path, name: &str) -> io::Result<()> {
+    let Some(file) = there(fs::symlink_metadata(folder.join(name)))? else { return Ok(()) };
+    if !file.is_file() {
+        return Err(io::Error::other(format!("`{name}` is no regular file: put the file itself in the folder")));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file) > 1 {
+        let says =
+            "has a second name (a hard link), by which another service could write it: make it a copy, or remove it";
+        return Err(io::Error::other(format!("`{name}` {says}")));
+    }
+    Ok(())
+}
+
+/// The folder, where the system lets a folder be locked.
+#[cfg(unix)]
+fn open_folder(folder: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags};
+    // A pipe in its place is waited for by nobody.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(Some(rustix::fs::open(folder, flags, Mode::empty())?.into()))
+}
+
+#[cfg(not(unix))]
+fn open_folder(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 #[cfg(unix)]

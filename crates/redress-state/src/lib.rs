@@ -37,6 +37,7 @@ mod reader;
 mod shared;
 mod state;
 mod upkeep;
+mod whole;
 mod writer;
 
 pub use clock::{Clock, SystemClock};

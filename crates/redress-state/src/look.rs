@@ -6,7 +6,7 @@ use sqlx::{Connection as _, Row as _, SqliteConnection, migrate::MigrateError};
 
 use crate::{
     connect,
-    folder::{self, Untaken},
+    folder::{self, Found},
     state::{OpenError, State},
 };
 
@@ -16,10 +16,11 @@ impl State {
     pub async fn look(folder: impl AsRef<Path>) -> Result<(), OpenError> {
         let folder = folder.as_ref();
         match folder::look(folder) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(Untaken::Io(error)) => return Err(OpenError::Folder(error)),
-            Err(Untaken::Taken) => return Err(OpenError::Taken),
+            Ok(Found::State) => {}
+            Ok(Found::Nothing) => return Ok(()),
+            Ok(Found::Taken) => return Err(OpenError::Taken),
+            Ok(Found::Lost) => return Err(OpenError::Lost),
+            Err(error) => return Err(OpenError::Folder(error)),
         }
         let mut connection = connect::reading(folder).await?;
         shape(&mut connection).await?;

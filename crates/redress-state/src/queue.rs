@@ -94,6 +94,8 @@ pub(crate) struct Queue {
     max_bytes: usize,
     /// Whether the last attempt to write failed.
     failing: AtomicBool,
+    /// Whether the file is not where it was.
+    lost: AtomicBool,
     closed: AtomicBool,
     /// How many answers were given before their records were kept.
     late: AtomicU64,
@@ -107,6 +109,7 @@ impl Queue {
             bytes: AtomicUsize::new(0),
             max_bytes,
             failing: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             late: AtomicU64::new(0),
         }
@@ -120,6 +123,7 @@ impl Queue {
     /// Whether what is pushed now will be kept soon.
     pub(crate) fn is_open(&self) -> bool {
         !self.failing.load(Ordering::Relaxed)
+            && !self.is_lost()
             && !self.closed.load(Ordering::Relaxed)
             && self.bytes.load(Ordering::Relaxed) < self.max_bytes
     }
@@ -135,6 +139,16 @@ impl Queue {
     /// Says whether writing works.
     pub(crate) fn set_failing(&self, failing: bool) {
         self.failing.store(failing, Ordering::Relaxed);
+    }
+
+    /// Says whether the file is where it was.
+    pub(crate) fn set_lost(&self, lost: bool) {
+        self.lost.store(lost, Ordering::Relaxed);
+    }
+
+    /// Whether what is written now would be nowhere.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Adds one record, which `write` appends as JSON. Nothing comes back where the queue is closed.

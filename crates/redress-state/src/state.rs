@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, StoreBroken};
 use sqlx::{Row as _, SqliteConnection, migrate::MigrateError};
-use tokio::{sync::Mutex, task::JoinHandle};
+use tokio::{
+    sync::Mutex,
+    task::{AbortHandle, JoinHandle},
+};
 
 use crate::{
     StateOptions,
@@ -18,6 +21,7 @@ use crate::{
     keys::Keys,
     shared::Shared,
     upkeep,
+    whole::{self, Files},
     writer::{Broken, Writer},
 };
 
@@ -31,6 +35,12 @@ pub enum OpenError {
     /// Another service runs on the same folder.
     #[error("another service uses this state folder: stop it first, or give this one a folder of its own")]
     Taken,
+    /// A service runs on the folder, and its file is gone or another one.
+    #[error(
+        "a service runs on this state folder, and the file that it has open is not there: put that file back, or stop the \
+         service, restore a back-up if there is one, and start it again"
+    )]
+    Lost,
     /// The file is of a newer version, or was changed by somebody else.
     #[error("the state file cannot be brought into today's shape")]
     Shape(#[source] MigrateError),
@@ -52,6 +62,9 @@ pub enum CloseError {
         #[source]
         cause: sqlx::Error,
     },
+    /// The file was gone or replaced, so that what was written since is nowhere.
+    #[error("the state file was not in its folder at the end")]
+    Lost,
     /// Everything is kept, but in the log of the file, which could not be moved into it.
     #[error("the state file could not be closed")]
     File(#[source] sqlx::Error),
@@ -78,6 +91,8 @@ pub struct Health {
 pub struct State {
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<Result<(), Broken>>>>,
+    /// What looks whether the files are still there.
+    watch: AbortHandle,
 }
 
 impl State {
@@ -96,10 +111,15 @@ impl State {
         let ran_before = upkeep::ran_before(&mut connection).await?;
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
         let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
+        let files = Files::in_folder(&options.folder).map_err(OpenError::Folder)?;
+        if let Some(database) = files.database() {
+            folder.note(database).map_err(OpenError::Folder)?;
+        }
         let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
+        let watch = tokio::spawn(whole::watch(Arc::downgrade(&shared), files)).abort_handle();
         let book = Book::open(connection, upkeep, folder).await?;
         let writer = Mutex::new(Some(tokio::spawn(Writer::new(Arc::clone(&shared), book).run())));
-        Ok(State { shared, writer })
+        Ok(State { shared, writer, watch })
     }
 
     /// The consents.
@@ -141,6 +161,7 @@ impl State {
         writer.await?.map_err(|broken| match broken {
             Broken::Unkept { records, cause } => CloseError::Unkept { records, cause },
             Broken::Unclosed(cause) => CloseError::File(cause),
+            Broken::Lost => CloseError::Lost,
         })
     }
 }
@@ -149,6 +170,7 @@ impl State {
 impl Drop for State {
     fn drop(&mut self) {
         self.shared.queue.close();
+        self.watch.abort();
     }
 }
 

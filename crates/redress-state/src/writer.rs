@@ -1,7 +1,7 @@
 //! The one task that writes. It takes all that waits, keeps it in one transaction, and only then lets anybody say so;
 //! what cannot be kept it tries again until it can.
 
-use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 
 use redress_core::StoreBroken;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -40,6 +40,8 @@ pub(crate) struct Writer {
 pub(crate) enum Broken {
     /// So many records could not be kept.
     Unkept { records: i64, cause: sqlx::Error },
+    /// The file was gone or replaced at the end.
+    Lost,
     /// All is kept, but in the log of the file, which could not be moved into it.
     Unclosed(sqlx::Error),
 }
@@ -90,7 +92,9 @@ impl Writer {
                 upkeep = upkeep.min(Instant::now() + NEXT_PIECE);
             }
         }
-        self.book.close(&shared).await.map_err(Broken::Unclosed)
+        let lost = queue.is_lost();
+        let closed = self.book.close(&shared).await.map_err(Broken::Unclosed);
+        if lost { Err(Broken::Lost) } else { closed }
     }
 
     /// Lets calls come along that are about to end, since one write costs the same for all of them: those that are
@@ -118,7 +122,12 @@ impl Writer {
         let mut pause = PAUSE.0;
         let mut closed_since = None;
         loop {
-            let cause = match attend(&shared, &load.rows, self.book.attempt(&shared, &load)).await {
+            // What is written to a file that is gone is not kept, whatever SQLite says.
+            let attempt = match shared.queue.is_lost() {
+                true => Err(lost()),
+                false => attend(&shared, &load.rows, self.book.attempt(&shared, &load)).await,
+            };
+            let cause = match attempt {
                 Ok(answers) => {
                     shared.queue.set_failing(false);
                     finish(&shared, load, answers);
@@ -126,7 +135,10 @@ impl Writer {
                 }
                 Err(cause) => cause,
             };
-            tracing::error!(%cause, "the state cannot be written; it is tried again");
+            // Of a file that is gone the watch has told.
+            if !shared.queue.is_lost() {
+                tracing::error!(%cause, "the state cannot be written; it is tried again");
+            }
             shared.queue.set_failing(true);
             refuse_new(&mut load, &cause);
             if load.is_empty() {
@@ -144,6 +156,10 @@ impl Writer {
             pause = (pause * 2).min(PAUSE.1);
         }
     }
+}
+
+fn lost() -> sqlx::Error {
+    sqlx::Error::Io(io::Error::other("the file is not in its folder any more"))
 }
 
 /// Waits for `step`, and meanwhile answers the calls that have waited long enough for their records. A disk that takes

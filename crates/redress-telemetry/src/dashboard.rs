@@ -211,6 +211,7 @@ fn server() -> Vec<Panel> {
                 (grew(names::AUDIT_LATE), "answers before their audit record"),
                 (grew(names::ACCESS_LOG_DROPPED), "lines of the access log"),
                 (grew(names::OTLP_FAILED), "messages to the collector"),
+                (grew(names::OTLP_SPANS_DROPPED), "spans"),
                 (grew(names::CONNECTIONS_REFUSED), "connections"),
                 (grew(names::RELOADS_REFUSED), "configurations"),
                 (level(names::STATE_QUEUED), "bytes that wait for the state"),

@@ -26,6 +26,9 @@ const ED25519: &[Algorithm] = &[Algorithm::EdDsa];
 /// The most keys that are tried for one token: those that it names, and then those that could be it.
 const TRIES: usize = 16;
 
+/// The most keys of a set. An issuer has a handful; each one is looked at for each token that names none.
+const MOST: usize = 1_000;
+
 /// The keys that may have signed a token.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(Vec<Key>);
@@ -64,6 +67,9 @@ impl Keys {
         let Ok(set) = serde_json::from_slice::<Set>(bytes) else {
             return Err(AccessError::KeysMalformed { origin: origin.to_owned() });
         };
+        if set.keys.len() > MOST {
+            return Err(AccessError::KeysMany { origin: origin.to_owned(), most: MOST });
+        }
         let keys = set.keys.into_iter().filter_map(|key| Key::of_jwk(&serde_json::from_value(key).ok()?, place));
         Keys(keys.collect()).some(origin)
     }

@@ -117,12 +117,17 @@ impl Remote {
     }
 
     /// One fetch. It runs in a task of its own, which holds the flight to the end.
-    async fn fetch(&self, source: &Source, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
+    async fn fetch(&self, source: &Arc<Source>, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
         // Noted before the first wait as well: a task that ends with its runtime has been tried all the same.
         self.times().tried = Some(Instant::now());
         let result = match self.get().await {
             Ok(bytes) if self.times().last.as_ref() == Some(&bytes) => Ok(bytes),
-            Ok(bytes) => source.take_set(&bytes, &self.address.to_string()).map(|()| bytes),
+            // Reading a megabyte of keys takes too long for a thread that others wait for.
+            Ok(bytes) => {
+                let (source, origin) = (Arc::clone(source), self.address.to_string());
+                let taken = tokio::task::spawn_blocking(move || source.take_set(&bytes, &origin).map(|()| bytes));
+                taken.await.unwrap_or_else(|_| Err(self.unreachable("it was broken off")))
+            }
             Err(reason) => Err(self.unreachable(reason)),
         };
         let mut times = self.times();

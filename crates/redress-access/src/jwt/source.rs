@@ -1,7 +1,6 @@
 //! Where keys come from, and the newest that came.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,6 +13,9 @@ use crate::{
     remembered::Remembered,
     watch::{Fresh, Watched},
 };
+
+/// The most bytes of a file of keys.
+const LARGEST: u64 = 1 << 20;
 
 /// The keys in use, and the place where newer ones may be.
 #[derive(Debug)]
@@ -110,7 +112,8 @@ impl Source {
     }
 
     fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>) -> Result<Keys, AccessError> {
-        let bytes = fs::read(path).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
+        let bytes =
+            redress_disk::read(path, LARGEST).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
         read(bytes, path)?.only(&self.algorithms, &path.display().to_string())
     }
 

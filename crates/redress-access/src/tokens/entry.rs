@@ -106,6 +106,9 @@ impl NewToken {
         if !self.note.as_deref().is_none_or(names::is_printable) {
             return Err(AccessError::Unprintable { what: "note" });
         }
+        if self.expires.is_some_and(|end| instant::seconds(end) > instant::LAST) {
+            return Err(AccessError::EndsTooLate);
+        }
         Ok(())
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashSet,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    time::SystemTime,
+    thread,
+    time::{Duration, Instant, SystemTime},
 };
 
 use redress_core::Secret;
@@ -13,6 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{NewToken, TokenEntry, text};
 use crate::{AccessError, instant, names};
+
+/// The most bytes of a file of tokens: some two hundred thousand of them.
+const LARGEST: u64 = 64 << 20;
+/// How long a change waits for another one.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file of bearer tokens.
 ///
@@ -56,7 +62,7 @@ impl TokenFile {
 
     /// The tokens, in the order in which they were made.
     pub fn list(&self) -> Result<Vec<TokenEntry>, AccessError> {
-        let bytes = match fs::read(&self.path) {
+        let bytes = match redress_disk::read(&self.path, LARGEST) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(AccessError::Read { path: self.path.clone(), source }),
@@ -113,8 +119,10 @@ impl TokenFile {
     fn change<T>(&self, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, AccessError>) -> Result<T, AccessError> {
         // The lock is another file, since this one is replaced.
         let lock = self.beside("lock");
-        let locked = private().write(true).create(true).truncate(false).open(&lock).and_then(|file| {
-            file.lock()?;
+        let locked = redress_disk::append(&lock).and_then(|file| {
+            #[cfg(unix)]
+            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+            held(&file)?;
             Ok(file)
         });
         let _locked = locked.map_err(|source| AccessError::Write { path: lock, source })?;
@@ -176,6 +184,24 @@ impl TokenFile {
 
     fn unwritten(&self, source: io::Error) -> AccessError {
         AccessError::Write { path: self.path.clone(), source }
+    }
+}
+
+/// Takes the lock, and waits for whoever has it no longer than it is worth.
+fn held(file: &File) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another process is changing the tokens, and does not end",
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 

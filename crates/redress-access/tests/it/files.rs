@@ -172,8 +172,11 @@ async fn a_broken_file_leaves_in_force_what_was_read_before() {
     fs::write(file.path(), "{").unwrap();
     assert!(matches!(access.reload(), Err(AccessError::TokensMalformed { .. })));
     assert!(is_known(&access, &token).await);
-    // That it is gone is no mistake: somebody took every token away.
+    // Nor does one that is gone: a mishap must not lock everybody out. An empty list takes every token away.
     fs::remove_file(file.path()).unwrap();
+    assert!(matches!(access.reload(), Err(AccessError::Gone { .. })));
+    assert!(is_known(&access, &token).await);
+    fs::write(file.path(), r#"{"tokens": []}"#).unwrap();
     access.reload().unwrap();
     assert!(!is_known(&access, &token).await);
 }

@@ -293,6 +293,71 @@ async fn a_fetch_that_takes_too_long_is_given_up_and_not_tried_again_at_once() {
     assert!(access.identify(&token(&key)).await.is_ok());
 }
 
+/// A server that answers each request in a way of its own.
+fn odd(answer: fn(&mut std::net::TcpStream)) -> String {
+    use std::io::Read as _;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/jwks", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 1024]);
+                answer(&mut stream);
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_issuer_that_hangs_trickles_or_floods_costs_the_time_of_one_fetch() {
+    use std::{io::Write as _, thread::park_timeout};
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+    let odds: [(&str, fn(&mut std::net::TcpStream)); 6] = [
+        ("hangs", |_| park_timeout(LONG)),
+        ("slow headers", |stream| {
+            while stream.write_all(b"H").is_ok() {
+                park_timeout(Duration::from_millis(20))
+            }
+        }),
+        ("slow body", |stream| {
+            let _ = stream.write_all(&[HEAD, b"\r\n{\"keys\":["].concat());
+            while stream.write_all(b" ").is_ok() {
+                park_timeout(Duration::from_millis(20));
+            }
+        }),
+        ("endless body", |stream| {
+            let _ = stream.write_all(&[HEAD, b"\r\n"].concat());
+            while stream.write_all(&[b' '; 65536]).is_ok() {}
+        }),
+        ("a length that is a lie", |stream| {
+            drop(stream.write_all(&[HEAD, b"content-length: 18446744073709551615\r\n\r\n{}"].concat()))
+        }),
+        ("no HTTP", |stream| drop(stream.write_all(&[0x15, 3, 1, 0, 2, 2, 40]))),
+    ];
+    for (how, answer) in odds {
+        let access = open(&odd(answer), |jwt| jwt.fetch_time = Duration::from_millis(300));
+        let fetched = tokio::time::timeout(Duration::from_secs(30), access.fetch()).await.expect(how);
+        assert!(matches!(fetched, Err(AccessError::Unreachable { .. })), "{how}: {fetched:?}");
+        // Nor does a token cause a second one before the pause has passed.
+        let token = token(&Key::p256("one"));
+        assert_eq!(access.identify(&token).await, Err(IdentityError::Invalid), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_set_of_more_keys_than_an_issuer_needs_is_refused() {
+    let key = Key::p256("one");
+    let issuer = Issuer::start(signing::set([&key])).await;
+    let access = open(&issuer.url, |_| {});
+    access.fetch().await.unwrap();
+    issuer.gives(200, format!("{{\"keys\":[{}{{}}]}}", "{},".repeat(100_000)));
+    let error = access.fetch().await.unwrap_err();
+    assert!(matches!(error, AccessError::KeysMany { most: 1_000, .. }), "{error}");
+    assert!(access.identify(&token(&key)).await.is_ok(), "the keys that were fetched last stay in use");
+}
+
 #[test]
 fn keys_are_not_taken_by_a_way_on_which_they_could_be_exchanged() {
     for url in ["http://login.example/jwks", "ftp://login.example/jwks", "login.example"] {

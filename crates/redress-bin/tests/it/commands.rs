@@ -167,3 +167,12 @@ fn a_reader_that_has_seen_enough_is_no_trouble() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn a_deadline_that_no_clock_can_show_is_as_good_as_none() {
+    let place = Place::new();
+    for deadline in ["584542046090y", "18446744073709551615s"] {
+        let ran = place.run(&["call", "files.list", "--deadline", deadline, "--json"]);
+        assert_eq!(ran.code, 0, "{deadline}: {}", ran.seen());
+    }
+}

@@ -64,7 +64,7 @@ fn everything_that_is_wrong_is_told_with_what_to_do() {
         ("keys", "fail"),
         ("tls", "fail"),
         ("state", "warn"),
-        ("limits", "warn"),
+        ("limits", "fail"),
         ("telemetry", "fail"),
     ] {
         assert_eq!(worst(&checks, check), status, "{check}: {checks:?}");
@@ -75,7 +75,7 @@ fn everything_that_is_wrong_is_told_with_what_to_do() {
 #[test]
 fn what_serve_would_refuse_is_found_before() {
     let wrong = [
-        ("[http]\ntrusted_proxies = [\"nonsense\"]\n", "http"),
+        ("[http]\ntrusted_proxies = [\"nonsense\"]\n", "config"),
         ("[limits]\nrules = [{ operations = [\"files.re*\"], rate = \"1/s\" }]\n", "limits"),
         ("[mcp]\nprofile = \"nobody\"\n", "mcp"),
         ("[telemetry]\naccess_log = \"served\"\n", "telemetry"),

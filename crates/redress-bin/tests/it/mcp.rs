@@ -75,7 +75,10 @@ fn a_profile_chooses_the_tools_and_a_wrong_one_is_told_on_the_error_stream() {
             ["--profile", "writing", "--json", "redress.toml"].as_slice(),
             "there is no profile `writing`; known: reading",
         ),
-        (["--profile", "x", "--profiles", "x=files.nothing"].as_slice(), "no operation fits that"),
+        (
+            ["--profile", "x", "--profiles", "x=files.nothing"].as_slice(),
+            "names `files.nothing`, which no operation is called",
+        ),
     ] {
         let ran = place.run(&[&["mcp"], words].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);

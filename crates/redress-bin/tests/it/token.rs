@@ -182,3 +182,32 @@ fn a_hash_that_is_none_is_refused_and_not_shown() {
     assert_eq!((ran.code, ran.json()["code"].as_str().unwrap()), (2, "ACCESS_UNUSABLE"), "{}", ran.seen());
     assert!(!ran.seen().contains("itself"), "{}", ran.seen());
 }
+
+#[test]
+fn a_token_that_would_end_after_the_calendar_is_refused_with_the_longest_that_is_taken() {
+    let place = Place::new();
+    for far in ["3000000d", "99999y", "99999999999d", "18446744073709551615s"] {
+        for more in [["--file", "t.json"], ["--print-hash", "--json"]] {
+            let ran = place.run(&[&["token", "new", "a", "--expires", far], more.as_slice()].concat());
+            assert_eq!(ran.code, 2, "{far}: {}", ran.seen());
+            assert!(ran.seen().contains("the longest is `"), "{far}: {}", ran.seen());
+        }
+    }
+    let ended = place.run(&["token", "new", "a", "--expires", "999ms", "--file", "t.json"]);
+    assert!(ended.code == 2 && ended.err.contains("the shortest is `1s`"), "{}", ended.seen());
+    let said = place.run(&["token", "new", "a", "--expires", "3000000d", "--file", "t.json"]).err;
+    let longest = said.split("the longest is `").nth(1).unwrap().split('`').next().unwrap();
+    let ran = place.run(&["token", "new", "a", "--expires", longest, "--file", "t.json"]);
+    assert_eq!(ran.code, 0, "{}", ran.seen());
+    // Nor does a time in the file stop who reads it.
+    let kept = std::fs::read_to_string(place.path().join("t.json")).unwrap();
+    for time in ["0000-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"] {
+        let (before, after) = kept.split_once("\"expires\": \"").unwrap();
+        let after = after.split_once('"').unwrap().1;
+        std::fs::write(place.path().join("t.json"), format!("{before}\"expires\": \"{time}\"{after}")).unwrap();
+        for more in [&["--file", "t.json"][..], &["--file", "t.json", "--json"]] {
+            let ran = place.run(&[&["token", "list"], more].concat());
+            assert_eq!(ran.code, 0, "{time}: {}", ran.seen());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The file as it was written, to tell with its line what is wrong in it.
 
 use std::{
+    io,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -12,6 +13,8 @@ use crate::{near::nearest, trouble::Trouble};
 
 /// How many of the same name elsewhere are worth showing.
 const SHOWN: usize = 3;
+/// The most bytes of a configuration.
+const LARGEST: u64 = 1 << 20;
 
 /// A configuration file: where it is and what is written in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +26,20 @@ pub(crate) struct Document {
 impl Document {
     /// What is in the file at `path`.
     pub(crate) fn at(path: &Path) -> Result<Document, Trouble> {
+        Document::of(path, Document::content(path))
+    }
+
+    /// What is in the file at `path`, as bytes.
+    pub(crate) fn content(path: &Path) -> io::Result<Vec<u8>> {
+        redress_disk::read(path, LARGEST)
+    }
+
+    /// The file at `path` with this in it.
+    pub(crate) fn of(path: &Path, content: io::Result<Vec<u8>>) -> Result<Document, Trouble> {
+        let text =
+            content.and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::other(error.utf8_error())));
         let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
-        Ok(Document { path: path.to_owned(), text: std::fs::read_to_string(path).map_err(unreadable)? })
+        Ok(Document { path: path.to_owned(), text: text.map_err(unreadable)? })
     }
 
     /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of

@@ -1,13 +1,17 @@
 //! `redress.toml`: what it may hold, and what holds when flag, environment and file disagree.
 
 mod access;
+mod bounds;
 mod catalogue;
 mod check;
 mod document;
+#[cfg(test)]
+mod extremes;
 mod judged;
 mod limits;
 mod listen;
 mod log;
+mod names;
 mod profiles;
 mod read;
 mod schema;
@@ -30,6 +34,7 @@ pub use judged::{ConfigRefused, check_config};
 pub(crate) use limits::{LimitsTable, Rule};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Format, Level, LogTable};
+pub(crate) use names::fitting;
 pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};

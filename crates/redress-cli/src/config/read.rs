@@ -21,7 +21,32 @@ impl File {
 
     pub(super) fn of(document: &Document) -> Result<File, Trouble> {
         document.only_known(&config_schema())?;
-        toml::from_str(&document.text).map_err(|error| document.unread(&error))
+        let file: File = toml::from_str(&document.text).map_err(|error| document.unread(&error))?;
+        // Where the file is would take the place of an empty path: the folder itself.
+        match file.paths().into_iter().find(|(_, path)| path.as_os_str().is_empty()) {
+            None => Ok(file),
+            Some((key, _)) => Err(document.wrong(key, format!("`{key}` is empty: write a path, or leave it out"))),
+        }
+    }
+
+    /// Every path in it, by its key.
+    fn paths(&self) -> Vec<(&'static str, &Path)> {
+        let access = self.access.as_ref();
+        let jwt = access.and_then(|access| access.jwt.as_ref());
+        let tls = self.tls.as_ref();
+        let all = [
+            ("serve.root", self.serve.root.as_ref()),
+            ("access.tokens", access.and_then(|access| access.tokens.as_ref())),
+            ("access.jwt.jwks_file", jwt.and_then(|jwt| jwt.jwks_file.as_ref())),
+            ("access.jwt.secret_file", jwt.and_then(|jwt| jwt.secret_file.as_ref())),
+            ("access.jwt.key_file", jwt.and_then(|jwt| jwt.key_file.as_ref())),
+            ("access.certificates.ca", access.and_then(|access| access.certificates.as_ref()?.ca.as_ref())),
+            ("state.folder", self.state.as_ref().and_then(|state| state.table()?.folder.as_ref())),
+            ("tls.certificate", tls.and_then(|tls| tls.certificate.as_ref())),
+            ("tls.key", tls.and_then(|tls| tls.key.as_ref())),
+            ("telemetry.headers_file", self.telemetry.headers_file.as_ref()),
+        ];
+        all.into_iter().filter_map(|(key, path)| Some((key, path?.as_path()))).collect()
     }
 
     fn start_from(&mut self, folder: &Path) {

@@ -135,10 +135,6 @@ impl Settings {
         if let Some(key) = settings.audit.unkept(&settings.state) {
             return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
         }
-        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
-        if !settings.url.as_ref().is_none_or(is_url) {
-            return Err(settings.wrong("serve.url", "expected a URL such as `https://api.example`"));
-        }
         settings.check()?;
         Ok(settings)
     }

@@ -19,6 +19,16 @@ pub(crate) enum WhereState {
     Folder(StateTable),
 }
 
+impl WhereState {
+    /// What is said of the folder, where there is one.
+    pub(crate) fn table(&self) -> Option<&StateTable> {
+        match self {
+            WhereState::Memory => None,
+            WhereState::Folder(table) => Some(table),
+        }
+    }
+}
+
 /// A folder in which consents, idempotency keys and the audit are kept.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::Check;
+use crate::moment::day;
 
 /// Below this, a certificate should be renewed now.
 const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -15,10 +16,12 @@ pub(super) fn held(check: &'static str, der: &[u8], now: SystemTime) -> Check {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
         return Check::fail(check, "the certificate cannot be read", renew);
     };
-    let time = |seconds: i64| UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+    let time = |seconds: i64| {
+        let since = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    };
     let (from, until) =
         (time(certificate.validity().not_before.timestamp()), time(certificate.validity().not_after.timestamp()));
-    let day = |time| humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect::<String>();
     if now < from {
         return Check::fail(check, format!("the certificate holds only from {}", day(from)), renew);
     }

@@ -15,7 +15,7 @@ use super::{
     machine::{appendable, writable},
 };
 use crate::{
-    config::{AccessLog, AccessTable, Listen, Settings, WhereState},
+    config::{AccessLog, AccessTable, Listen, Settings, WhereState, fitting},
     mcp, parts,
     program::Setup,
     shell,
@@ -147,7 +147,8 @@ fn tls(program: &str, settings: &Settings) -> Vec<Check> {
     if let Err(trouble) = crate::listening::tls(settings) {
         return vec![Check::trouble("tls", program, &trouble)];
     }
-    let first = CertificateDer::pem_file_iter(&tls.certificate).ok().and_then(|mut found| found.next()?.ok());
+    let bytes = redress_disk::read(&tls.certificate, 4 << 20).unwrap_or_default();
+    let first = CertificateDer::pem_slice_iter(&bytes).next().and_then(Result::ok);
     let held = first.map(|certificate| super::certificate::held("tls", &certificate, SystemTime::now()));
     [held, open_to_others("tls", &tls.key)].into_iter().flatten().collect()
 }
@@ -179,6 +180,10 @@ async fn state(settings: &Settings, runs: bool) -> Vec<Check> {
     }
     match State::look(&folder).await {
         Ok(()) => {}
+        Err(error @ OpenError::Lost) => {
+            let next = "put the file back that was there, or restart the service; a back-up goes in between";
+            return vec![Check::fail("state", format!("{shown}: {error}"), next)];
+        }
         Err(OpenError::Taken) if runs => {}
         Err(OpenError::Taken) => {
             let next = "stop it first, or give this one a folder of its own in `state.folder`";
@@ -211,18 +216,9 @@ fn room(_: &Path) -> Option<u64> {
 }
 
 /// Whether every rule limits something that there is.
-fn limits(program: &str, settings: &Settings, registry: &Registry) -> Vec<Check> {
-    let names: Vec<&str> = registry.contract().operations().iter().map(|operation| operation.name().as_str()).collect();
-    let fits = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(start) => names.iter().any(|name| name.starts_with(start)),
-        None => names.contains(&pattern),
-    };
-    let patterns = settings.limits.rules.iter().flat_map(|rule| rule.operations.iter().flatten());
-    let stray = patterns.filter(|pattern| !fits(pattern)).map(|pattern| {
-        let next = shell::line([program, "ops"]);
-        Check::warn("limits", format!("a rule is for `{pattern}`, which no operation is called"), next)
-    });
-    stray.collect()
+fn limits(program: &str, settings: &Settings, registry: &Registry) -> Option<Check> {
+    let stray = fitting(settings, registry).err()?;
+    Some(Check::fail("limits", stray.to_string(), shell::line([program, "ops"])))
 }
 
 /// Whether what is seen can be told.

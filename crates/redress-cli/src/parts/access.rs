@@ -3,7 +3,7 @@
 use std::{str::FromStr as _, sync::Arc};
 
 use redress_access::{
-    Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, TokenHash,
+    Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, Reading, TokenHash,
 };
 use redress_contract::Caller;
 use redress_serve::{CallerOf, Connection};
@@ -20,7 +20,33 @@ pub(super) fn open(settings: &Settings) -> Result<Option<(Arc<Access>, AccessTab
     Ok(Some((access, table.clone())))
 }
 
-pub(super) fn unusable(error: &AccessError) -> Trouble {
+/// The same for a server that runs: a file of tokens that is not there would lock everybody out.
+pub(super) fn open_anew(settings: &Settings) -> Result<Option<(Arc<Access>, AccessTable)>, Trouble> {
+    let missing = settings.access.as_ref().and_then(|table| table.tokens.as_ref()).filter(|path| !path.exists());
+    match missing {
+        None => open(settings),
+        Some(path) => {
+            let says =
+                format!("there is no file of tokens at {}: make a token first, and name its file then", path.display());
+            Err(settings.wrong("access.tokens", says))
+        }
+    }
+}
+
+/// What the files of `access` say now. One that cannot be read stops no change of anything else: what it said before stays
+/// in force.
+pub(super) fn read(access: &Access) -> Result<Option<Reading>, Trouble> {
+    match access.read() {
+        Ok(reading) => Ok(Some(reading)),
+        Err(error @ (AccessError::Read { .. } | AccessError::Gone { .. })) => {
+            tracing::error!(error = chain(&error), "what was read before stays in force");
+            Ok(None)
+        }
+        Err(error) => Err(unusable(&error)),
+    }
+}
+
+fn unusable(error: &AccessError) -> Trouble {
     Trouble::AccessUnusable { says: chain(error) }
 }
 

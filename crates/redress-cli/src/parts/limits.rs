@@ -101,11 +101,11 @@ mod tests {
     #[test]
     fn every_limit_of_the_file_is_the_one_that_holds() {
         let limits = faces(&settings(
-            "[limits]\nconnections = 1\nper_address = 2\nsockets = 3\nstreams = 4\n\
+            "[limits]\nconnections = 2\nper_address = 1\nsockets = 3\nstreams = 4\n\
              [http]\nhandshake_time = \"5s\"\nheader_time = \"6s\"\nbody_time = \"7s\"\nidle_time = \"8s\"\n\
              write_time = \"9s\"\nmax_headers = 10000\n",
         ));
-        assert_eq!((limits.connections, limits.per_address, limits.sockets, limits.streams), (1, 2, 3, 4));
+        assert_eq!((limits.connections, limits.per_address, limits.sockets, limits.streams), (2, 1, 3, 4));
         let times = [limits.handshake_time, limits.header_time, limits.body_time, limits.idle_time, limits.write_time];
         assert_eq!(times, [5, 6, 7, 8, 9].map(Duration::from_secs));
         assert_eq!(limits.header_bytes, 10_000);

@@ -19,7 +19,8 @@ pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
 pub(crate) use seen::{Reloads, collector, headers};
 
 use crate::{
-    config::{AccessTable, Settings},
+    apart,
+    config::{AccessTable, Settings, fitting},
     trouble::Trouble,
 };
 
@@ -57,6 +58,8 @@ impl Parts {
         registry: &Registry,
         state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
     ) -> Result<Parts, Trouble> {
+        fitting(settings, registry)?;
+        apart::log(settings)?;
         let access = access::open(settings)?;
         let limits = limits::calls(settings)?;
         let log = seen::access_log(settings)?;
@@ -68,13 +71,18 @@ impl Parts {
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
     /// counted, fetched and remembered; nothing of it holds yet.
-    pub(crate) fn changed(&self, settings: &Settings) -> Result<(Parts, Option<Reading>), Trouble> {
+    pub(crate) fn changed(
+        &self,
+        settings: &Settings,
+        registry: &Registry,
+    ) -> Result<(Parts, Option<Reading>), Trouble> {
+        fitting(settings, registry)?;
+        apart::log(settings)?;
         let (access, reading) = match &self.access {
             Some((access, table)) if settings.access.as_ref() == Some(table) => {
-                let reading = access.read().map_err(|error| access::unusable(&error))?;
-                (self.access.clone(), Some(reading))
+                (self.access.clone(), access::read(access)?)
             }
-            _ => (access::open(settings)?, None),
+            _ => (access::open_anew(settings)?, None),
         };
         let limits = self.limits.replaced(limits::options(settings)?);
         let limits = limits.map_err(|error| limits::wrong(settings, &error))?;

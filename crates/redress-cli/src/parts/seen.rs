@@ -1,7 +1,7 @@
 //! What is seen of calls: from the settings to where it is told.
 
 use std::{
-    fs,
+    io,
     path::Path,
     sync::{
         Arc,
@@ -20,6 +20,9 @@ use crate::{
     program::Program,
     trouble::{Trouble, chain, reason},
 };
+
+/// The most bytes of a file of headers.
+const LARGEST_HEADERS: u64 = 1 << 20;
 
 /// How often the configuration was taken and refused while the server ran.
 #[derive(Debug, Default)]
@@ -47,7 +50,9 @@ pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option
 /// The headers in a file, one on each line. What is wrong is told by its line and not by its text, which is secret.
 pub(crate) fn headers(path: &Path) -> Result<Vec<(String, Secret)>, Trouble> {
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|cause| Trouble::FileUnreadable { path: shown.to_string(), cause })?;
+    let read = redress_disk::read(path, LARGEST_HEADERS);
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::other(error.utf8_error())));
+    let text = text.map_err(|cause| Trouble::FileUnreadable { path: shown.to_string(), cause })?;
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let read = lines.map(|(number, line)| {
         let parts = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));

@@ -39,8 +39,8 @@ impl Call {
     /// Takes note of the operation that is called, and until when it may take: its own word,
     /// or the caller's if that is sooner.
     pub(super) fn found(&mut self, entry: Arc<Entry>) {
-        let own = self.since + entry.deadline;
-        self.ctx.deadline = Some(self.ctx.deadline.map_or(own, |asked| asked.min(own)));
+        let own = self.since.checked_add(entry.deadline);
+        self.ctx.deadline = self.ctx.deadline.into_iter().chain(own).min();
         self.ctx.entry = Some(entry);
     }
 

@@ -80,7 +80,8 @@ impl Registry {
             caller: request.caller,
             request_id: request.request_id.unwrap_or_else(|| make_id(since)),
             parent: None,
-            deadline: request.deadline.map(|deadline| since + deadline),
+            // One that no clock can show is none: the operation has its own.
+            deadline: request.deadline.and_then(|deadline| since.checked_add(deadline)),
             depth: 0,
             face: request.face,
             peer: request.peer,

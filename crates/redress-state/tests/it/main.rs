@@ -9,5 +9,6 @@ mod crashing;
 mod folders;
 mod keeping;
 mod locked;
+mod lost;
 mod service;
 mod upkeep;

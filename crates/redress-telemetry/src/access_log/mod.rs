@@ -18,6 +18,8 @@ use redress_core::{EndedCall, Observer};
 
 /// How many lines may wait to be written.
 const WAITING: usize = 8192;
+/// How long opening anew may take.
+const REOPENING: Duration = Duration::from_secs(5);
 
 /// Where the lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum LogTarget {
     Stderr,
     /// To standard output.
     Stdout,
-    /// To the end of a file, which is made where it does not exist.
+    /// To the end of a file, which is made where it does not exist, or into a pipe that somebody reads.
     File(PathBuf),
 }
 
@@ -81,27 +83,34 @@ impl AccessLog {
     /// was.
     pub fn reopen(&self) -> io::Result<()> {
         let (done, wait) = sync_channel(1);
-        let gone = || io::Error::other("the access log has stopped");
-        self.lines.send(Order::Reopen(done)).map_err(|_| gone())?;
-        wait.recv().map_err(|_| gone())?
+        let until = Instant::now() + REOPENING;
+        self.order(Order::Reopen(done), until)?;
+        let left = until.saturating_duration_since(Instant::now());
+        wait.recv_timeout(left).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    /// Hands an order to the thread that writes, which may be busy until then.
+    fn order(&self, order: Order, until: Instant) -> io::Result<()> {
+        let mut order = order;
+        loop {
+            match self.lines.try_send(order) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Disconnected(_)) => return Err(io::Error::other("the access log has stopped")),
+                Err(TrySendError::Full(back)) if Instant::now() < until => {
+                    order = back;
+                    std::thread::yield_now();
+                }
+                Err(TrySendError::Full(_)) => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
     }
 
     /// Waits until everything that was told so far is written; says whether it was, within the time.
     pub fn flush(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         let (done, wait) = sync_channel(1);
-        let mut order = Order::Flush(done);
-        loop {
-            match self.lines.try_send(order) {
-                Ok(()) => return wait.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok(),
-                Err(TrySendError::Disconnected(_)) => return false,
-                Err(TrySendError::Full(back)) if Instant::now() < until => {
-                    order = back;
-                    std::thread::yield_now();
-                }
-                Err(TrySendError::Full(_)) => return false,
-            }
-        }
+        self.order(Order::Flush(done), until).is_ok()
+            && wait.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok()
     }
 
     /// How many lines could not be written since it was opened.

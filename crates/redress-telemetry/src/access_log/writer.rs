@@ -1,7 +1,6 @@
 //! The thread that writes the log.
 
 use std::{
-    fs::OpenOptions,
     io::{self, Write},
     sync::{
         Arc,
@@ -137,7 +136,7 @@ fn open(target: &LogTarget) -> io::Result<Box<dyn Write + Send>> {
         LogTarget::Stderr => Box::new(io::stderr()),
         LogTarget::Stdout => Box::new(io::stdout()),
         // Each write looks for the end of the file, so that two programs may share it.
-        LogTarget::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+        LogTarget::File(path) => Box::new(redress_disk::append(path)?),
     })
 }
 

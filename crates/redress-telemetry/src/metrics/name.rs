@@ -72,6 +72,11 @@ pub mod names {
     /// Messages that the collector did not take.
     pub const OTLP_FAILED: MetricName =
         MetricName::new("redress_otlp_failed_total", "Messages that the OpenTelemetry collector did not take.");
+    /// Spans that the collector was not told of.
+    pub const OTLP_SPANS_DROPPED: MetricName = MetricName::new(
+        "redress_otlp_spans_dropped_total",
+        "Spans that did not reach the OpenTelemetry collector, for want of room or because it did not take them.",
+    );
     /// Configurations that were taken while the server ran.
     pub const RELOADS: MetricName =
         MetricName::new("redress_reloads_total", "Configurations that were taken while the server ran.");
@@ -80,7 +85,7 @@ pub mod names {
         MetricName::new("redress_reloads_refused_total", "Configurations that were refused while the server ran.");
 
     /// Every one of them.
-    pub const ALL: [MetricName; 10] = [
+    pub const ALL: [MetricName; 11] = [
         CONNECTIONS,
         SOCKETS,
         STREAMS,
@@ -89,6 +94,7 @@ pub mod names {
         AUDIT_LATE,
         ACCESS_LOG_DROPPED,
         OTLP_FAILED,
+        OTLP_SPANS_DROPPED,
         RELOADS,
         RELOADS_REFUSED,
     ];

@@ -11,6 +11,7 @@ mod parent;
 mod private;
 mod settings;
 mod spans;
+mod waiting;
 
 use std::{
     pin::Pin,
@@ -36,6 +37,7 @@ pub use settings::OtlpSettings;
 
 use crate::{Metrics, OwnCrates, names};
 use client::{Client, Thread};
+use waiting::{Gathering, Spans};
 
 /// Says whether the metrics were taken.
 type SendsMetrics = Pin<Box<dyn Future<Output = bool> + Send>>;
@@ -93,6 +95,8 @@ pub struct Otlp {
     metrics: Arc<Mutex<Option<Arc<Metrics>>>>,
     own: OwnCrates,
     thread: Thread,
+    /// The spans that wait to be sent.
+    waiting: Spans,
 }
 
 impl Otlp {
@@ -121,16 +125,17 @@ impl Otlp {
             .with_timeout(settings.timeout)
             .build()
             .map_err(OtlpError::Exporter)?;
+        let waiting = Spans::default();
         let tracers = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(settings.sample))))
             .with_resource(resource.clone())
-            .with_batch_exporter(spans::Told(spans))
+            .with_span_processor(Gathering::new(spans::Told(spans, waiting.clone()), waiting.clone()))
             .build();
         let loggers = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
         let whose = metrics::Whose::new(attributes.map(|(name, value)| (name, value.as_str())));
         let mut own = settings.own;
         own.add(&settings.service);
-        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), own, thread };
+        let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), own, thread, waiting };
         otlp.send_metrics_every(settings.interval);
         Ok(otlp)
     }
@@ -166,6 +171,8 @@ impl Otlp {
     pub fn export(&self, metrics: &Arc<Metrics>) {
         let client = self.client.clone();
         metrics.counter(names::OTLP_FAILED, move || client.failed());
+        let waiting = self.waiting.clone();
+        metrics.counter(names::OTLP_SPANS_DROPPED, move || waiting.dropped());
         *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(metrics));
     }
 

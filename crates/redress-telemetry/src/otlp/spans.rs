@@ -13,7 +13,7 @@ use opentelemetry_sdk::{
 };
 use redress_contract::Kind;
 
-use super::{parent, private};
+use super::{parent, private, waiting::Spans};
 
 /// The span of a call, as the call path names it.
 const CALL: &str = "redress.call";
@@ -23,12 +23,20 @@ const LONGEST: usize = 1024;
 /// An exporter that is told less than there is, and in the words of OpenTelemetry. This is done on the thread that
 /// sends, when the call is long over.
 #[derive(Debug)]
-pub(super) struct Told<E>(pub(super) E);
+pub(super) struct Told<E>(pub(super) E, pub(super) Spans);
 
 impl<E: SpanExporter> SpanExporter for Told<E> {
     fn export(&self, mut batch: Vec<SpanData>) -> impl Future<Output = OTelSdkResult> + Send {
+        let count = batch.len();
         batch.iter_mut().for_each(tell);
-        self.0.export(batch)
+        async move {
+            let sent = self.0.export(batch).await;
+            self.1.leave(count);
+            if sent.is_err() {
+                self.1.drop(count);
+            }
+            sent
+        }
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {

@@ -72,6 +72,60 @@ async fn a_collector_that_never_answers_does_not_hold_the_shutdown_beyond_its_li
     assert!(since.elapsed() < LONG / 2, "{:?}", since.elapsed());
 }
 
+/// A collector that answers each message in a way of its own: what it writes after the first bytes of a request.
+fn odd(answer: fn(&mut std::net::TcpStream)) -> String {
+    use std::io::Read as _;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback works");
+    let endpoint = format!("http://{}", listener.local_addr().expect("loopback works"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 1024]);
+                answer(&mut stream);
+            });
+        }
+    });
+    endpoint
+}
+
+#[tokio::test]
+async fn a_collector_that_hangs_trickles_floods_or_answers_garbage_costs_no_call_and_every_span_is_counted() {
+    let odds: [(&str, fn(&mut std::net::TcpStream)); 5] = [
+        ("hangs", |_| std::thread::park_timeout(LONG)),
+        ("garbage", |stream| drop(stream.write_all(&[0x16, 0xff, 0, b'\n', b'\n', 7]))),
+        ("hangs up", |_| {}),
+        ("trickles", |stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+            while stream.write_all(b"x-a: b\r\n").is_ok() {
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        }),
+        ("floods", |stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+            while stream.write_all(b"1000\r\n").is_ok() && stream.write_all(&[b'x'; 4098]).is_ok() {}
+        }),
+    ];
+    for (how, answer) in odds {
+        let (otlp, _log) = sending(OtlpSettings::new(odd(answer)).timeout(Duration::from_millis(200)));
+        let registry = service::registry();
+        let metrics = Metrics::new(registry.contract());
+        otlp.export(&metrics);
+        let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+        let calls = 5000;
+        for _ in 0..calls {
+            assert!(registry.call("shop.price", Request::new(b"{}")).await.output().is_some(), "{how}");
+        }
+        let since = Instant::now();
+        assert!(!otlp.shutdown(Duration::from_secs(5)).await, "{how}");
+        assert!(since.elapsed() < LONG / 2, "{how}: {:?}", since.elapsed());
+        let text = metrics.text();
+        let dropped = text.lines().find_map(|line| line.strip_prefix("redress_otlp_spans_dropped_total ")).unwrap();
+        // All but those that were still waiting when it was over.
+        assert!(dropped.parse::<u64>().unwrap() >= calls - 2048, "{how}: {dropped}");
+    }
+}
+
 #[test]
 fn trouble_is_told_once_and_so_is_its_end() {
     let collector = Collector::start();
