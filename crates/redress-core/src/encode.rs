@@ -100,11 +100,10 @@ fn free(ctx: &Ctx) -> usize {
     ctx.account.as_ref().map_or(usize::MAX, |account| account.free())
 }
 
-fn max_output(ctx: &Ctx) -> usize {
-    match &ctx.entry {
-        Some(entry) => entry.max_output,
-        None => ctx.registry.0.settings.max_output,
-    }
+/// How many bytes the output may have.
+pub(crate) fn max_output(ctx: &Ctx) -> usize {
+    let declared = ctx.entry.as_ref().and_then(|entry| entry.declaration.max_output());
+    declared.unwrap_or(ctx.registry.0.settings.max_output)
 }
 
 fn unwritten(error: EncodeError) -> Box<Ending> {

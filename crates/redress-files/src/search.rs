@@ -27,6 +27,8 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 const HEAP: usize = 4 * 1024 * 1024;
 /// How much of a line is shown.
 const SHOWN: usize = 400;
+/// About how much memory one match takes at most, its part of the answer included.
+const MATCH: usize = 1024;
 
 /// What to search for, and where.
 #[data]
@@ -130,6 +132,7 @@ pub(crate) enum SearchFailure {
 )]
 pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Outcome<Found, SearchFailure> {
     let plan = Plan::new(&input)?;
+    ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(MATCH)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         let mut matches = Vec::new();
         let summary = plan.run(sandbox, stop, &mut |found| {

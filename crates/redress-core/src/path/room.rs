@@ -5,6 +5,7 @@ use redress_contract::{EngineCode, Json};
 use serde_json::json;
 
 use super::{Bad, Call};
+use crate::encode::max_output;
 
 /// When to come again where answers are not read.
 const A_WHILE_MS: u64 = 1000;
@@ -35,7 +36,7 @@ impl Call {
         tokio::select! {
             biased;
             () = called_off => Err(self.refuse(EngineCode::Cancelled)),
-            () = room.reserve(entry.expected_output().min(entry.max_output)) => Ok(()),
+            () = room.reserve(entry.expected_output().min(max_output(&self.ctx))) => Ok(()),
             () = deadline => {
                 let details = Json::of(&json!({"limit": "answer_bytes", "per": room.refuse()})).ok();
                 Err(Bad::new(self.engine(EngineCode::Overloaded, details, Some(A_WHILE_MS))))

@@ -30,7 +30,6 @@ pub(crate) struct Entry {
     failures: HashMap<Code, Prepared, foldhash::fast::RandomState>,
     pub(crate) deadline: Duration,
     pub(crate) max_input: usize,
-    pub(crate) max_output: usize,
     /// How many bytes its recent outputs had: the most of them, forgotten bit by bit.
     expected_output: AtomicUsize,
     /// Whether what the handler gives is checked against the schemas.
@@ -71,7 +70,6 @@ impl Entry {
             failures,
             deadline: declaration.deadline().unwrap_or(settings.deadline),
             max_input: declaration.max_input().unwrap_or(settings.max_input),
-            max_output: declaration.max_output().unwrap_or(settings.max_output),
             expected_output: AtomicUsize::new(0),
             checked: !typed || settings.check_outputs,
             credentials,
