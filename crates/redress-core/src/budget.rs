@@ -399,7 +399,10 @@ impl Account {
     /// The same connection, on which there may be many answers at once: small ones are charged too.
     #[must_use]
     pub fn of_many(&self) -> Account {
-        Account { of: Arc::new(AccountOf { free: FREE_OF_MANY, ..AccountOf::clone(&self.of) }), place: self.place.clone() }
+        Account {
+            of: Arc::new(AccountOf { free: FREE_OF_MANY, ..AccountOf::clone(&self.of) }),
+            place: self.place.clone(),
+        }
     }
 
     /// The same connection, for the call of this place in a batch. It takes room for its answer once all calls before it
@@ -414,6 +417,16 @@ impl Account {
     pub fn keeping(&self, kept: &Arc<KeptCharges>) -> Account {
         let of = AccountOf { kept: Some(Arc::clone(kept)), ..AccountOf::clone(&self.of) };
         Account { of: Arc::new(of), place: self.place.clone() }
+    }
+
+    /// Waits for room for `bytes` that no call answers with, such as a document. Nothing is held for a small one.
+    pub async fn reserve(&self, caller: Option<&Caller>, peer: Option<IpAddr>, bytes: usize) -> Option<Reservation> {
+        if bytes <= self.free() {
+            return None;
+        }
+        let room = AnswerRoom::new(self.clone(), caller, peer);
+        room.reserve(bytes).await;
+        room.hold(bytes)
     }
 
     /// Up to how many bytes an answer is not charged.

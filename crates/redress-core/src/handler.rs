@@ -172,6 +172,10 @@ impl Open for Dynamic<Events<Value, DynamicFailure>> {
 }
 
 fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(ctx: Ctx, events: Events<T, E>) -> Items {
+    // What was reserved was for opening it; each item has room of its own.
+    if let Some(room) = ctx.room.get() {
+        room.give_back();
+    }
     let ctx = Arc::new(ctx);
     Box::pin(events.into_stream().then(move |item| {
         let ctx = Arc::clone(&ctx);

@@ -75,24 +75,25 @@ pub(crate) fn envelope(mut envelope: Envelope) -> Response {
 }
 
 /// Bytes that hold `reservation` for as long as any of them are in memory, whoever has them by then.
-pub(crate) fn held<T>(bytes: Vec<u8>, reservation: Option<T>) -> Bytes
+pub(crate) fn held<B, T>(bytes: B, reservation: Option<T>) -> Bytes
 where
+    B: Into<Bytes> + AsRef<[u8]> + Send + 'static,
     T: Send + 'static,
 {
     match reservation {
-        None => Bytes::from(bytes),
+        None => bytes.into(),
         Some(reservation) => Bytes::from_owner(HeldBytes { bytes, _reservation: reservation }),
     }
 }
 
-struct HeldBytes<T> {
-    bytes: Vec<u8>,
+struct HeldBytes<B, T> {
+    bytes: B,
     _reservation: T,
 }
 
-impl<T> AsRef<[u8]> for HeldBytes<T> {
+impl<B: AsRef<[u8]>, T> AsRef<[u8]> for HeldBytes<B, T> {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.as_ref()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 /// The words that say how the operation is asked for and answered.
 pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
 
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 27] = [
     "query",
     "mutation",
     "subscription",

@@ -24,8 +24,14 @@ impl Exchange {
 pub(crate) async fn operations(exchange: Exchange) -> Response {
     match exchange.caller().await {
         Ok(caller) => {
-            let open = discovery::listed(exchange.shared.registry.open_to(caller.as_deref()));
-            json_body(&json!({"operations": open}))
+            let listed = || {
+                let open = discovery::listed(exchange.shared.registry.open_to(caller.as_deref()));
+                Bytes::from(json!({"operations": open}).to_string())
+            };
+            match exchange.made(caller.as_deref(), listed).await {
+                Ok(list) => answer::body(StatusCode::OK, answer::JSON, list),
+                Err(refusal) => exchange.refuse(refusal),
+            }
         }
         Err(refusal) => exchange.refuse(refusal),
     }
@@ -38,12 +44,15 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
         Err(refusal) => return exchange.refuse(refusal),
     };
     let shared = &exchange.shared;
-    let document = match exchange.parts.uri.path() {
+    let document = || match exchange.parts.uri.path() {
         "/openapi.json" => shared.openapi(caller.as_deref()),
         "/openrpc.json" => shared.openrpc(caller.as_deref()),
         _ => shared.contract(caller.as_deref()),
     };
-    answer::body(StatusCode::OK, answer::JSON, document)
+    match exchange.made(caller.as_deref(), document).await {
+        Ok(document) => answer::body(StatusCode::OK, answer::JSON, document),
+        Err(refusal) => exchange.refuse(refusal),
+    }
 }
 
 /// That the service runs.

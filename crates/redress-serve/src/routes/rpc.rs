@@ -95,9 +95,8 @@ impl Owned {
 impl Batch {
     async fn member(self: Arc<Batch>, place: usize, member: Owned) -> Answered {
         let Exchange { shared, asking, .. } = &self.exchange;
-        let request = |input| -> Request<'_> {
-            asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc)
-        };
+        let request =
+            |input| -> Request<'_> { asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
         let (id, mut envelope) = match &member {
             Owned::Invalid(id) => {
                 (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))
@@ -116,9 +115,15 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
     let mut out = Vec::new();
     match exchange.caller().await {
         Ok(caller) => {
-            let document = exchange.shared.openrpc(caller.as_deref());
-            jsonrpc::write_result(id, &document, &mut out);
-            ok(out, exchange.asking.own_id())
+            let made = || {
+                let mut out = Vec::new();
+                jsonrpc::write_result(id, &exchange.shared.openrpc(caller.as_deref()), &mut out);
+                Bytes::from(out)
+            };
+            match exchange.made(caller.as_deref(), made).await {
+                Ok(out) => answer::with_id(answer::body(StatusCode::OK, answer::JSON, out), exchange.asking.own_id()),
+                Err(refusal) => refuse(exchange, refusal),
+            }
         }
         Err(refusal) => {
             let envelope = exchange.refused(refusal);
