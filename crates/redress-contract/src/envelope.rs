@@ -5,8 +5,10 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Code, Effect, Json, Kind, Name, Printed, RequestId, Retry,
+    Code, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
+    reservation::Held,
 };
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
@@ -21,15 +23,17 @@ pub struct Envelope {
     /// Where in the body the message of a bad ending ends.
     error_end: usize,
     meta: Meta,
+    held: Held,
 }
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// The envelope up to the end of the output.
-    body: Vec<u8>,
-    /// How many characters the body has, where they were counted.
+    buffer: Vec<u8>,
+    /// How many characters the buffer has, where they were counted.
     characters: Option<u64>,
+    held: Held,
 }
 
 /// What is known about the call itself.
@@ -140,48 +144,62 @@ impl Output {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(Output { body: buffer, characters: None })
+        Ok(Output { buffer, characters: None, held: Held::default() })
     }
 
-    /// Writes `value` as JSON, unless that takes more than `most` bytes.
-    ///
-    /// ```
-    /// use redress_contract::Output;
-    ///
-    /// assert_eq!(Output::encode_within(&[1, 2], 5).unwrap().unwrap().json(), b"[1,2]");
-    /// assert!(Output::encode_within(&[1, 2], 4).unwrap().is_none());
-    /// ```
-    pub fn encode_within<T: Serialize + ?Sized>(value: &T, most: usize) -> Result<Option<Output>, serde_json::Error> {
-        let mut buffer = Vec::with_capacity(256);
-        buffer.extend_from_slice(OK);
-        let mut within = Within { buffer, most: OK.len().saturating_add(most), beyond: false };
-        let written = serde_json::to_writer(&mut within, value);
-        // A type may let an error of the writer be, so it is the writer that is asked.
-        if within.beyond {
-            return Ok(None);
-        }
-        written.map(|()| Some(Output { body: within.buffer, characters: None }))
+    /// Writes `value` as JSON, if it has `max` bytes at most. Beyond `room` bytes, `grow` is asked whether there is
+    /// room for this many; where there is none, the value is only measured.
+    pub fn encode_within<T: Serialize + ?Sized>(
+        value: &T,
+        max: usize,
+        room: usize,
+        grow: impl FnMut(usize) -> bool,
+    ) -> Result<Output, EncodeError> {
+        let buffer = Bounded::encode(value, OK, max, room, grow)?;
+        Ok(Output { buffer, characters: None, held: Held::default() })
     }
 
     /// The same output with its characters counted, so that whoever puts it into an envelope need not.
     #[must_use]
     pub fn counted(mut self) -> Output {
-        self.characters = Some(characters(&self.body));
+        self.characters = Some(characters(&self.buffer));
         self
     }
 
     /// The output as JSON.
     pub fn json(&self) -> &[u8] {
-        self.body.get(OK.len()..).unwrap_or_default()
+        self.buffer.get(OK.len()..).unwrap_or_default()
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Holds `reservation` for as long as it is there. A clone does not.
+    #[must_use]
+    pub fn with_reservation(mut self, reservation: Reservation) -> Output {
+        self.held = Held(Some(reservation));
+        self
+    }
+
+    /// Whether it holds a reservation.
+    pub fn is_reserved(&self) -> bool {
+        self.held.0.is_some()
+    }
+
+    /// The reservation, now the caller's to hold.
+    pub fn take_reservation(&mut self) -> Option<Reservation> {
+        self.held.0.take()
     }
 }
 
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
-        let Output { body, characters } = output;
+        let Output { buffer: body, characters, held } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta }
+        Envelope { body, problem: None, error_end: 0, meta, held }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -196,7 +214,7 @@ impl Envelope {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(characters(&body));
-        Envelope { body, problem: Some(Box::new(problem)), error_end, meta }
+        Envelope { body, problem: Some(Box::new(problem)), error_end, meta, held: Held::default() }
     }
 
     /// Whether the call ended well.
@@ -227,6 +245,12 @@ impl Envelope {
     /// The message of the bad ending as JSON, if it was one.
     pub fn error_json(&self) -> Option<&[u8]> {
         self.body.get(BEFORE_ERROR.len()..self.error_end)
+    }
+
+    /// What the output holds of a budget, now the caller's to hold: for as long as the bytes of the output, or copies
+    /// of them, are in memory.
+    pub fn take_reservation(&mut self) -> Option<Reservation> {
+        self.held.0.take()
     }
 
     /// What is known about the call itself.
@@ -265,7 +289,7 @@ impl Envelope {
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
     pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
-        let Envelope { mut body, problem, error_end, meta } = self;
+        let Envelope { mut body, problem, error_end, meta, .. } = self;
         if let Some(problem) = &problem {
             more(&mut Members::new(problem, &mut body, error_end));
         }
@@ -334,35 +358,6 @@ fn write_number(body: &mut Vec<u8>, mut number: u64) {
         }
     }
     body.extend_from_slice(digits.get(start..).unwrap_or_default());
-}
-
-/// A buffer that takes so many bytes and no more.
-struct Within {
-    buffer: Vec<u8>,
-    most: usize,
-    beyond: bool,
-}
-
-impl std::io::Write for Within {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        if bytes.len() > self.most.saturating_sub(self.buffer.len()) {
-            self.beyond = true;
-            return Err(std::io::ErrorKind::WriteZero.into());
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    #[inline]
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A quarter of the characters, rounded up, for a body that lacks nothing but its closing brace. Characters are

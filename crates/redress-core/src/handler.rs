@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::{
     Ctx, DynamicFailure, Events, Outcome,
     declare::{Declared, Once, Streams},
-    fail::{Cause, Ending},
+    encode::{encode, encode_item},
+    fail::Ending,
     input::{self, DecodeError, SchemaError, Shape},
-    offload::{LARGE, offload},
 };
 
 /// A future whose type is forgotten.
@@ -116,7 +116,7 @@ impl<D: Once> Answer for Typed<D> {
 fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, Ended> {
     Box::pin(async move {
         match D::run(ctx, input).await {
-            Ok(output) => encode(output).await,
+            Ok(output) => encode(ctx, output).await,
             Err(fail) => Err(fail.into_ending()),
         }
     })
@@ -133,7 +133,12 @@ impl<D: Streams> Open for Typed<D> {
 }
 
 fn stream<D: Streams>(ctx: Ctx, input: D::Input) -> Opening {
-    Box::pin(async move { D::open(&ctx, input).await.map(items).map_err(|fail| fail.into_ending()) })
+    Box::pin(async move {
+        match D::open(&ctx, input).await {
+            Ok(events) => Ok(items(ctx, events)),
+            Err(fail) => Err(fail.into_ending()),
+        }
+    })
 }
 
 /// The input as the type that read it.
@@ -180,7 +185,7 @@ impl Dynamic<Value> {
         let function = Arc::clone(&self.0);
         Box::pin(async move {
             match function(ctx.clone(), input).await {
-                Ok(output) => encode(output).await,
+                Ok(output) => encode(ctx, output).await,
                 Err(fail) => Err(fail.into_ending()),
             }
         })
@@ -200,30 +205,28 @@ impl Open for Dynamic<Events<Value, DynamicFailure>> {
 impl Dynamic<Events<Value, DynamicFailure>> {
     fn stream(&self, ctx: Ctx, input: Value) -> Opening {
         let function = Arc::clone(&self.0);
-        Box::pin(async move { function(ctx, input).await.map(items).map_err(|fail| fail.into_ending()) })
+        Box::pin(async move {
+            match function(ctx.clone(), input).await {
+                Ok(events) => Ok(items(ctx, events)),
+                Err(fail) => Err(fail.into_ending()),
+            }
+        })
     }
 }
 
-fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(events: Events<T, E>) -> Items {
-    Box::pin(events.into_stream().then(|item| async {
-        match item {
-            Ok(output) => encode(output).await,
-            Err(fail) => Err(fail.into_ending()),
+fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(ctx: Ctx, events: Events<T, E>) -> Items {
+    // What was reserved was for opening it; each item has room of its own.
+    if let Some(room) = ctx.room.get() {
+        room.give_back();
+    }
+    let ctx = Arc::new(ctx);
+    Box::pin(events.into_stream().then(move |item| {
+        let ctx = Arc::clone(&ctx);
+        async move {
+            match item {
+                Ok(output) => encode_item(&ctx, output).await,
+                Err(fail) => Err(fail.into_ending()),
+            }
         }
     }))
 }
-
-/// Writes the output as JSON. One that turns out to be large is written once more, off the worker.
-async fn encode<T: serde::Serialize + Send + 'static>(output: T) -> Ended {
-    let written = match Output::encode_within(&output, LARGE) {
-        Ok(Some(written)) => return Ok(written),
-        Ok(None) => Box::pin(offload(move || Output::encode(&output).map(Output::counted))).await,
-        Err(error) => Err(error),
-    };
-    written.map_err(|error| Ending::new(Cause::Foreign(Box::new(OutputUnwritable(error)))))
-}
-
-/// The handler's result could not be written as JSON: its own fault, not the caller's.
-#[derive(Debug, thiserror::Error)]
-#[error("the output cannot be written as JSON")]
-pub(crate) struct OutputUnwritable(#[source] serde_json::Error);

@@ -1,13 +1,25 @@
 //! The documents of a service, made when first asked for.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    future::Future,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 use bytes::Bytes;
-use redress_contract::{Caller, Contract};
-use redress_core::offload::offload;
+use redress_contract::{Caller, Contract, EngineCode};
+use redress_core::{Refusal, offload::offload};
 use redress_wire::{http, openrpc};
 
-use crate::service::Shared;
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::{
+    answer,
+    service::{Exchange, Shared},
+};
 
 /// The documents as a caller sees them who may call everything. Others get theirs made anew:
 /// there may be as many of them as there are sets of scopes.
@@ -16,6 +28,40 @@ pub(crate) struct Documents {
     openapi: OnceLock<Bytes>,
     openrpc: OnceLock<Bytes>,
     contract: OnceLock<Bytes>,
+    /// How many bytes the largest that was made had.
+    largest: AtomicUsize,
+}
+
+impl Exchange {
+    /// What `make` makes for the caller, once there is room for it: it is an answer like that of a call.
+    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Bytes, Refusal>
+    where
+        F: Future<Output = Bytes>,
+    {
+        let (shared, account) = (&self.shared, &self.asking.account);
+        let peer = self.asking.peer.map(|peer| peer.ip());
+        loop {
+            let expected = shared.documents.largest.load(Relaxed);
+            let reservation = match account {
+                None => None,
+                Some(account) => timeout(shared.limits.write_time, account.reserve(caller, peer, expected))
+                    .await
+                    .map_err(|_| no_room())?,
+            };
+            let made = make().await;
+            if made.len() <= expected || account.is_none() {
+                return Ok(answer::held(made, reservation));
+            }
+            // The next ones wait for as much before they are made, and so does this one.
+            shared.documents.largest.fetch_max(made.len(), Relaxed);
+        }
+    }
+}
+
+fn no_room() -> Refusal {
+    Refusal::new(EngineCode::Overloaded)
+        .with_details(&json!({"limit": "answer_bytes", "per": "connection"}))
+        .with_retry_after_ms(1000)
 }
 
 /// A document about what a caller may call.

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) behind_proxy: bool,
     /// What one caller may ask for: `rate`, `burst`, `in_flight`, `streams`, `sockets`.
     pub(crate) limits: [u32; 5],
+    /// How many MiB answers may hold: in all, of one caller and of one connection.
+    pub(crate) answers_mib: [u32; 3],
 }
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             grace_secs: 10,
             behind_proxy: false,
             limits: [20_000, 20_000, 512, 256, 256],
+            answers_mib: [256, 64, 8],
         }
     }
 }
@@ -110,9 +113,10 @@ impl Home {
 }
 
 fn toml(settings: &Settings) -> String {
-    let Settings { request_secs, idle_secs, write_secs, grace_secs, behind_proxy, limits } = settings;
+    let Settings { request_secs, idle_secs, write_secs, grace_secs, behind_proxy, limits, answers_mib } = settings;
     let proxies = if *behind_proxy { "trusted_proxies = [\"127.0.0.1/32\"]\n" } else { "" };
     let [rate, burst, in_flight, streams, sockets] = limits;
+    let [all, caller, connection] = answers_mib;
     format!(
         r#"[serve]
 listen = "127.0.0.1:0"
@@ -135,6 +139,9 @@ streams = {streams}
 sockets = {sockets}
 connections = 12000
 shed = true
+answer_bytes = "{all}MiB"
+answer_bytes_per_caller = "{caller}MiB"
+answer_bytes_per_connection = "{connection}MiB"
 
 [http]
 header_time = "{request_secs}s"

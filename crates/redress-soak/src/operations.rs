@@ -74,7 +74,9 @@ struct Text {
 
 /// Give a text of a wanted size.
 #[operation(query, name = "soak.large", access(scopes = "soak"))]
-async fn large(input: Size) -> Outcome<Text> {
+async fn large(ctx: &Ctx, input: Size) -> Outcome<Text> {
+    // The text, and the answer that is made of it.
+    ctx.reserve(input.bytes * 2).await;
     Ok(Text { text: "x".repeat(input.bytes) })
 }
 

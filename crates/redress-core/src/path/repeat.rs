@@ -5,10 +5,7 @@ use std::sync::Arc;
 use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{
-    Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household,
-    registry::Entry,
-};
+use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household, registry::Entry};
 
 /// What became of the key.
 pub(super) enum Claimed<'a> {
@@ -103,6 +100,10 @@ impl Claim<'_> {
     fn settled_by(&self, outcome: &Result<Output, Box<Bad>>) -> Settled {
         match outcome {
             Ok(output) => Settled::Outcome(Recorded::Output(output.clone())),
+            // What was done is done, and how the call ended is known.
+            Err(bad) if bad.problem.code.as_str() == EngineCode::ResultTooLarge.as_str() => {
+                Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))
+            }
             Err(bad) if bad.asks => Settled::Free,
             Err(bad) if bad.failure.is_some() && !bad.problem.retryable => {
                 Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))

@@ -209,3 +209,15 @@ async fn pipes_and_folders_are_no_files_and_hold_nobody_up() {
     assert_failure!(folder.call("write", write).await, NOT_A_FILE);
     assert_ok!(folder.call("search", json!({"pattern": "x"})).await);
 }
+
+#[tokio::test]
+async fn what_does_not_fit_into_an_answer_once_it_is_json_is_not_given_and_less_of_it_is() {
+    let folder = Folder::new();
+    // Each of these takes six bytes in JSON.
+    folder.put("controls", vec![1; 4 << 20]);
+    let whole = folder.call("read", json!({"path": "controls", "max_bytes": 4 << 20})).await;
+    let problem = assert_failure!(whole, RESULT_TOO_LARGE);
+    assert_eq!(problem.http, 422);
+    let part = folder.output("read", json!({"path": "controls", "max_bytes": 2 << 20})).await;
+    assert_eq!((part["truncated"].as_bool(), part["next_offset"].as_u64()), (Some(true), Some(2 << 20)));
+}

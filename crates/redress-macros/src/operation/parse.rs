@@ -12,7 +12,7 @@ use crate::{
 /// The words that say how the operation is asked for and answered.
 pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
 
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 27] = [
     "query",
     "mutation",
     "subscription",
@@ -29,6 +29,7 @@ const WORDS: [&str; 26] = [
     "alias",
     "example",
     "max_input",
+    "max_output",
     "since",
     "deprecated",
     "buffer",
@@ -59,6 +60,7 @@ pub(super) struct Parsed {
     pub(super) aliases: Vec<LitStr>,
     pub(super) examples: Vec<Example>,
     pub(super) max_input: Option<LitStr>,
+    pub(super) max_output: Option<LitStr>,
     pub(super) since: Option<LitStr>,
     pub(super) deprecated: Option<Deprecation>,
     pub(super) buffer: Option<LitInt>,
@@ -143,6 +145,7 @@ impl Parsed {
             "alias" => self.aliases = item.texts("\"old.name\"", mistakes),
             "example" => self.examples.extend(Example::read(&item, mistakes)),
             "max_input" => self.max_input = item.text_like("64kb", mistakes),
+            "max_output" => self.max_output = item.text_like("4mb", mistakes),
             "since" => self.since = item.text(mistakes),
             "deprecated" => self.deprecated = Deprecation::read(&item, mistakes),
             "buffer" => self.buffer = item.number(32, mistakes),

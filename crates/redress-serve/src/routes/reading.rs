@@ -26,10 +26,17 @@ impl Exchange {
 pub(crate) async fn operations(exchange: Exchange) -> Response {
     match exchange.caller().await {
         Ok(caller) => {
-            let registry = exchange.shared.registry.clone();
-            let listed =
-                move || json!({"operations": discovery::listed(registry.open_to(caller.as_deref()))}).to_string();
-            answer::body(StatusCode::OK, answer::JSON, Bytes::from(offload(listed).await))
+            let listed = || {
+                let (registry, caller) = (exchange.shared.registry.clone(), caller.clone());
+                offload(move || {
+                    let open = discovery::listed(registry.open_to(caller.as_deref()));
+                    Bytes::from(json!({"operations": open}).to_string())
+                })
+            };
+            match exchange.made(caller.as_deref(), listed).await {
+                Ok(list) => answer::body(StatusCode::OK, answer::JSON, list),
+                Err(refusal) => exchange.refuse(refusal),
+            }
         }
         Err(refusal) => exchange.refuse(refusal),
     }
@@ -46,7 +53,10 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
         "/openrpc.json" => Document::OpenRpc,
         _ => Document::Contract,
     };
-    answer::body(StatusCode::OK, answer::JSON, exchange.shared.document(document, caller).await)
+    match exchange.made(caller.as_deref(), || exchange.shared.document(document, caller.clone())).await {
+        Ok(document) => answer::body(StatusCode::OK, answer::JSON, document),
+        Err(refusal) => exchange.refuse(refusal),
+    }
 }
 
 /// That the service runs.

@@ -10,7 +10,6 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-
 /// Ids that begin like this are the server's own.
 pub(super) const OWN: &str = "srv-";
 /// The longest id, in bytes.

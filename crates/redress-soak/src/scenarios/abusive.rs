@@ -88,7 +88,7 @@ fn abuse(address: SocketAddr, identity: &Identity, seed: u64, time: Duration) ->
 }
 
 /// Lets every victim call at its pace, and tells how long the calls took.
-async fn round(
+pub(super) async fn round(
     stage: &Stage,
     home: &Home,
     ledger: &Ledger,

@@ -1,6 +1,7 @@
 //! The scenarios, each with what it promises.
 
 mod abusive;
+mod answers;
 mod broken_state;
 mod clock;
 mod descriptors;
@@ -74,6 +75,13 @@ pub(crate) const ALL: [Scenario; 13] = [
         promise: "who never reads an answer, a stream or a socket is cut off, with memory bounded",
         share: 80,
         run: |stage| Box::pin(never_read::run(stage)),
+    },
+    Scenario {
+        name: "answers",
+        promise: "whoever asks for more than it reads, on any face, holds no more than the budget for answers, and the p99 of \
+                  others stays within twice of what it is without",
+        share: 100,
+        run: |stage| Box::pin(answers::run(stage)),
     },
     Scenario {
         name: "terminate",
