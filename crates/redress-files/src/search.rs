@@ -129,8 +129,9 @@ pub(crate) enum SearchFailure {
     example(input = r#"{"pattern":"a(b"}"#, failure = "PATTERN_INVALID")
 )]
 pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Outcome<Found, SearchFailure> {
-    let plan = Plan::new(&input)?;
     blocking(ctx, &files, move |sandbox, stop| {
+        // A short pattern can take long to compile, so even that is no work for an async worker.
+        let plan = Plan::new(&input)?;
         let mut matches = Vec::new();
         let summary = plan.run(sandbox, stop, &mut |found| {
             matches.push(found);

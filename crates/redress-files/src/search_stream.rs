@@ -41,8 +41,11 @@ pub(crate) async fn search_stream(
     files: State<Files>,
     input: Search,
 ) -> Outcome<Events<Searched, SearchFailure>, SearchFailure> {
-    let plan = Plan::new(&input)?;
-    let plan = blocking(ctx, &files, |sandbox, _| plan.check(sandbox).map(|()| plan)).await?;
+    let plan = blocking(ctx, &files, move |sandbox, _| {
+        let plan = Plan::new(&input)?;
+        plan.check(sandbox).map(|()| plan)
+    });
+    let plan = plan.await?;
     let (sender, mut receiver) = mpsc::channel(AHEAD);
     let sandbox = Arc::clone(&files.sandbox);
     let stop = ctx.cancellation().clone();
