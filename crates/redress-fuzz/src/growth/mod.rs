@@ -50,6 +50,7 @@ fn measured(door: &Door, case: &Case, message: &[u8]) {
 
 /// Reads what was counted of [`run`], in the dumps of `folder`, and says of each case whether it grows as it may.
 /// What fails comes back.
+#[expect(clippy::print_stdout, reason = "the table is what whoever runs this wants")]
 pub fn judge(folder: &Path, only: Option<&str>) -> Result<Vec<String>, String> {
     // The first dump is what came before the first message, and each other one ends with the next.
     let counted: Vec<u64> = (1..).map_while(|part| total(&folder.join(format!("counted.{part}")))).skip(1).collect();
