@@ -4,17 +4,23 @@
 const SHOWN: usize = 5;
 /// How many candidates are looked at: a refusal must not cost more than a call.
 const LOOKED_AT: usize = 4_096;
+/// How many pairs of characters are compared: two names take as many as the one is long times the other.
+const COMPARED: usize = 1 << 20;
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.72;
 
 /// The candidates nearest to `wanted`, nearest first (A7.1).
 pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let folded = fold(wanted);
+    let length = folded.chars().count();
+    let mut left = COMPARED;
     let mut scored: Vec<(f64, String)> = candidates
         .into_iter()
         .take(LOOKED_AT)
         .filter_map(|candidate| {
-            let score = score(&folded, &fold(&candidate));
+            let other = fold(&candidate);
+            left = left.saturating_sub(1 + length * other.chars().count());
+            let score = if left > 0 { score(&folded, &other) } else { equality(&folded, &other) };
             (score >= ALIKE).then_some((score, candidate))
         })
         .collect();
@@ -26,6 +32,10 @@ pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>
 
 fn fold(name: &str) -> String {
     name.chars().take(256).flat_map(char::to_lowercase).collect()
+}
+
+fn equality(wanted: &str, candidate: &str) -> f64 {
+    f64::from(u8::from(wanted == candidate))
 }
 
 fn score(wanted: &str, candidate: &str) -> f64 {
@@ -59,5 +69,14 @@ mod tests {
         let found = near("file", &["file1", "file", "files", "file2", "file3", "file4", "file5"]);
         assert_eq!(found.len(), 5);
         assert_eq!(found[0], "file");
+    }
+
+    #[test]
+    fn of_many_long_names_the_rest_is_only_compared_for_being_the_same() {
+        let long = |n: usize| format!("{n:0>256}");
+        let names: Vec<String> = (0..100).map(long).collect();
+        let found = nearest(&long(99), names.iter().cloned());
+        assert_eq!(found[0], long(99), "the last one is the same");
+        assert!(found.iter().skip(1).all(|name| *name < long(17)), "{found:?}");
     }
 }

@@ -4,7 +4,10 @@ use std::{
     convert::Infallible,
     future,
     pin::Pin,
-    sync::Mutex,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -39,9 +42,11 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
     let status = response.status();
     // The layer wants a service, and the answer is there already.
     let answer = Mutex::new(Some(response));
+    let pause = Arc::new(AtomicBool::new(false));
+    let pieces = Arc::clone(&pause);
     let answered = service_fn(move |_: Request<()>| {
         let response = answer.lock().ok().and_then(|mut answer| answer.take()).unwrap_or_default();
-        future::ready(Ok::<_, Infallible>(response.map(Paused::new)))
+        future::ready(Ok::<_, Infallible>(response.map(|body| Pieces::new(body, Arc::clone(&pieces)))))
     });
     let worth_it = SizeAbove::new(WORTH_IT).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let mut compression = Compression::new(answered).quality(CompressionLevel::Fastest).compress_when(worth_it);
@@ -52,7 +57,7 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
             // Where the reader accepts no encoding at all, not even plain bytes, the layer says 406. The call
             // has run by then, and how it ended is more than how it is written.
             *response.status_mut() = status;
-            response.map(Body::new)
+            response.map(|body| Body::new(Paused { body: Body::new(body), pause, owed: false }))
         }
         Err(never) => match never {},
     }
@@ -63,16 +68,26 @@ const PIECE: usize = 32 * 1024;
 
 /// A body that is given in pieces, with a pause behind each. What compresses it reads on for as long as something is
 /// there and nothing has come out, which may be the whole body where it compresses well.
-struct Paused {
+struct Pieces {
     body: Body,
     rest: Bytes,
     pauses: bool,
+    /// Tells that there was a pause.
+    pause: Arc<AtomicBool>,
 }
 
-impl Paused {
-    fn new(body: Body) -> Paused {
-        Paused { body, rest: Bytes::new(), pauses: false }
+impl Pieces {
+    fn new(body: Body, pause: Arc<AtomicBool>) -> Pieces {
+        Pieces { body, rest: Bytes::new(), pauses: false, pause }
     }
+}
+
+/// A compressed body that passes each pause on. What compresses it may use the pause to give what it has, and whoever
+/// writes that would go on at once.
+struct Paused {
+    body: Body,
+    pause: Arc<AtomicBool>,
+    owed: bool,
 }
 
 impl HttpBody for Paused {
@@ -80,8 +95,32 @@ impl HttpBody for Paused {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if std::mem::take(&mut self.owed) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        self.owed = self.pause.swap(false, Ordering::Relaxed) && polled.is_ready();
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
         if std::mem::take(&mut this.pauses) {
+            this.pause.store(true, Ordering::Relaxed);
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -145,8 +184,8 @@ mod tests {
     #[tokio::test]
     async fn a_body_in_pieces_is_the_same_body() {
         let whole: Bytes = (0..3 * PIECE + 5).map(|at| at as u8).collect();
-        let paused = Paused::new(Body::from(whole.clone()));
-        assert_eq!(paused.size_hint().exact(), Some(whole.len() as u64));
-        assert_eq!(paused.collect().await.unwrap().to_bytes(), whole);
+        let pieces = Pieces::new(Body::from(whole.clone()), Arc::default());
+        assert_eq!(pieces.size_hint().exact(), Some(whole.len() as u64));
+        assert_eq!(pieces.collect().await.unwrap().to_bytes(), whole);
     }
 }

@@ -3,6 +3,8 @@
 mod agreement;
 mod explaining;
 mod fixing;
+mod growth;
 mod hostile;
+mod random;
 mod shapes;
 mod types;

@@ -153,6 +153,8 @@ pub(super) struct Members {
     known: Vec<(Box<str>, NodeId)>,
     pub(super) patterns: Vec<(Judge, NodeId)>,
     pub(super) further: Further,
+    /// Whether something is said about further members, be it that all are welcome.
+    pub(super) looks_at_all: bool,
 }
 
 impl Members {

@@ -72,6 +72,14 @@ pub(super) fn problems<'a>(
     found
 }
 
+/// Whether the walk finds nothing wrong with `document`; `None` if the budget ended before that was known.
+#[cfg(test)]
+pub(super) fn verdict(tree: &Tree, document: &Value, budget: &Budget<'_>) -> Option<bool> {
+    let mut walk = Walk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most: 0 };
+    let fits = walk.fits(Tree::ROOT, document);
+    (!budget.is_spent()).then_some(fits)
+}
+
 fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }

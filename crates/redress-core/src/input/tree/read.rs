@@ -139,6 +139,7 @@ impl<'s> Reader<'s> {
                     let judge = |pattern: &String| Judge::new(json!({ "pattern": pattern }));
                     patterns.iter().map(|(pattern, schema)| (judge(pattern), self.node(schema))).collect()
                 }),
+                looks_at_all: further.is_some(),
                 further: match further {
                     None | Some(Value::Bool(true)) => Further::Free,
                     Some(Value::Bool(false)) => Further::None,

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{DEEPEST, Walk};
-use crate::input::tree::{Further, NodeId, Rule};
+use crate::input::tree::{NodeId, Rule};
 
 /// The members or items that were looked at, by their place in the value.
 pub(super) struct Evaluated {
@@ -66,7 +66,7 @@ impl<'a> Walk<'a> {
         }
         match (rule, value) {
             (Rule::Members(members), Value::Object(object)) => {
-                if !matches!(members.further, Further::Free) {
+                if members.looks_at_all {
                     evaluated.all = true;
                     return;
                 }
@@ -122,6 +122,10 @@ impl<'a> Walk<'a> {
                 }
             }
             (Rule::Reference(target), _) => self.evaluated_within(*target, value, evaluated),
+            (Rule::Unfollowed, _) => {
+                self.budget.end();
+                evaluated.all = true;
+            }
             _ => {}
         }
     }
