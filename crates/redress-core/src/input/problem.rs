@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::budget::Budget;
 use super::near::{CANDIDATES, Near, nearest};
 use super::place::{Step, value_at};
-use super::tree::{NodeId, Rule, Tree};
+use super::tree::{Members, NodeId, Rule, Tree};
 use super::{walk, wording};
 
 /// One thing wrong with a document. It borrows from the schema and the document.
@@ -142,17 +142,8 @@ impl<'a> Context<'a> {
     /// What is said about a field that is missing.
     fn described(&self, object: NodeId, name: &str) -> Option<String> {
         let field = self.tree.members(object)?.known(name)?;
-        let rules = self.tree.rules(field);
-        let choice = rules.iter().rev().find_map(|rule| match rule {
-            Rule::Choice(choice) => Some(wording::choice(choice.options.iter())),
-            _ => None,
-        });
-        choice.or_else(|| {
-            rules.iter().find_map(|rule| match rule {
-                Rule::Types(types) => Some(wording::types(types.listed.iter().copied())),
-                _ => None,
-            })
-        })
+        let choice = self.tree.choice(field).map(|choice| wording::choice(choice.options.iter()));
+        choice.or_else(|| self.tree.types(field).map(|types| wording::types(types.listed.iter().copied())))
     }
 
     /// The names of the fields an object may have, wherever its schema puts them.
@@ -174,25 +165,16 @@ impl<'a> Context<'a> {
             if !seen.insert(node) || !self.budget.spend(1) {
                 continue;
             }
-            let mut parts = Vec::new();
-            for rule in self.tree.rules(node) {
-                match rule {
-                    Rule::Members(members) => {
-                        for (name, _) in members.all_known() {
-                            // One more than is compared, so that it shows that there are more.
-                            if names.len() > CANDIDATES || !self.budget.spend(1) {
-                                return names;
-                            }
-                            if listed.insert(&**name) {
-                                names.push(&**name);
-                            }
-                        }
-                    }
-                    Rule::AllOf(nodes) | Rule::AnyOf(nodes) | Rule::OneOf(nodes) => parts.extend(nodes.iter().copied()),
-                    Rule::Reference(target) => parts.push(*target),
-                    _ => {}
+            for (name, _) in self.tree.members(node).into_iter().flat_map(Members::all_known) {
+                // One more than is compared, so that it shows that there are more.
+                if names.len() > CANDIDATES || !self.budget.spend(1) {
+                    return names;
+                }
+                if listed.insert(&**name) {
+                    names.push(&**name);
                 }
             }
+            let parts: Vec<NodeId> = self.tree.rules(node).iter().flat_map(Rule::parts).copied().collect();
             left.extend(parts.into_iter().rev());
         }
         names

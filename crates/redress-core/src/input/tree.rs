@@ -67,6 +67,19 @@ pub(super) enum Rule {
     Unfollowed,
 }
 
+impl Rule {
+    /// The schemas that describe the same value together with this one.
+    pub(super) fn parts(&self) -> &[NodeId] {
+        if let Self::AllOf(nodes) | Self::AnyOf(nodes) | Self::OneOf(nodes) = self {
+            nodes
+        } else if let Self::Reference(target) = self {
+            std::slice::from_ref(target)
+        } else {
+            &[]
+        }
+    }
+}
+
 /// A rule that is told in words.
 #[derive(Debug)]
 pub(super) struct Limit<T> {
@@ -137,6 +150,17 @@ pub(super) struct Judge {
 impl Judge {
     fn new(schema: Value) -> Self {
         Self { schema, validator: OnceLock::new() }
+    }
+
+    /// Whether the rule is about values like this one.
+    pub(super) fn is_about(&self, value: &Value) -> bool {
+        let says = |keyword: &str| self.schema.get(keyword).is_some();
+        match value {
+            Value::String(_) => says("pattern") || says("format"),
+            Value::Number(_) => says("multipleOf"),
+            Value::Array(_) => says("uniqueItems"),
+            Value::Null | Value::Bool(_) | Value::Object(_) => false,
+        }
     }
 
     /// Whether the validator accepts `value`.
@@ -216,6 +240,16 @@ impl Tree {
     /// The rules about members of a node.
     pub(super) fn members(&self, node: NodeId) -> Option<&Members> {
         self.rules(node).iter().find_map(|rule| if let Rule::Members(members) = rule { Some(members) } else { None })
+    }
+
+    /// The values to choose from that a node lists: those of `enum` where it has a `const` too.
+    pub(super) fn choice(&self, node: NodeId) -> Option<&Choice> {
+        self.rules(node).iter().rev().find_map(|rule| if let Rule::Choice(choice) = rule { Some(choice) } else { None })
+    }
+
+    /// The types that a node names.
+    pub(super) fn types(&self, node: NodeId) -> Option<&Types> {
+        self.rules(node).iter().find_map(|rule| if let Rule::Types(types) = rule { Some(types) } else { None })
     }
 
     /// Whether `node` is `false`.

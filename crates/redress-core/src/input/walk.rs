@@ -181,7 +181,9 @@ impl<'a> Walk<'a> {
                         || self.missing(names, object).next().is_none()
                 })
             }),
-            Rule::Judged(judge) => !self.budget.spend(extent(value)) || judge.limit.admit(value),
+            Rule::Judged(judge) => {
+                !judge.limit.is_about(value) || !self.budget.spend(extent(value)) || judge.limit.admit(value)
+            }
             Rule::AllOf(_)
             | Rule::AnyOf(_)
             | Rule::OneOf(_)

@@ -240,10 +240,89 @@ fn a_union_of_named_types_is_explained_by_the_type_that_was_meant() {
 }
 
 #[test]
-fn a_reference_by_name_is_followed() {
+fn references_of_every_kind_within_the_schema_are_followed() {
+    let by = |reference: &str| {
+        let schema = json!({
+            "$id": "https://x.test/order.json",
+            "$defs": {
+                "an a": {"$anchor": "a", "type": "integer"},
+                "b": {"$id": "parts/b.json", "$defs": {"c": {"type": "integer"}}, "$ref": "#/$defs/c"}
+            },
+            "properties": {"x": {"$ref": reference}}
+        });
+        dynamic(schema, &json!({"x": "y"})).join("; ")
+    };
+    for reference in [
+        "#a",
+        "#/$defs/an%20a",
+        "order.json#a",
+        "https://x.test/order.json#/$defs/an%20a",
+        "parts/b.json",
+        "/parts/b.json#/$defs/c",
+    ] {
+        assert_eq!(by(reference), "/x type: an integer", "{reference}");
+    }
+    let tree = json!({"$dynamicAnchor": "t", "properties": {"in": {"$dynamicRef": "#t"}}, "type": ["object", "null"]});
+    assert_eq!(dynamic(tree, &json!({"in": {"in": 5}})), ["/in/in type: null or an object"]);
+}
+
+#[test]
+fn a_schema_whose_references_depend_on_the_way_is_refused_without_details() {
     let schema = json!({
-        "$defs": {"a": {"$anchor": "a", "type": "integer"}},
-        "properties": {"x": {"$ref": "#a"}}
+        "$id": "https://x.test/list",
+        "$ref": "base",
+        "$defs": {
+            "strings": {"$dynamicAnchor": "item", "type": "string"},
+            "base": {
+                "$id": "base",
+                "items": {"$dynamicRef": "#item"},
+                "$defs": {"any": {"$dynamicAnchor": "item"}}
+            }
+        }
     });
-    assert_eq!(dynamic(schema, &json!({"x": "y"})), ["/x type: an integer"]);
+    assert_eq!(dynamic(schema, &json!([5])), [" schema: a value that fits the schema"]);
+}
+
+#[test]
+fn a_member_may_have_the_name_of_a_keyword() {
+    let schema = json!({
+        "properties": {
+            "$defs": {"type": "string"},
+            "definitions": {"type": "string"},
+            "enum": {"$ref": "#/$defs/n"},
+            "default": {"$ref": "#/$defs/n"},
+            "x-redress-ref": {"type": "string"}
+        },
+        "additionalProperties": false,
+        "$defs": {"n": {"type": "integer"}},
+        "x-redress-ref": "#/$defs/n"
+    });
+    let input = json!({"$defs": 5, "definitions": 5, "enum": "a", "default": "a", "x-redress-ref": "b"});
+    assert_eq!(
+        dynamic(schema, &input),
+        ["/$defs type: a string", "/definitions type: a string", "/default type: an integer", "/enum type: an integer"]
+    );
+}
+
+#[test]
+fn an_object_that_takes_no_fields_names_the_one_it_got() {
+    let schema = json!({"type": "object", "additionalProperties": false});
+    let expected = "/a additionalProperties: no field of this name; no fields are known";
+    assert_eq!(dynamic(schema, &json!({"a": 1})), [expected]);
+}
+
+#[test]
+fn an_explanation_that_nobody_waits_for_ends_with_what_it_has() {
+    let shape = Shape::dynamic(json!({"items": {"type": "integer"}})).unwrap();
+    let told = |stop: &dyn Fn() -> bool| {
+        let items: Vec<Value> = (0..5000).map(|n| if n % 1000 == 5 { json!("x") } else { json!(n) }).collect();
+        let bytes = Value::Array(items).to_string();
+        lines(&explain(bytes.as_bytes(), &shape, &|_| false, &|_| None, stop))
+    };
+    assert_eq!(told(&|| true), [" schema: a value that fits the schema"]);
+    let asked = std::cell::Cell::new(0);
+    let some = told(&|| asked.replace(asked.get() + 1) > 4);
+    let all = told(&|| false);
+    assert_eq!(all.len(), 5);
+    assert!(!some.is_empty() && some.len() < all.len() && all.starts_with(&some), "{some:?}");
 }

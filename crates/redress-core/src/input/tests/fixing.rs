@@ -60,6 +60,20 @@ fn a_number_is_put_into_a_string() {
 }
 
 #[test]
+fn a_number_keeps_its_digits_or_is_left_alone() {
+    for (input, is_fixed) in [
+        (r#"{"query": 12345678901234567890}"#, true),
+        (r#"{"query": 12345678901234567890123}"#, false),
+        (r#"{"query": 1e2}"#, false),
+        (r#"{"query": "a", "score": "12345678901234567890123"}"#, false),
+        (r#"{"query": "a", "score": "0.1000000000000000055"}"#, false),
+        (r#"{"query": "a", "score": "0.1"}"#, true),
+    ] {
+        assert_eq!(explained::<Search>(input).fix.is_some(), is_fixed, "{input}");
+    }
+}
+
+#[test]
 fn a_choice_that_is_nearly_right_is_replaced() {
     for sent in ["ASC", "acs", "Asc"] {
         assert_fix::<Search>(

@@ -155,3 +155,22 @@ fn a_deep_document_of_a_union_that_contains_itself_is_explained_in_no_time() {
     assert_eq!(told.issues[0].near.as_deref(), Some("Leaf"));
     assert!(told.fix.is_some());
 }
+
+#[test]
+fn a_schema_that_goes_deeper_without_a_step_into_the_document_exhausts_no_stack() {
+    // Each definition holds the next one against the same value, and says something of its own.
+    let links = 3_000;
+    let definitions: serde_json::Map<String, serde_json::Value> = (0..links)
+        .map(|n| {
+            let next = serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1), "minLength": 1});
+            let last = serde_json::json!({"type": "integer"});
+            (format!("d{n}"), if n + 1 == links { last } else { next })
+        })
+        .collect();
+    let schema = serde_json::json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    let tree = crate::input::tree::Tree::of(&schema);
+    let budget = crate::input::budget::Budget::new(1_000_000, &|| false);
+    let document = serde_json::json!("text");
+    assert!(crate::input::walk::problems(&tree, &document, &budget, 30).is_empty());
+    assert!(budget.is_spent(), "what was not looked at is not claimed");
+}

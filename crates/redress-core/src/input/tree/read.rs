@@ -175,13 +175,9 @@ impl<'s> Reader<'s> {
 
     /// The rules that hold other schemas against the same value.
     fn branches(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<Rule>) {
-        let kinds: [(&str, fn(Vec<NodeId>) -> Rule); 3] =
-            [("allOf", Rule::AllOf), ("anyOf", Rule::AnyOf), ("oneOf", Rule::OneOf)];
-        for (keyword, rule) in kinds {
-            if let Some(schemas) = keywords.get(keyword) {
-                rules.push(rule(self.list(schemas)));
-            }
-        }
+        rules.extend(keywords.get("allOf").map(|schemas| Rule::AllOf(self.list(schemas))));
+        rules.extend(keywords.get("anyOf").map(|schemas| Rule::AnyOf(self.list(schemas))));
+        rules.extend(keywords.get("oneOf").map(|schemas| Rule::OneOf(self.list(schemas))));
         if let Some(schema) = keywords.get("not") {
             rules.push(Rule::Not(self.node(schema)));
         }
@@ -225,20 +221,19 @@ fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
         }
     }
     judged(keywords, "multipleOf", |step| format!("a multiple of {step}"), rules);
-    let sizes: [(&'static str, &str, &str, fn(u64) -> Size); 6] = [
-        ("minLength", "at least", "character", Size::MinLength),
-        ("maxLength", "at most", "character", Size::MaxLength),
-        ("minItems", "at least", "item", Size::MinItems),
-        ("maxItems", "at most", "item", Size::MaxItems),
-        ("minProperties", "at least", "field", Size::MinProperties),
-        ("maxProperties", "at most", "field", Size::MaxProperties),
-    ];
-    for (keyword, words, noun, limit) in sizes {
+    let mut sized = |keyword: &'static str, noun: &str, limit: fn(u64) -> Size| {
+        let words = if keyword.starts_with("min") { "at least" } else { "at most" };
         if let Some(count) = size(keywords, keyword) {
             let expected = format!("{words} {}", wording::counted(count, noun)).into();
             rules.push(Rule::Size(Limit { keyword, expected, limit: limit(count) }));
         }
-    }
+    };
+    sized("minLength", "character", Size::MinLength);
+    sized("maxLength", "character", Size::MaxLength);
+    sized("minItems", "item", Size::MinItems);
+    sized("maxItems", "item", Size::MaxItems);
+    sized("minProperties", "field", Size::MinProperties);
+    sized("maxProperties", "field", Size::MaxProperties);
     if let Some(required) = keywords.get("required") {
         rules.push(Rule::Required(names(required)));
     }
@@ -276,10 +271,8 @@ fn judged(
 
 fn types(said: Option<&Value>) -> Option<Types> {
     const NAMES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
-    let said = match said? {
-        Value::Array(names) => names.as_slice(),
-        one => std::slice::from_ref(one),
-    };
+    let said = said?;
+    let said = said.as_array().map_or(std::slice::from_ref(said), Vec::as_slice);
     let known = |name: &Value| NAMES.iter().copied().find(|known| name == known);
     Some(Types { listed: said.iter().filter_map(known).collect() })
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::union::Opened;
-use super::{DEEPEST, Walk, extent};
+use super::{DEEPEST, Walk};
 use crate::input::place::Step;
 use crate::input::problem::{Cause, Options, Problem};
 use crate::input::tree::{Further, Items, Members, NodeId, Rule};
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Rule::Judged(limit) => {
-                if self.budget.spend(extent(value)) && !limit.limit.admit(value) {
+                if !self.keeps_alone(rule, value) {
                     self.tell(found, at, limit.keyword, words(&limit.expected));
                 }
             }

@@ -112,10 +112,10 @@ impl<'a> Judgement<'a> {
 
     /// Takes the problems of one more branch into account.
     fn hear(&mut self, branch: Vec<Problem<'a>>) {
-        let wanted = branch.iter().find_map(|problem| match &problem.cause {
-            Cause::Type { names } if problem.at == self.at => Some(names),
-            _ => None,
-        });
+        let wanted = branch
+            .iter()
+            .filter(|problem| problem.at == self.at)
+            .find_map(|problem| if let Cause::Type { names } = &problem.cause { Some(names) } else { None });
         if let Some(wanted) = wanted {
             // A branch for another type of value says nothing about this one.
             if let Some(types) = &mut self.types {
@@ -127,9 +127,8 @@ impl<'a> Judgement<'a> {
         match &mut self.choices {
             None => self.choices = Some(choices(&branch)),
             Some(choices) => choices.retain_mut(|wanted| {
-                let same = branch.iter().find_map(|problem| match &problem.cause {
-                    Cause::Choice { options } if problem.at == wanted.at => Some(options),
-                    _ => None,
+                let same = branch.iter().filter(|problem| problem.at == wanted.at).find_map(|problem| {
+                    if let Cause::Choice { options } = &problem.cause { Some(options) } else { None }
                 });
                 same.map(|options| wanted.extend(options)).is_some()
             }),
