@@ -6,12 +6,12 @@ use redress_contract::{EngineCode, Envelope, Problem, RecoveryStep};
 use redress_core::{Refusal, Request};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RoundParams, write_call, write_output},
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, write_call, write_output},
 };
 
 use crate::{
     Asking,
-    asked::InRounds as _,
+    asked::{InRounds as _, Rounds},
     catalogue::Entry,
     discovery,
     mcp::Inner,
@@ -48,19 +48,17 @@ impl Inner {
                 return self.carry(id, &envelope, None, Some(entry), era);
             }
         };
-        self.run(id, entry, request, era, asking, params.rounds(), way).await
+        self.run(id, entry, request, era, params.rounds(asking), way).await
     }
 
     /// Calls the operation of `entry`, and writes how it ended.
-    #[expect(clippy::too_many_arguments, reason = "a call is made of these, and has no other place for them")]
     async fn run(
         &self,
         id: Id<'_>,
         entry: &Entry,
         request: Request<'_>,
         era: Era,
-        asking: &Asking,
-        rounds: RoundParams<'_>,
+        rounds: Rounds<'_>,
         way: Way<'_>,
     ) -> Reply {
         if entry.tool.streams() {
@@ -72,7 +70,7 @@ impl Inner {
                 if envelope.code() == Some(EngineCode::NotFound.as_str())
                     && self.registry.changes().is_hidden(operation) =>
             {
-                self.unknown(id, entry.tool.name(), asking)
+                self.unknown(id, entry.tool.name(), rounds.asking)
             }
             Ok(envelope) => self.carry(id, &envelope, None, Some(entry), era),
             Err(reply) => reply,

@@ -2,6 +2,7 @@
 
 mod admission;
 mod places;
+mod sessions;
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -16,6 +17,7 @@ use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{Era, ProtocolError, RequestMeta, header as mcp_header},
 };
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -26,11 +28,14 @@ use crate::{
     bridge::Bridge,
     checks,
     mcp::Inner,
+    owner::Owner,
     reply::{Ending, Reply},
     way::Way,
 };
 use places::Open;
 pub use places::{Place, Places};
+pub(crate) use sessions::Belongings;
+use sessions::Sessions;
 
 /// The body of an answer.
 pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
@@ -100,6 +105,7 @@ pub struct Secure;
 pub struct HttpFace {
     inner: Arc<Inner>,
     bridge: Bridge,
+    sessions: Arc<Sessions>,
     /// The streams of changes that there may still be.
     listening: Arc<Semaphore>,
     options: HttpOptions,
@@ -114,7 +120,8 @@ impl HttpFace {
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
         let listening = Arc::new(Semaphore::new(options.max_sessions.min(Semaphore::MAX_PERMITS)));
-        HttpFace { bridge: Bridge::new(&inner, &options), listening, inner, options, metadata }
+        let (bridge, sessions) = (Bridge::new(&inner, &options), Arc::default());
+        HttpFace { bridge, sessions, listening, inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.
@@ -123,13 +130,7 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(
-        &self,
-        mut parts: Parts,
-        body: B,
-        token: Option<Secret>,
-        mut asking: Asking,
-    ) -> Response<Body>
+    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: Asking) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -137,15 +138,26 @@ impl HttpFace {
         if let Err(says) = admission::admit(&self.options, &parts) {
             return refuse(StatusCode::FORBIDDEN, ProtocolError::InvalidRequest, says);
         }
+        let session = match checks::session(&parts.headers) {
+            Ok(session) => session.map(Box::<str>::from),
+            Err(reply) => return bad(reply),
+        };
         if let Err(why) = self.identify(token, &mut asking).await {
             return self.unidentified(&parts, why, &asking);
         }
-        // To the protocol's library a name that is no text is none either.
-        let in_session = parts.headers.get(&SESSION).is_some_and(|name| name.to_str().is_ok());
+        // Before anything else is looked at, so that nothing tells a session of another from none.
+        if let Some(name) = &session
+            && !self.sessions.has(name, &Owner::of(&asking))
+        {
+            return self.no_session(&parts, &asking);
+        }
         if parts.method != Method::POST {
-            let open = match parts.method {
-                Method::GET if in_session => self.open(&parts, Id::NULL, None, &asking),
-                Method::DELETE if in_session => Ok(Open::default()),
+            let open = match (&parts.method, &session) {
+                (&Method::GET, Some(_)) => self.open(&parts, Id::NULL, None, &asking),
+                (&Method::DELETE, Some(name)) => {
+                    self.sessions.ended(name);
+                    Ok(Open::default())
+                }
                 _ => return not_allowed(),
             };
             return match open {
@@ -163,7 +175,7 @@ impl HttpFace {
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, ProtocolError::InvalidRequest, says);
             }
         };
-        if in_session {
+        if session.is_some() {
             return match self.open_in_session(&parts, &body, &asking) {
                 Ok(open) => open.keep(self.bridge.session(parts, body, asking).await),
                 Err(refused) => *refused,
@@ -174,10 +186,7 @@ impl HttpFace {
                 let lane = self.lane(&parts, &call, &asking).await;
                 match lane {
                     Lane::Answered(reply, era) => self.respond(&parts, reply, era),
-                    Lane::Session(place) => {
-                        parts.extensions.insert(place);
-                        self.bridge.session(parts, body, asking).await
-                    }
+                    Lane::Session(place) => self.begin(parts, body, asking, place).await,
                     Lane::Stateless(Ok(open)) => open.keep(self.bridge.stateless(parts, body, asking).await),
                     Lane::Stateless(Err(refused)) => *refused,
                     Lane::Nothing => empty(StatusCode::ACCEPTED),
@@ -194,6 +203,32 @@ impl HttpFace {
                 bad(Reply::error(Id::NULL, ProtocolError::Parse, "the message is not JSON", None))
             }
         }
+    }
+
+    /// Opens a session, which is its caller's from the first on.
+    async fn begin(&self, mut parts: Parts, body: Bytes, asking: Asking, place: Option<Place>) -> Response<Body> {
+        let belongings = Belongings::new(Owner::of(&asking), place);
+        parts.extensions.insert(Arc::clone(&belongings));
+        let begun = self.bridge.session(parts, body, asking).await;
+        if let Some(name) = begun.headers().get(&SESSION).and_then(|name| name.to_str().ok()) {
+            self.sessions.opened(name, &belongings);
+        }
+        begun
+    }
+
+    /// The answer where there is no such session, or none of this caller's.
+    fn no_session(&self, parts: &Parts, asking: &Asking) -> Response<Body> {
+        let refusal = Refusal::new(EngineCode::InvalidRequest)
+            .with_http(404)
+            .with_details(&json!({"header": "Mcp-Session-Id"}))
+            .with_hint("Begin a session with `initialize`, without the header `Mcp-Session-Id`.");
+        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let says = "there is no such session; begin one with `initialize`";
+        let mut reply = Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, Some(&envelope.to_bytes()));
+        reply.request_id = Some(envelope.meta().request_id.clone());
+        let mut response = self.respond(parts, reply, Era::Legacy);
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
     }
 
     /// Leads a message: to its answer, or to where it is answered.

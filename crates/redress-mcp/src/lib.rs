@@ -31,6 +31,7 @@ mod discovery;
 mod http;
 mod mcp;
 mod options;
+mod owner;
 mod profile;
 mod prompts;
 mod reply;

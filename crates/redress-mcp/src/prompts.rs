@@ -34,7 +34,7 @@ impl Inner {
         let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
         let operation = &item.operation;
         let request = asking.request(input);
-        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
+        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
             Ok(envelope) => envelope,
             Err(reply) => return reply,
         };

@@ -39,10 +39,11 @@ impl Inner {
         let uri = &*params.uri;
         if let Some((operation, input)) = self.document(uri) {
             let request = asking.request(&input);
-            let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
-                Ok(envelope) => envelope,
-                Err(reply) => return reply,
-            };
+            let envelope =
+                match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
+                    Ok(envelope) => envelope,
+                    Err(reply) => return reply,
+                };
             let Some(output) = envelope.output() else {
                 return failed(id, &envelope, Some(uri), era);
             };
