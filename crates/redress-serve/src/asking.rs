@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header, request::Parts};
 use redress_contract::{Caller, EngineCode, RequestId};
 use redress_core::{Face, Refusal, Request};
 use redress_wire::http::{
@@ -15,6 +15,7 @@ use crate::{
     bearer::Bearer,
     caller::Connection,
     connection::OtherSide,
+    page::{self, FETCH_SITE, Page},
     proxies::{self, Sent},
     service::Shared,
 };
@@ -41,10 +42,12 @@ impl Sender {
         Sender { peer: by, local: side.local && !trusted && !forwarded, secure }
     }
 
-    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Option<Arc<Caller>> {
+    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap, page: Page) -> Option<Arc<Caller>> {
         let Sender { peer, local, secure } = *self;
-        // Whose certificate it is says nothing about who wrote the page that uses it.
-        let certificate = side.certificate.as_deref().filter(|_| !shared.origins.is_foreign(headers, secure));
+        // Whose machine or certificate it is says nothing about who wrote the page that uses it.
+        let acts = page.acts_as_visitor();
+        let local = local && acts && page::is_own_name(headers);
+        let certificate = side.certificate.as_deref().filter(|_| acts);
         shared.caller.caller_of(Connection { peer, local, secure, certificate, headers })
     }
 }
@@ -59,7 +62,9 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// Who calls by the rules of `shared`, as it is now.
     pub(crate) fn caller(&self, shared: &Shared, side: &OtherSide) -> Option<Arc<Caller>> {
-        Sender::of(shared, side, &self.headers, self.forwarded).caller(shared, side, &self.headers)
+        let sender = Sender::of(shared, side, &self.headers, self.forwarded);
+        let page = shared.origins.page(&self.headers, sender.secure);
+        sender.caller(shared, side, &self.headers, page)
     }
 }
 
@@ -115,6 +120,10 @@ pub(crate) struct Asking {
     pub(crate) peer: Option<SocketAddr>,
     /// Whether the message came through a proxy, or says so.
     forwarded: bool,
+    /// Whether a browser says where the page is that it comes from.
+    of_browser: bool,
+    /// The web page that it comes from.
+    pub(crate) page: Page,
     /// Whether the caller has sent it by TLS, to us or to a proxy that we trust.
     #[cfg(feature = "mcp")]
     pub(crate) secure: bool,
@@ -125,7 +134,8 @@ pub(crate) struct Asking {
     key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
     pub(crate) trace: Option<tracing::Span>,
-    pub(crate) json: bool,
+    /// Whether the body claims to be JSON; nothing, if it claims nothing.
+    json: Option<bool>,
     pub(crate) html: bool,
     pub(crate) declaration: bool,
     wrong: Option<&'static str>,
@@ -133,8 +143,10 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
-    pub(crate) fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap) -> Asking {
-        let mut asking = Asking { json: true, ..Asking::default() };
+    pub(crate) fn of(shared: &Shared, side: &OtherSide, parts: &Parts) -> Asking {
+        let headers = &parts.headers;
+        // No client of today speaks HTTP/1.0, but proxies do that say nothing of themselves.
+        let mut asking = Asking { forwarded: parts.version < Version::HTTP_11, ..Asking::default() };
         asking.read(headers, shared.registry.identity().is_some());
         let sender = Sender::of(shared, side, headers, asking.forwarded);
         asking.peer = sender.peer;
@@ -142,8 +154,11 @@ impl Asking {
         {
             asking.secure = sender.secure;
         }
+        if asking.of_browser {
+            asking.page = shared.origins.page(headers, sender.secure);
+        }
         if asking.token.is_none() {
-            asking.caller = sender.caller(shared, side, headers);
+            asking.caller = sender.caller(shared, side, headers, asking.page);
         }
         asking
     }
@@ -168,7 +183,8 @@ impl Asking {
         let (mut parent, mut state) = (None, None);
         for (name, value) in headers {
             match *name {
-                header::CONTENT_TYPE => self.json = is_json(value.as_bytes()),
+                header::CONTENT_TYPE => self.json = Some(is_json(value.as_bytes())),
+                header::ORIGIN => self.of_browser = true,
                 header::ACCEPT => {
                     let accept = value.to_str().unwrap_or_default();
                     self.html |= accept.contains("text/html");
@@ -189,6 +205,7 @@ impl Asking {
                         Some(deadline) => self.deadline = Some(deadline),
                         None => self.wrong = Some("Redress-Deadline-Ms"),
                     },
+                    FETCH_SITE => self.of_browser = true,
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
                     TRACEPARENT => parent = value.to_str().ok().and_then(TraceParent::read),
                     TRACESTATE => state = value.to_str().ok(),
@@ -210,9 +227,10 @@ impl Asking {
         }
     }
 
-    /// Refuses a body that does not claim to be JSON.
+    /// Refuses a body that does not claim to be JSON. One that claims nothing is taken, but not of
+    /// a page of elsewhere: a browser sends that without asking, and JSON only where it may.
     pub(crate) fn check_json(&self) -> Result<(), Refusal> {
-        if self.json {
+        if self.json.unwrap_or_else(|| self.page.acts_as_visitor()) {
             return Ok(());
         }
         Err(Refusal::new(EngineCode::InvalidRequest)

@@ -72,7 +72,7 @@ pub(crate) struct OtherSide {
 
 impl OtherSide {
     pub(crate) fn at(address: SocketAddr) -> OtherSide {
-        let local = crate::caller::is_local(address.ip());
+        let local = crate::page::is_local(address.ip());
         OtherSide { address: Some(address), local, ..OtherSide::default() }
     }
 }

@@ -1,10 +1,10 @@
 //! Web pages of other origins: which may call, and what they are told.
 //!
 //! By hand, and not by a layer around everything: which origins are allowed is also what
-//! decides whose page may use its visitor's certificate, and a route knows its own methods.
+//! decides whose page [acts as its visitor](crate::page), and a route knows its own methods.
 
 use axum::{
-    http::{HeaderMap, HeaderValue, Method, header, request::Parts},
+    http::{HeaderValue, Method, header, request::Parts},
     response::Response,
 };
 
@@ -46,8 +46,13 @@ impl Origins {
         self.all || self.names(origin)
     }
 
+    /// Whether pages of all origins may call.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.all
+    }
+
     /// Whether this origin is one of those by name.
-    fn names(&self, origin: &HeaderValue) -> bool {
+    pub(crate) fn names(&self, origin: &HeaderValue) -> bool {
         self.named.iter().any(|named| named.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
     }
 
@@ -58,27 +63,6 @@ impl Origins {
         }
         parts.headers.get(header::ORIGIN).filter(|origin| self.allow(origin)).cloned()
     }
-
-    /// Whether the message is of a web page that may not act as its visitor: one of another
-    /// origin that nobody has named. That all may call does not make them all act for others.
-    /// `secure` says whether the message came by TLS.
-    pub(crate) fn is_foreign(&self, headers: &HeaderMap, secure: bool) -> bool {
-        let origin = headers.get(header::ORIGIN);
-        if origin.is_some_and(|origin| self.names(origin)) {
-            return false;
-        }
-        let from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
-        from_elsewhere || origin.is_some_and(|origin| !is_own(origin, headers, secure))
-    }
-}
-
-/// Whether the page is of this very server. One that came without TLS, anybody on the way may have written.
-fn is_own(origin: &HeaderValue, headers: &HeaderMap, secure: bool) -> bool {
-    let scheme = if secure { "https" } else { "http" };
-    let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let (Some((of, authority)), Some(host)) = (page, host) else { return false };
-    of.eq_ignore_ascii_case(scheme) && authority.eq_ignore_ascii_case(host)
 }
 
 fn plain(origin: String) -> String {
@@ -110,12 +94,7 @@ pub(crate) fn tell(origin: Option<HeaderValue>, preflight: bool, response: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderName;
     use redress_wire::{http::header as own, mcp::header as mcp};
-
-    fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
-        all.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
-    }
 
     #[test]
     fn what_a_page_may_send_is_what_is_read() {
@@ -131,31 +110,5 @@ mod tests {
         for name in own.into_iter().chain(mcp) {
             assert!(SENT.to_str().unwrap().split(", ").any(|sent| sent == name), "{name}");
         }
-    }
-
-    #[test]
-    fn only_pages_that_are_named_or_our_own_act_as_their_visitor() {
-        let named = Origins::new(["https://app.example/".to_owned()].into_iter());
-        let all = Origins::new(["*".to_owned()].into_iter());
-        let host = ("host", "api.example");
-        for (foreign, said) in [
-            (false, vec![host]),
-            (false, vec![host, ("origin", "https://app.example")]),
-            (false, vec![host, ("origin", "https://api.example"), ("sec-fetch-site", "same-origin")]),
-            (false, vec![host, ("sec-fetch-site", "none")]),
-            (true, vec![host, ("origin", "https://evil.example")]),
-            (true, vec![host, ("origin", "null")]),
-            (true, vec![host, ("sec-fetch-site", "cross-site")]),
-            (true, vec![host, ("sec-fetch-site", "same-site")]),
-            (true, vec![("origin", "https://api.example")]),
-            // Whoever can write a page of the same name without TLS is not the server.
-            (true, vec![host, ("origin", "http://api.example")]),
-            (true, vec![host, ("origin", "https://api.example"), ("sec-fetch-site", "cross-site")]),
-            (false, vec![host, ("origin", "https://app.example"), ("sec-fetch-site", "cross-site")]),
-        ] {
-            assert_eq!(named.is_foreign(&headers(&said), true), foreign, "{said:?}");
-        }
-        assert!(!named.is_foreign(&headers(&[host, ("origin", "http://api.example")]), false));
-        assert!(all.is_foreign(&headers(&[host, ("origin", "https://app.example")]), true));
     }
 }

@@ -42,6 +42,7 @@ mod mounted;
 mod network;
 mod pace;
 mod paced;
+mod page;
 mod proxies;
 mod room;
 mod routes;

@@ -86,7 +86,7 @@ impl Shared {
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
-        let asking = Asking::of(&self, &line.side, &parts.headers);
+        let asking = Asking::of(&self, &line.side, &parts);
         let trace = asking.trace.clone();
         let exchange = Exchange { shared: self, line, asking, parts };
         let mut response = match trace {
