@@ -100,6 +100,16 @@ impl Default for HttpOptions {
 #[derive(Clone, Copy, Debug)]
 pub struct Secure;
 
+/// What a request is marked with, among its extensions, by a server that judges on every face which web pages may
+/// call. One that is not marked is judged here: it may come of no page, or of one of this very server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// It comes of no page, or of one that may call.
+    Admitted,
+    /// It comes of a page that may not, unless [`HttpOptions::allowed_origins`] has it.
+    Foreign,
+}
+
 /// The face over HTTP.
 #[derive(Clone)]
 pub struct HttpFace {

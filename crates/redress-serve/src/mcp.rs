@@ -9,7 +9,7 @@ use axum::{
 };
 use bytes::Bytes;
 use redress_core::{Refusal, Registry};
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Place, Places, Secure};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
 use redress_wire::http::Info;
 
 use crate::{
@@ -94,11 +94,12 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     answer.map(Body::new)
 }
 
-/// Lets the face know by which scheme the client came.
+/// Lets the face know by which scheme the client came, and whether it is a web page that may call.
 fn mark(asking: &Asking, parts: &mut Parts) {
     if asking.secure {
         parts.extensions.insert(Secure);
     }
+    parts.extensions.insert(if asking.page.may_call() { Page::Admitted } else { Page::Foreign });
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.

@@ -12,7 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Running, client::Client, notification};
+use super::{Running, client::Client, notification, out::Out};
 use crate::{
     Asking,
     asked::Asked,
@@ -28,7 +28,7 @@ pub(super) struct Request {
     pub(super) inner: Arc<Inner>,
     pub(super) asking: Arc<Asking>,
     pub(super) client: Arc<Client>,
-    pub(super) out: mpsc::Sender<Vec<u8>>,
+    pub(super) out: Out,
     pub(super) running: Running,
     pub(super) cancelled: CancellationToken,
     pub(super) ending: CancellationToken,

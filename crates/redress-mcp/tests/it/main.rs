@@ -17,5 +17,6 @@ mod rounds;
 mod service;
 mod shelf;
 mod stdio;
+mod strangers;
 mod streams;
 mod talk;
