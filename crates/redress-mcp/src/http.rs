@@ -42,6 +42,8 @@ pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
 
 static CALL_ID: HeaderName = HeaderName::from_static(REQUEST_ID);
 static SESSION: HeaderName = HeaderName::from_static(mcp_header::SESSION_ID);
+/// How many bytes a client that gets a session may say of itself.
+const LARGEST_HELLO: usize = 16 * 1024;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What can be set of the face over HTTP.
@@ -271,8 +273,10 @@ impl HttpFace {
                 return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
             }
         } else if let Asked::Initialize(params) = &asked {
-            // Only a client that can be asked something while it waits needs a session.
+            // Only a client that can be asked something while it waits needs a session, in which what it says of
+            // itself is kept.
             if params.client_can().any()
+                && call.params.len() <= LARGEST_HELLO
                 && self.bridge.sessions().await < self.options.max_sessions
                 && let Ok(place) = self.place(asking)
             {

@@ -16,7 +16,7 @@ use crate::{
     mcp::Inner,
     prompts::failed,
     reply::{Ending, Reply, with_member},
-    session::{MOST_DOCUMENTS, Session},
+    session::{Documents, MOST_DOCUMENTS, Session},
     shelf::Item,
     way::Way,
 };
@@ -82,7 +82,11 @@ impl Inner {
 
     /// Those of `uris` at which there is a document that the caller may read.
     pub(crate) fn readable<'a>(&self, uris: impl Iterator<Item = &'a String>, asking: &Asking) -> BTreeSet<String> {
-        uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)).cloned().collect()
+        let mut documents = Documents::default();
+        for uri in uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)) {
+            documents.add(uri);
+        }
+        documents.into_names()
     }
 
     /// The operation that gives the document at `uri`, where it is shown, and its input.

@@ -34,7 +34,7 @@ use crate::{
     asked::Asked,
     http::Belongings,
     mcp::Inner,
-    session::{self, MOST_DOCUMENTS, Notice, Session},
+    session::{self, MOST_DOCUMENTS, MOST_NAMES, Notice, Session},
     way::{Tells, Told, Way},
 };
 
@@ -382,7 +382,13 @@ impl ServerHandler for Handler {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
+            let mut bytes = 0;
             uris.truncate(MOST_DOCUMENTS);
+            uris.retain(|uri| {
+                bytes += uri.len();
+                bytes <= MOST_NAMES
+            });
+            uris.shrink_to_fit();
         }
         Some(accepted)
     }

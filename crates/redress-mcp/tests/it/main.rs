@@ -20,3 +20,4 @@ mod stdio;
 mod strangers;
 mod streams;
 mod talk;
+mod unread;
