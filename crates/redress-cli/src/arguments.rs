@@ -211,12 +211,17 @@ pub(crate) struct Call {
     /// How long to wait for an answer, such as 5s
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<Span>,
-    /// Make the call safe to repeat
-    #[arg(long, value_name = "KEY")]
+    /// Make the call safe to repeat, where the operation takes a key
+    #[arg(long, value_name = "KEY", value_parser = idempotency_key)]
     pub(crate) idempotency_key: Option<String>,
     /// Agree to the operation first, where it asks for consent
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) consent: Option<String>,
+}
+
+fn idempotency_key(text: &str) -> Result<String, &'static str> {
+    let visible = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    visible.then(|| text.to_owned()).ok_or("a key has 1 to 255 visible characters")
 }
 
 #[derive(Debug, Args)]

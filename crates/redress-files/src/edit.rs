@@ -94,6 +94,7 @@ pub(crate) enum EditFailure {
     mutation,
     name = "files.edit",
     access(scopes = "files:read files:write"),
+    idempotency_key,
     max_input = "16mb",
     tags("files"),
     example(

@@ -7,7 +7,7 @@ use redress_core::IntoOperation as _;
 
 use crate::{
     edit::edit, list::list, read::read, relocate::relocate, remove::remove, sandbox::Sandbox, search::search,
-    search_stream::search_stream, stat::stat, watch::watch,
+    search_stream::search_stream, slots::Slots, stat::stat, watch::watch, watchers::Watchers,
 };
 
 /// Which folder is served, and whether it may be changed.
@@ -31,6 +31,8 @@ pub struct OpenError(#[source] io::Error);
 #[derive(Clone)]
 pub struct Files {
     pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) watchers: Arc<Watchers>,
     write: bool,
 }
 
@@ -43,7 +45,7 @@ impl Files {
     /// Opens a folder as `options` say.
     pub fn with_options(options: &FilesOptions) -> Result<Files, OpenError> {
         let sandbox = Arc::new(Sandbox::open(&options.root).map_err(OpenError)?);
-        Ok(Files { sandbox, write: options.write })
+        Ok(Files { sandbox, slots: Arc::default(), watchers: Arc::default(), write: options.write })
     }
 
     /// The operations over the folder: those that look, and with `write` those that change.

@@ -7,7 +7,7 @@ use redress::data;
 use crate::{search::SearchFailure, wire_path::WirePath};
 
 /// How large a compiled expression may be.
-const LARGEST: usize = 4 * 1024 * 1024;
+const LARGEST: usize = 1024 * 1024;
 
 /// Whether case matters.
 #[data]

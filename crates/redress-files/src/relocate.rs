@@ -82,6 +82,7 @@ pub(crate) enum MoveFailure {
     mutation,
     name = "files.move",
     access(scopes = "files:read files:write"),
+    idempotency_key,
     tags("files"),
     example(
         input = r#"{"path":"notes.md","to":"old/notes.md","make_folders":true}"#,

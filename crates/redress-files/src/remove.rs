@@ -62,6 +62,7 @@ pub(crate) enum RemoveFailure {
     mutation,
     name = "files.remove",
     access(scopes = "files:read files:write", consent),
+    idempotency_key,
     tags("files"),
     example(input = r#"{"path":"old","recursive":true}"#, output = r#"{"path":"old","kind":"folder","removed":3}"#),
     example(input = r#"{"path":"old"}"#, failure = "FOLDER_NOT_EMPTY")

@@ -15,12 +15,13 @@ use cap_std::{
     ambient_authority,
     fs::{Dir, File, Metadata, OpenOptions},
 };
-use redress::{Ctx, Fail, Failure, Outcome};
+use redress::{Caller, Ctx, Fail, Failure, Outcome};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
     failures::{FileFailure, FolderFailure, Invalid, LookupFailure, Outside, PathFailure, StorageFailure},
+    slots::Slot,
     temporary,
     wire_path::WirePath,
 };
@@ -196,7 +197,17 @@ where
 {
     let sandbox = Arc::clone(&files.sandbox);
     let stop = ctx.cancellation().clone();
-    tokio::task::spawn_blocking(move || work(&sandbox, &stop)).await?
+    let slot = slot(ctx, files).await;
+    tokio::task::spawn_blocking(move || {
+        let _slot = slot;
+        work(&sandbox, &stop)
+    })
+    .await?
+}
+
+/// Waits until the caller may run one more piece of file work.
+pub(crate) async fn slot(ctx: &Ctx, files: &Files) -> Slot {
+    files.slots.take(ctx.caller().map(Caller::id).unwrap_or_default()).await
 }
 
 /// Ends file work whose caller has gone.

@@ -1,6 +1,6 @@
 //! `files.search`, and the searching that it shares with `files.search_stream`.
 
-use std::io;
+use std::io::{self, Read};
 
 use cap_std::fs::Dir;
 use grep_matcher::Matcher as _;
@@ -24,7 +24,9 @@ use crate::{
 /// How large a file may be to be searched.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// How much of a file's text is held at once; a line longer than that ends the file's search.
-const HEAP: usize = 4 * 1024 * 1024;
+const HEAP: usize = 1024 * 1024;
+/// How much is read between two looks at whether anybody still waits.
+const PIECE: usize = 16 * 1024;
 /// How much of a line is shown.
 const SHOWN: usize = 400;
 
@@ -129,8 +131,9 @@ pub(crate) enum SearchFailure {
     example(input = r#"{"pattern":"a(b"}"#, failure = "PATTERN_INVALID")
 )]
 pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Outcome<Found, SearchFailure> {
-    let plan = Plan::new(&input)?;
     blocking(ctx, &files, move |sandbox, stop| {
+        // A large expression takes its time to be compiled.
+        let plan = Plan::new(&input)?;
         let mut matches = Vec::new();
         let summary = plan.run(sandbox, stop, &mut |found| {
             matches.push(found);
@@ -182,6 +185,7 @@ impl Plan {
         let mut searching = Searching {
             plan: self,
             searcher,
+            stop,
             tell,
             ignored: Ignored::default(),
             summary: Summary::default(),
@@ -196,6 +200,7 @@ impl Plan {
 struct Searching<'a> {
     plan: &'a Plan,
     searcher: Searcher,
+    stop: &'a CancellationToken,
     tell: &'a mut dyn FnMut(Match) -> bool,
     ignored: Ignored,
     summary: Summary,
@@ -251,8 +256,26 @@ impl Searching<'_> {
             left: &mut self.left,
             binary: false,
         };
-        self.searcher.search_reader(&self.plan.expression, file, &mut lines)?;
+        let piecewise = Piecewise { file: file.take(LARGEST), stop: self.stop };
+        self.searcher.search_reader(&self.plan.expression, piecewise, &mut lines)?;
         Ok(!lines.binary)
+    }
+}
+
+/// A file in small pieces. It may grow while it is searched, and the expression may be a slow one: what was not meant
+/// to be read, and what nobody waits for any more, ends it.
+struct Piecewise<'a, R> {
+    file: R,
+    stop: &'a CancellationToken,
+}
+
+impl<R: Read> Read for Piecewise<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() {
+            return Err(io::Error::other("the caller has gone"));
+        }
+        let piece = buffer.len().min(PIECE);
+        self.file.read(buffer.get_mut(..piece).unwrap_or_default())
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     Files,
-    sandbox::blocking,
+    sandbox::{blocking, slot},
     search::{Match, Plan, Search, SearchFailure, Summary},
 };
 
@@ -41,13 +41,19 @@ pub(crate) async fn search_stream(
     files: State<Files>,
     input: Search,
 ) -> Outcome<Events<Searched, SearchFailure>, SearchFailure> {
-    let plan = Plan::new(&input)?;
-    let plan = blocking(ctx, &files, |sandbox, _| plan.check(sandbox).map(|()| plan)).await?;
+    let plan = blocking(ctx, &files, move |sandbox, _| {
+        let plan = Plan::new(&input)?;
+        plan.check(sandbox).map(|()| plan)
+    })
+    .await?;
     let (sender, mut receiver) = mpsc::channel(AHEAD);
     let sandbox = Arc::clone(&files.sandbox);
     let stop = ctx.cancellation().clone();
+    // A reader that does not read holds its thread up, so the place is held for as long.
+    let slot = slot(ctx, &files).await;
     // It ends when the reader goes: then nothing can be sent any more.
     tokio::task::spawn_blocking(move || {
+        let _slot = slot;
         let ended = plan.run(&sandbox, &stop, &mut |found| sender.blocking_send(Ok(Searched::Match(found))).is_ok());
         let _ = sender.blocking_send(ended.map(Searched::Done));
     });

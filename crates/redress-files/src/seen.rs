@@ -70,6 +70,11 @@ impl Seen {
         Ok(seen)
     }
 
+    /// How many entries have been seen.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     fn look_through(
         &mut self,
         folder: &Dir,

@@ -89,6 +89,7 @@ pub(crate) enum WriteFailure {
     mutation,
     name = "files.write",
     access(scopes = "files:read files:write"),
+    idempotency_key,
     max_input = "16mb",
     tags("files"),
     example(input = r#"{"path":"notes.md","content":"One line.\n","mode":"create"}"#, failure = "FILE_EXISTS"),

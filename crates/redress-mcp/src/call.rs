@@ -1,12 +1,12 @@
 //! `tools/call`: from the message to the call path, and back.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use redress_contract::{EngineCode, Envelope, Problem, RecoveryStep};
 use redress_core::{Refusal, Request};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, write_call, write_output},
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, write_call, write_output},
 };
 
 use crate::{
@@ -151,15 +151,30 @@ fn unknown_tool(problem: &Problem) -> String {
 fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, Refusal> {
     let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
     let request = asking.request(input);
-    match params.meta.as_ref().and_then(|meta| meta.idempotency_key.as_deref()) {
-        None => Ok(request),
-        Some(key) if !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|b| b.is_ascii_graphic()) => {
-            Ok(request.with_idempotency_key(key))
+    Ok(match key(params.meta.as_ref())? {
+        None => request,
+        Some(key) => request.with_idempotency_key(key),
+    })
+}
+
+/// The idempotency key that a message carries itself. Whatever method it asks for, a key that is let be would be a
+/// promise broken in silence; the call path refuses one where none is taken.
+pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a str>, Refusal> {
+    match meta.and_then(|meta| meta.idempotency_key.as_deref()) {
+        Some(key) if key.is_empty() || key.len() > LONGEST_KEY || !key.bytes().all(|b| b.is_ascii_graphic()) => {
+            Err(Refusal::new(EngineCode::InvalidRequest)
+                .with_hint("Correct the idempotency key in `_meta`, or leave it out."))
         }
-        // A key that is let be would be a promise broken in silence.
-        Some(_) => Err(Refusal::new(EngineCode::InvalidRequest)
-            .with_hint("Correct the idempotency key in `_meta`, or leave it out.")),
+        key => Ok(key),
     }
+}
+
+/// What is known of a request, the key in its message included.
+pub(crate) fn keyed<'a>(asking: &'a Asking, meta: Option<&RequestMeta<'_>>) -> Result<Cow<'a, Asking>, Refusal> {
+    Ok(match key(meta)? {
+        None => Cow::Borrowed(asking),
+        Some(key) => Cow::Owned(Asking { idempotency_key: Some(key.into()), ..asking.clone() }),
+    })
 }
 
 /// What a bad ending means to a connection that can ask who calls.

@@ -1,12 +1,13 @@
 //! `completion/complete`: what an argument may be, for somebody who is still typing it.
 
+use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CompleteParams, Era, ProtocolError, Reference},
 };
 use serde_json::{Value, json};
 
-use crate::{Asking, builtin, mcp::Inner, prompts::failed, reply::Reply};
+use crate::{Asking, builtin, call, mcp::Inner, prompts::failed, reply::Reply};
 
 impl Inner {
     pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, asking: &Asking) -> Reply {
@@ -22,6 +23,13 @@ impl Inner {
                 }
             };
         };
+        // What completes an argument changes nothing, so no key has a use here.
+        if let Some(refusal) = match call::keyed(asking, params.meta.as_ref()) {
+            Ok(keyed) => keyed.idempotency_key.is_some().then(Refusal::needless_key),
+            Err(refusal) => Some(refusal),
+        } {
+            return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era);
+        }
         let (name, argument) = (item.operation.name().as_str(), &params.argument);
         let (values, total) = if item.builtin {
             builtin::offered(&self.registry, name, &argument.value, asking.caller())

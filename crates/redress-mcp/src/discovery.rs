@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    Asking,
+    Asking, call,
     catalogue::Entry,
     mcp::Inner,
     reply::Reply,
@@ -130,7 +130,15 @@ impl Inner {
         way: Way<'_>,
     ) -> Reply {
         let input = params.arguments.map(|arguments| arguments.get()).unwrap_or("{}");
+        let keyed = match call::keyed(asking, params.meta.as_ref()) {
+            Ok(keyed) => keyed,
+            Err(refusal) => {
+                let envelope = self.registry.refuse(refusal, asking.request(b""));
+                return self.carry(id, &envelope, None, None, era);
+            }
+        };
         let answered = match found {
+            Found::Search | Found::Schema if keyed.idempotency_key.is_some() => Err(Refusal::needless_key()),
             Found::Search => self.search(input, asking),
             Found::Schema => self.schema(input, era, asking),
             Found::Call => match read::<Call<'_>>(input) {
@@ -147,7 +155,8 @@ impl Inner {
                 }
                 Err(refusal) => Err(refusal),
             },
-            Found::Batch => self.batch(input, asking).await,
+            // The key of the message is made each member's own by its place, and refused where a member takes none.
+            Found::Batch => self.batch(input, &keyed).await,
         };
         match answered {
             Ok(output) => self.output(id, &output, era),

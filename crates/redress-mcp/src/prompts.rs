@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     Asking,
     asked::InRounds as _,
-    call::ending,
+    call::{ending, keyed},
     mcp::Inner,
     reply::{Ending, Reply, with_member},
     way::Way,
@@ -33,7 +33,11 @@ impl Inner {
         };
         let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
         let operation = &item.operation;
-        let request = asking.request(input);
+        let keyed = match keyed(asking, params.meta.as_ref()) {
+            Ok(keyed) => keyed,
+            Err(refusal) => return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era),
+        };
+        let request = keyed.request(input);
         let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
             Ok(envelope) => envelope,
             Err(reply) => return reply,

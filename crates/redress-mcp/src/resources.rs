@@ -12,7 +12,7 @@ use redress_wire::{
 use crate::{
     Asking,
     asked::InRounds as _,
-    builtin,
+    builtin, call,
     mcp::Inner,
     prompts::failed,
     reply::{Ending, Reply, with_member},
@@ -37,8 +37,13 @@ impl Inner {
         way: Way<'_>,
     ) -> Reply {
         let uri = &*params.uri;
+        let refused = |refusal| failed(id, &self.registry.refuse(refusal, asking.request(b"")), Some(uri), era);
+        let keyed = match call::keyed(asking, params.meta.as_ref()) {
+            Ok(keyed) => keyed,
+            Err(refusal) => return refused(refusal),
+        };
         if let Some((operation, input)) = self.document(uri) {
-            let request = asking.request(&input);
+            let request = keyed.request(&input);
             let envelope =
                 match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
                     Ok(envelope) => envelope,
@@ -52,6 +57,9 @@ impl Inner {
             return reply;
         }
         if let Some((item, about)) = self.shelf.builtin(uri) {
+            if keyed.idempotency_key.is_some() {
+                return refused(Refusal::needless_key());
+            }
             let about = about.unwrap_or_default();
             let name = item.operation.name().as_str();
             if let Some(document) = builtin::read(&self.registry, name, &about, asking.caller()) {

@@ -197,7 +197,8 @@ impl Asking {
                         let given = value.to_str().ok().filter(|id| RequestId::given(id).is_some());
                         self.request_id = given.map(Box::from);
                     }
-                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_key(key)) {
+                    // Of two keys one would be let be.
+                    IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| self.key.is_none() && is_key(key)) {
                         Some(key) => self.key = Some(key.into()),
                         None => self.wrong = Some("Idempotency-Key"),
                     },
@@ -311,7 +312,8 @@ impl Asking {
     }
 }
 
-fn is_key(key: &str) -> bool {
+/// Whether an idempotency key is written as one: up to 255 visible characters.
+pub(crate) fn is_key(key: &str) -> bool {
     !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 

@@ -12,12 +12,16 @@ use tokio::{sync::watch, time::Instant};
 use super::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled};
 use crate::{StoreBroken, handler::BoxFuture};
 
-/// Keys kept in memory, bounded in number and time, gone with the process.
+/// How many bytes of outcomes are kept, unless another number is given.
+const OUTCOMES: usize = 64 * 1024 * 1024;
+
+/// Keys kept in memory, bounded in number, bytes and time, gone with the process.
 #[derive(Debug)]
 pub struct IdempotencyMemory {
     keys: Mutex<Keys>,
     lasts: Duration,
     at_most: usize,
+    max_bytes: usize,
 }
 
 /// The keys, each also found by its age and by its caller.
@@ -30,7 +34,45 @@ struct Keys {
     of: HashMap<Arc<str>, BTreeSet<u64>>,
     /// How many keys each caller has.
     sizes: BTreeSet<(usize, Arc<str>)>,
+    outcomes: Outcomes,
     came: u64,
+}
+
+/// How many bytes the outcomes have that are kept.
+#[derive(Debug, Default)]
+struct Outcomes {
+    bytes: usize,
+    /// The places of each caller's keys that have an outcome, with its bytes.
+    of: HashMap<Arc<str>, Held>,
+    /// How many bytes each caller has.
+    sizes: BTreeSet<(usize, Arc<str>)>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    bytes: usize,
+    places: BTreeMap<u64, usize>,
+}
+
+impl Outcomes {
+    /// Takes note that the outcome at a place has so many bytes now; none, where it is kept no longer.
+    fn note(&mut self, caller: &str, place: u64, bytes: usize) {
+        let (caller, mut held) = self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), Held::default()));
+        self.sizes.remove(&(held.bytes, Arc::clone(&caller)));
+        let before = if bytes == 0 { held.places.remove(&place) } else { held.places.insert(place, bytes) };
+        held.bytes = held.bytes + bytes - before.unwrap_or(0);
+        self.bytes = self.bytes + bytes - before.unwrap_or(0);
+        if !held.places.is_empty() {
+            self.sizes.insert((held.bytes, Arc::clone(&caller)));
+            self.of.insert(caller, held);
+        }
+    }
+
+    /// The oldest of whoever has the most bytes.
+    fn first_to_go(&self) -> Option<u64> {
+        let (_, caller) = self.sizes.last()?;
+        self.of.get(caller)?.places.keys().next().copied()
+    }
 }
 
 #[derive(Debug)]
@@ -49,6 +91,19 @@ enum Stage {
     Lost,
 }
 
+impl Stage {
+    /// About how many bytes are kept for it.
+    fn bytes(&self) -> usize {
+        match self {
+            Stage::Ended(Recorded::Output(output)) => output.json().len().max(1),
+            Stage::Ended(Recorded::Problem(problem)) => {
+                size_of_val(&**problem) + problem.details.as_ref().map_or(0, |details| details.get().len())
+            }
+            Stage::Running | Stage::Lost => 0,
+        }
+    }
+}
+
 impl Entry {
     fn is_running(&self) -> bool {
         matches!(self.stage, Stage::Running)
@@ -65,7 +120,15 @@ impl IdempotencyMemory {
     /// Keys that last so long, and at most so many of them. Past that, whoever has most of them loses its oldest that
     /// has ended; who has none to lose is refused. So nobody makes another's key work twice.
     pub fn new(lasts: Duration, at_most: usize) -> IdempotencyMemory {
-        IdempotencyMemory { keys: Mutex::default(), lasts, at_most }
+        IdempotencyMemory { keys: Mutex::default(), lasts, at_most, max_bytes: OUTCOMES }
+    }
+
+    /// Keeps so many bytes of outcomes, and 64 MiB unless said. Past that, whoever has the most bytes loses its oldest
+    /// outcome; the key stays, and a repetition is told that the outcome is unknown instead of running again.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: usize) -> IdempotencyMemory {
+        self.max_bytes = bytes;
+        self
     }
 
     fn keys(&self) -> MutexGuard<'_, Keys> {
@@ -124,9 +187,26 @@ impl Keys {
     fn remove(&mut self, key: &IdempotencyKey) {
         let Some(entry) = self.entries.remove(key) else { return };
         self.order.remove(&entry.place);
+        self.outcomes.note(&key.caller, entry.place, 0);
         self.count(&key.caller, |places| {
             places.remove(&entry.place);
         });
+    }
+
+    /// Forgets outcomes, not their keys, until the others fit.
+    fn make_room(&mut self, max_bytes: usize, lasts: Duration) {
+        if self.outcomes.bytes > max_bytes {
+            self.forget_older_than(lasts);
+        }
+        while self.outcomes.bytes > max_bytes
+            && let Some(place) = self.outcomes.first_to_go()
+        {
+            let Some(key) = self.order.get(&place).cloned() else { return };
+            self.outcomes.note(&key.caller, place, 0);
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.stage = Stage::Lost;
+            }
+        }
     }
 
     /// Changes the places of a caller, and how many they are.
@@ -192,8 +272,12 @@ impl IdempotencyStore for IdempotencyMemory {
         };
         match (stage, keys.entries.get_mut(key)) {
             (Some(stage), Some(entry)) => {
+                let bytes = stage.bytes();
                 entry.stage = stage;
                 entry.ended.send_replace(());
+                let place = entry.place;
+                keys.outcomes.note(&key.caller, place, bytes);
+                keys.make_room(self.max_bytes, self.lasts);
             }
             (None, Some(_)) => keys.remove(key),
             (_, None) => {}
@@ -241,6 +325,34 @@ mod tests {
         // Its own oldest have gone.
         assert_eq!(ran(&memory, "eve", "99").await, Some(false));
         assert_eq!(ran(&memory, "eve", "0").await, Some(true));
+    }
+
+    #[tokio::test]
+    async fn large_outcomes_of_one_caller_are_forgotten_and_neither_their_keys_nor_anothers_outcome_is() {
+        let memory = IdempotencyMemory::new(Duration::from_secs(60), 100_000).with_max_bytes(100_000);
+        let ended = async |caller: &str, name: &str, bytes: usize| {
+            let key = key(caller, name);
+            assert!(matches!(memory.begin(&key, [0; 32]).await, Ok(Begin::Fresh)));
+            let outcome = Recorded::Output(Output::encode(&"x".repeat(bytes)).unwrap());
+            memory.settle(&key, Settled::Outcome(outcome)).await.unwrap();
+        };
+        ended("ada", "a", 20_000).await;
+        for number in 0..1000 {
+            ended("eve", &number.to_string(), 10_000).await;
+            assert!(memory.keys().outcomes.bytes <= 100_000);
+        }
+        // One that is larger than everything is kept no longer than it takes.
+        ended("eve", "huge", 200_000).await;
+        let again = async |caller, name| memory.begin(&key(caller, name), [0; 32]).await.unwrap();
+        assert!(matches!(again("ada", "a").await, Begin::Replay(_)));
+        for name in ["0", "990", "huge"] {
+            assert!(matches!(again("eve", name).await, Begin::Unknown), "it does not run again");
+        }
+        ended("eve", "last", 10).await;
+        assert!(matches!(again("eve", "last").await, Begin::Replay(_)));
+        let keys = memory.keys();
+        let held: usize = keys.outcomes.of.values().map(|held| held.bytes).sum();
+        assert_eq!((keys.entries.len(), keys.outcomes.bytes), (1003, held));
     }
 
     #[tokio::test(start_paused = true)]

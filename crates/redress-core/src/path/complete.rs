@@ -87,7 +87,8 @@ impl Call {
             self.ctx.caller = self.within(self.identify(asked)).await?;
         }
         self.access(&entry)?;
-        Ok(entry)
+        // Nothing is changed, whatever the operation itself would change.
+        if self.ctx.idempotency_key.is_some() { Err(self.needless_key()) } else { Ok(entry) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The one call path. Every face, every composed call and every stream takes it, in this
 //! order, and each step stands in one place:
 //!
-//! request id and clock → find → visibility → shape → caller → access → consent → limits →
-//! size → input schema → content guard → guards → idempotency → handler → map the failure →
+//! request id and clock → find → visibility → shape → caller → access → key taken → consent →
+//! limits → size → input schema → content guard → guards → idempotency → handler → map the failure →
 //! check the output → envelope → observers and audit.
 
 mod admit;
@@ -175,7 +175,7 @@ impl Call {
         if !entry.guards.is_empty() {
             Box::pin(this.within(this.guards(entry, asked))).await?;
         }
-        let claim = match this.key(entry) {
+        let claim = match &this.ctx.idempotency_key {
             None => None,
             Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
                 repeat::Claimed::Run(claim) => Some(claim),
@@ -201,7 +201,7 @@ impl Call {
     }
 
     /// The steps that every call takes before anything of it is decoded: find, visibility,
-    /// shape, caller, access, consent.
+    /// shape, caller, access, key, consent.
     async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
         let Some(entry) = self.find(asked) else {
             return Err(Box::pin(self.not_found(asked)).await);
@@ -223,7 +223,8 @@ impl Call {
         if admitted.is_ok() || self.ctx.caller.is_some() {
             self.note_audited();
         }
-        let admitted = admitted.and_then(|()| self.belongs(self.entry()?, asked));
+        let admitted =
+            admitted.and_then(|()| self.takes_key(self.entry()?)).and_then(|()| self.belongs(self.entry()?, asked));
         let admitted = match admitted {
             Ok(()) if self.entry()?.declaration.access().needs_consent() => {
                 match Box::pin(self.within(self.has_agreed(self.entry()?))).await {

@@ -11,6 +11,10 @@ use crate::{
     prepared::{Occurrence, Prepared},
 };
 
+/// The key has another name on each face, and the answer is the same on all of them.
+const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
+     message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
+
 /// What a face itself answers when a message does not become a call: it is no request, it
 /// comes to no operation, or the service is going down.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
+    message: Option<&'static str>,
 }
 
 impl Refusal {
@@ -35,6 +40,7 @@ impl Refusal {
             retry_after_ms: None,
             similar: Vec::new(),
             recovery: None,
+            message: None,
         }
     }
 
@@ -51,6 +57,16 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::Forbidden)
             .with_details(&serde_json::json!({"missing": missing, "one_is_enough": one_is_enough}));
         refusal.recovery = Some(RecoveryStep::GetAccess { scope: scope.into() });
+        refusal
+    }
+
+    /// Refuses an idempotency key on what takes none: a key that is let be would make its sender believe that a
+    /// repetition is safe.
+    pub fn needless_key() -> Refusal {
+        let mut refusal = Refusal::new(EngineCode::InvalidRequest)
+            .with_details(&serde_json::json!({"idempotency_key": "not taken"}))
+            .with_hint(NEEDLESS_KEY);
+        refusal.message = Some("this operation takes no idempotency key");
         refusal
     }
 
@@ -95,7 +111,7 @@ impl Refusal {
         let mut problem = Prepared::engine(self.code).problem(Occurrence {
             shape: Shape::Query,
             started: Started::No,
-            message: Cow::Borrowed(self.code.message()),
+            message: Cow::Borrowed(self.message.unwrap_or(self.code.message())),
             details: self.details,
             retry_after_ms: self.retry_after_ms,
             failure: None,

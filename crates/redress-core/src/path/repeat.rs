@@ -6,7 +6,8 @@ use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
 use crate::{
-    Begin, IdempotencyKey, IdempotencyStore, Recorded, Settled, household, idempotency::fingerprint, registry::Entry,
+    Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household, idempotency::fingerprint,
+    registry::Entry,
 };
 
 /// What became of the key.
@@ -27,9 +28,18 @@ pub(super) struct Claim<'a> {
 }
 
 impl Call {
-    /// The key that came with the call, on an operation that takes one.
-    pub(super) fn key(&self, entry: &Entry) -> Option<&Arc<str>> {
-        self.ctx.idempotency_key.as_ref().filter(|_| entry.declaration.takes_idempotency_key())
+    /// Refuses a key on an operation that takes none. This comes right after access: who may not call learns nothing
+    /// of the operation, and nobody is asked to agree to a call that is refused anyway.
+    pub(super) fn takes_key(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+        if self.ctx.idempotency_key.is_none() || entry.declaration.takes_idempotency_key() {
+            return Ok(());
+        }
+        Err(self.needless_key())
+    }
+
+    #[cold]
+    pub(super) fn needless_key(&self) -> Box<Bad> {
+        Bad::new(Refusal::needless_key().into_problem())
     }
 
     /// Whose key it is. Two strangers who choose the same one must not get each other's outcome.

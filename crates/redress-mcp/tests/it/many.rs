@@ -107,6 +107,21 @@ async fn very_many_tools_are_found_looked_at_and_called() {
         let result = running.call(LEGACY, tool, arguments.clone()).await.result();
         assert_eq!(failure(&result)["code"], code, "{tool} {arguments}");
     }
+    let meta = json!({"dev.redress/idempotency_key": "k"});
+    for (tool, arguments) in [
+        ("redress_search", json!({"query": "ledger"})),
+        ("redress_schema", json!({"tools": ["made_op_0001"]})),
+        ("redress_call", json!({"tool": "made_op_0001", "arguments": {"id": 1}})),
+        ("made_op_0001", json!({"id": 1})),
+    ] {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let result = running.ask(LEGACY, "tools/call", params).await.result();
+        assert_eq!(failure(&result)["code"], "INVALID_REQUEST", "{tool}");
+    }
+    let calls = json!({"calls": [{"tool": "made_op_0001", "arguments": {"id": 1}}]});
+    let params = json!({"name": "redress_batch", "arguments": calls, "_meta": meta});
+    let result = running.ask(LEGACY, "tools/call", params).await.result();
+    assert_eq!(result["structuredContent"]["results"][0]["code"], "INVALID_REQUEST");
     let named = running.call(LEGACY, "made_op_0005", json!({"id": 1})).await.result();
     assert_eq!(named["structuredContent"]["op"], 5, "who knows a tool may call it by its name");
 }

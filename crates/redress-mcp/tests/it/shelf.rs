@@ -121,6 +121,37 @@ async fn arguments_are_completed() {
 }
 
 #[tokio::test]
+async fn a_key_where_none_is_taken_is_refused_whatever_the_method() {
+    for direct in [true, false] {
+        let running = talk::running(|http| http.direct = direct).await;
+        for version in [LEGACY, MODERN] {
+            let review = json!({"type": "ref/prompt", "name": "talk_review"});
+            let code = json!({"type": "ref/resource", "uri": "redress://errors/{code}"});
+            for (method, mut params) in [
+                ("prompts/get", json!({"name": "talk_review", "arguments": {"path": "a.md"}})),
+                ("resources/read", json!({"uri": "talk://readme"})),
+                ("resources/read", json!({"uri": "redress://errors"})),
+                ("completion/complete", json!({"ref": review, "argument": {"name": "path", "value": "wor"}})),
+                ("completion/complete", json!({"ref": code, "argument": {"name": "code", "value": "page"}})),
+            ] {
+                assert!(running.ask(version, method, params.clone()).await.json()["result"].is_object(), "{method}");
+                for key in ["k", "two words"] {
+                    params["_meta"] = json!({"dev.redress/idempotency_key": key});
+                    let refused = running.ask(version, method, params.clone()).await.json();
+                    assert_eq!(refused["error"]["data"]["code"], "INVALID_REQUEST", "{version} {method} {refused}");
+                }
+                params["_meta"] = json!({});
+                let (body, headers) = crate::service::message(version, method, params);
+                let mut headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, &**value)).collect();
+                headers.push(("idempotency-key", "k"));
+                let refused = running.send(body, &headers).await.json();
+                assert_eq!(refused["error"]["data"]["code"], "INVALID_REQUEST", "{version} {method} {refused}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn pieces_to_look_at_are_the_content_and_promise_no_schema() {
     for direct in [true, false] {
         let running = talk::running(|http| http.direct = direct).await;

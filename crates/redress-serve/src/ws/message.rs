@@ -9,6 +9,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use crate::asking::is_key;
+
 /// Ids that begin like this are the server's own.
 pub(super) const OWN: &str = "srv-";
 /// The longest id, in bytes.
@@ -170,12 +172,16 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
         None => Ok(None),
         Some(raw) => string(raw).map(Some).ok_or(Fault { pointer, expected: "a string" }),
     };
+    let key = text(payload.idempotency_key, "/payload/idempotency_key")?;
+    if !key.as_deref().is_none_or(is_key) {
+        return Err(Fault { pointer: "/payload/idempotency_key", expected: "1 to 255 visible characters" });
+    }
     Ok(Message::Requested(Requested {
         id,
         operation,
         input: payload.input.map(RawValue::get).unwrap_or_default(),
         deadline: deadline.map(|ms| Duration::from_millis(ms.min(LONGEST_DEADLINE_MS))),
-        idempotency_key: text(payload.idempotency_key, "/payload/idempotency_key")?,
+        idempotency_key: key,
         last_event_id: text(payload.last_event_id, "/payload/last_event_id")?,
         request_id: text(payload.request_id, "/payload/request_id")?,
         auth_token: text(payload.auth_token, "/payload/auth_token")?,

@@ -137,6 +137,47 @@ async fn a_key_makes_a_call_happen_once() {
 }
 
 #[tokio::test]
+async fn a_key_where_none_is_taken_is_refused_on_every_route_and_in_its_place_of_a_batch() {
+    let running = Running::start().await;
+    let key = [("idempotency-key", "k")];
+    let get = running.client.get(running.url("/ops/demo/greet?name=Ada")).header("idempotency-key", "k");
+    let refused = [
+        crate::service::Answer::of(&running, get).await,
+        running.post_with("/ops/demo/greet", r#"{"name":"Ada"}"#, &key).await,
+        running.post_with("/ops/demo/wait", "{}", &key).await,
+        running.post_with("/ops/demo/count", "{}", &key).await,
+        running.post_with("/call", r#"{"operation":"demo.wait"}"#, &key).await,
+        running.post_with("/subscribe", r#"{"operation":"demo.count"}"#, &key).await,
+        // Of two keys one would be let be.
+        running.post_with("/ops/demo/once", "{}", &[("idempotency-key", "a"), ("idempotency-key", "b")]).await,
+    ];
+    for answer in refused {
+        let json = answer.json();
+        assert_eq!(
+            (answer.status, &json["code"], &json["retry"]),
+            (400, &json!("INVALID_REQUEST"), &json!("after_fix"))
+        );
+        assert!(json["hint"].as_str().is_some_and(|hint| hint.contains("`Idempotency-Key`")), "{json}");
+    }
+    // Who may not call learns nothing more.
+    assert_eq!(running.post_with("/ops/demo/closed", "{}", &key).await.json()["code"], "AUTH_REQUIRED");
+    assert_eq!(running.post_with("/ops/demo/hidden", "{}", &key).await.json()["code"], "NOT_FOUND");
+    let mixed = r#"[{"operation":"demo.once"},{"operation":"demo.greet","input":{"name":"Ada"}}]"#;
+    let answers = running.post_with("/batch", mixed, &key).await.json();
+    assert_eq!((&answers[0]["ok"], &answers[1]["code"]), (&json!(true), &json!("INVALID_REQUEST")));
+    let mixed = r#"[{"jsonrpc":"2.0","id":1,"method":"demo.once"},
+        {"jsonrpc":"2.0","id":2,"method":"demo.greet","params":{"name":"Ada"}},{"jsonrpc":"2.0","method":"demo.wait"}]"#;
+    let answers = running.post_with("/rpc", mixed, &key).await.json();
+    assert_eq!(answers.as_array().map(Vec::len), Some(2), "{answers}");
+    assert!(answers[0]["result"].is_object(), "{answers}");
+    assert_eq!(answers[1]["error"]["data"]["code"], "INVALID_REQUEST", "{answers}");
+    let note = running.post_with("/rpc", r#"{"jsonrpc":"2.0","method":"demo.wait"}"#, &key).await;
+    assert_eq!(note.status, 204);
+    // The place in the batch is part of the key, so both batches are one call.
+    assert_eq!(running.watched.runs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn what_is_served_can_be_read() {
     let running = Running::start().await;
     let ops = running.get("/ops").await.json();

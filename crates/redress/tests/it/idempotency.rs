@@ -3,7 +3,7 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Fingerprint, Fittings, IdempotencyKey,
+    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Events, Fingerprint, Fittings, IdempotencyKey,
     IdempotencyMemory, IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry,
     Request, Retry, Settled, StoreBroken, Turn,
     testing::{Answer, Harness, assert_failure, assert_ok},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Count, built, failure, mutation, registry};
+use crate::service::{Count, built, failure, mutation, query, registry, subscription};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -150,16 +150,49 @@ async fn a_key_is_the_callers_own() {
 }
 
 #[tokio::test]
-async fn a_key_on_an_operation_that_takes_none_changes_nothing() {
+async fn a_key_on_an_operation_that_takes_none_is_refused_and_nothing_runs() {
     let count = Count::default();
-    let counting = count.clone();
-    let operation =
-        Operation::dynamic(mutation("pay.send")).with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))));
-    let harness = built(Registry::builder().add(operation));
-    for _ in 0..2 {
-        assert_ok!(send(&harness, "k", &json!({})).await);
+    let counted = |declaration| {
+        let counting = count.clone();
+        Operation::dynamic(declaration).with_handler(move |_, _| std::future::ready(Ok(json!(counting.up()))))
+    };
+    let streamed = Operation::dynamic(subscription("pay.follow"))
+        .with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::empty())) });
+    let once = mutation("pay.once").with_idempotency_key();
+    let builder = Registry::builder().add(counted(mutation("pay.send"))).add(counted(query("pay.look")));
+    let harness = built(builder.add(counted(once)).add(streamed));
+    let keyed = || Request::new(b"{}").with_idempotency_key("k").with_caller(Caller::local());
+    let registry = harness.registry();
+    let conversed = registry.converse("pay.send", keyed(), Conversation::new([QuestionKind::Form])).await;
+    let Turn::Ended(conversed) = conversed else { panic!("nothing is asked") };
+    let none = std::collections::BTreeMap::new();
+    let refused = [
+        registry.call("pay.send", keyed()).await,
+        registry.call("pay.look", keyed()).await,
+        registry.subscribe("pay.follow", keyed()).await.unwrap_err(),
+        conversed,
+        // A completion changes nothing, whatever the operation itself would.
+        registry.complete("pay.send", "to", "", &none, keyed()).await.unwrap_err(),
+        registry.complete("pay.once", "to", "", &none, keyed()).await.unwrap_err(),
+    ];
+    for envelope in refused {
+        let problem = envelope.problem().unwrap();
+        assert_eq!(problem.code.as_str(), "INVALID_REQUEST");
+        assert_eq!((problem.http, problem.retry, problem.effect), (400, Retry::AfterFix, Effect::None));
+        assert_eq!(problem.error, "this operation takes no idempotency key");
+        assert!(problem.hint.contains("`Idempotency-Key`"), "{}", problem.hint);
     }
-    assert_eq!(count.get(), 2);
+    assert_eq!(count.get(), 0);
+}
+
+#[tokio::test]
+async fn a_composed_call_does_not_get_the_key_of_the_call_above_it() {
+    let inner = Operation::dynamic(mutation("bank.book").internal())
+        .with_handler(|ctx, _| async move { Ok(json!(ctx.idempotency_key())) });
+    let outer = Operation::dynamic(mutation("pay.send").with_idempotency_key().with_call("bank.book"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("bank.book", json!({})).await?) });
+    let harness = built(Registry::builder().add(inner).add(outer));
+    assert_eq!(send(&harness, "k", &json!({})).await.output::<Value>(), Value::Null);
 }
 
 /// An operation that waits until it is let go, and counts how often it ran.

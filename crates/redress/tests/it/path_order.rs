@@ -23,6 +23,7 @@ enum Step {
     Shape,
     Caller,
     Access,
+    KeyTaken,
     Consent,
     Limits,
     Size,
@@ -35,12 +36,13 @@ enum Step {
 }
 
 /// Each step with what it answers and with whom it asks, if it asks anybody.
-const STEPS: [(Step, &str, Option<&str>); 14] = [
+const STEPS: [(Step, &str, Option<&str>); 15] = [
     (Step::Find, "NOT_FOUND", None),
     (Step::Visibility, "NOT_FOUND", None),
     (Step::Shape, "INVALID_OPERATION_TYPE", None),
     (Step::Caller, "AUTH_REQUIRED", Some("caller")),
     (Step::Access, "FORBIDDEN", None),
+    (Step::KeyTaken, "INVALID_REQUEST", None),
     (Step::Consent, "CONSENT_REQUIRED", Some("consent")),
     (Step::Limits, "RATE_LIMITED", Some("limits")),
     (Step::Size, "PAYLOAD_TOO_LARGE", None),
@@ -73,6 +75,8 @@ impl Service {
     fn declaration(&self) -> contract::Operation {
         let shaped = if self.breaks(Step::Shape) {
             subscription("work.run")
+        } else if self.breaks(Step::KeyTaken) {
+            mutation("work.run")
         } else {
             mutation("work.run").with_idempotency_key()
         };
@@ -288,6 +292,7 @@ async fn a_stream_takes_the_same_steps_before_its_handler() {
         (Step::Visibility, "NOT_FOUND"),
         (Step::Caller, "AUTH_REQUIRED"),
         (Step::Access, "FORBIDDEN"),
+        (Step::KeyTaken, "INVALID_REQUEST"),
         (Step::Consent, "CONSENT_REQUIRED"),
         (Step::Limits, "RATE_LIMITED"),
         (Step::Size, "PAYLOAD_TOO_LARGE"),
@@ -300,7 +305,10 @@ async fn a_stream_takes_the_same_steps_before_its_handler() {
         // The declaration is a subscription's, which is the right shape to subscribe to.
         broken.push(Step::Shape);
         let service = Service { broken, notes: Notes::default() };
-        let request = Request::new(service.input().to_string().into_bytes()).with_token(Secret::new("token"));
+        let mut request = Request::new(service.input().to_string().into_bytes()).with_token(Secret::new("token"));
+        if service.breaks(Step::KeyTaken) {
+            request = request.with_idempotency_key("key");
+        }
         let refused = service.registry().subscribe("work.run", request).await.unwrap_err();
         assert_eq!(refused.code(), Some(*answer), "{step:?}");
         assert_eq!(service.notes.take().iter().filter(|note| *note == "observers").count(), 1);

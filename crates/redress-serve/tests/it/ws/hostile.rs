@@ -72,6 +72,12 @@ fn hostile() -> Vec<(String, &'static str, Option<String>)> {
         r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","deadline_ms":"5"}}"#,
         r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","deadline_ms":1e99}}"#,
         r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","idempotency_key":{}}}"#,
+        r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","idempotency_key":""}}"#,
+        r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","idempotency_key":"a b"}}"#,
+        r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","idempotency_key":"a\nb"}}"#,
+        r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","idempotency_key":"é"}}"#,
+        // Written well, where none is taken.
+        r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","input":{"n":1},"idempotency_key":"k"}}"#,
         r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","auth_token":5}}"#,
         r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","last_event_id":5}}"#,
         r#"{"type":"call.responded","id":"a","payload":{}}"#,
@@ -79,6 +85,14 @@ fn hostile() -> Vec<(String, &'static str, Option<String>)> {
         r#"{"type":"call.error","id":"a"}"#,
     ];
     rows.extend(with_id.map(|text| (text.to_owned(), INVALID, a())));
+    let key = "k".repeat(256);
+    rows.push((
+        format!(
+            r#"{{"type":"call.requested","id":"a","payload":{{"operation":"math.double","idempotency_key":"{key}"}}}}"#
+        ),
+        INVALID,
+        a(),
+    ));
     rows.push((
         r#"{"type":"call.requested","id":"srv-1","payload":{"operation":"math.double"}}"#.into(),
         INVALID,

@@ -1,0 +1,87 @@
+//! How much blocking work runs at once. The threads for it are the process's own and bounded, so one caller whose
+//! files are slow, or who does not read what it searches for, must not take them all.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many pieces of work run at once: half of the threads that the runtime has for blocking work.
+const IN_ALL: usize = 256;
+/// How many of them are one caller's.
+const EACH: usize = 32;
+
+/// Who may run blocking work, and how much of it.
+pub(crate) struct Slots {
+    all: Arc<Semaphore>,
+    each: usize,
+    callers: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// One place, given back when it is dropped. It goes along into the blocking thread: a call that is cut off does not
+/// end what runs there.
+pub(crate) struct Slot {
+    slots: Arc<Slots>,
+    caller: String,
+    own: Option<OwnedSemaphorePermit>,
+    _all: OwnedSemaphorePermit,
+}
+
+impl Default for Slots {
+    fn default() -> Slots {
+        Slots::new(IN_ALL, EACH)
+    }
+}
+
+impl Slots {
+    fn new(all: usize, each: usize) -> Slots {
+        Slots { all: Arc::new(Semaphore::new(all)), each, callers: Mutex::default() }
+    }
+
+    fn callers(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a place: first for one of the caller's own, so that whoever has them all waits for nobody but itself.
+    pub(crate) async fn take(self: &Arc<Slots>, caller: &str) -> Slot {
+        let own = {
+            let mut callers = self.callers();
+            Arc::clone(callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
+        };
+        let closed = "a semaphore that nobody closes";
+        let own = own.acquire_owned().await.expect(closed);
+        let all = Arc::clone(&self.all).acquire_owned().await.expect(closed);
+        Slot { slots: Arc::clone(self), caller: caller.to_owned(), own: Some(own), _all: all }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.own = None;
+        let mut callers = self.slots.callers();
+        let idle = |own: &Arc<Semaphore>| Arc::strong_count(own) == 1 && own.available_permits() == self.slots.each;
+        if callers.get(&self.caller).is_some_and(idle) {
+            callers.remove(&self.caller);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_has_taken_all_of_its_own_places_waits_and_nobody_else_does() {
+        let slots = Arc::new(Slots::new(4, 2));
+        let eve = [slots.take("eve").await, slots.take("eve").await];
+        let mut third = Box::pin(slots.take("eve"));
+        assert!(futures_util::poll!(&mut third).is_pending());
+        let ada = slots.take("ada").await;
+        drop(eve);
+        drop(third.await);
+        drop(ada);
+        assert_eq!((slots.all.available_permits(), slots.callers().len()), (4, 0));
+    }
+}
