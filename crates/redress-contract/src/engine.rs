@@ -48,6 +48,8 @@ pub enum EngineCode {
     Internal,
     /// The handler's own result broke the contract.
     InvalidOutput,
+    /// The answer is larger than the operation may give.
+    ResultTooLarge,
     /// The operation is declared, but nothing runs it.
     HandlerNotBound,
     /// A reader was slower than the stream's buffer allows and was cut off.
@@ -64,7 +66,7 @@ pub enum EngineCode {
 
 impl EngineCode {
     /// Every engine code, in the order of the design's table.
-    pub const ALL: [EngineCode; 24] = [
+    pub const ALL: [EngineCode; 25] = [
         EngineCode::NotFound,
         EngineCode::AuthRequired,
         EngineCode::Forbidden,
@@ -83,6 +85,7 @@ impl EngineCode {
         EngineCode::Cancelled,
         EngineCode::Internal,
         EngineCode::InvalidOutput,
+        EngineCode::ResultTooLarge,
         EngineCode::HandlerNotBound,
         EngineCode::StreamOverflow,
         EngineCode::ParseError,

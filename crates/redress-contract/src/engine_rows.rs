@@ -225,6 +225,17 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Report the request id to the operator; this is a bug in the service.",
             page: include_str!("engine/INVALID_OUTPUT.md"),
         },
+        EngineCode::ResultTooLarge => Row {
+            code: "RESULT_TOO_LARGE",
+            kind: Kind::Validation,
+            http: 422,
+            effect: Effect::None,
+            verb: Advice::FixInput,
+            when: "The answer is larger than the operation may give.",
+            message: "the answer is too large",
+            hint: "Ask for less: a part, a page, a narrower filter or a lower maximum.",
+            page: include_str!("engine/RESULT_TOO_LARGE.md"),
+        },
         EngineCode::HandlerNotBound => Row {
             code: "HANDLER_NOT_BOUND",
             kind: Kind::Configuration,

@@ -5,8 +5,10 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Code, Effect, Json, Kind, Name, Printed, RequestId, Retry,
+    Code, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
+    reservation::Held,
 };
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
@@ -21,11 +23,15 @@ pub struct Envelope {
     /// Where in the body the message of a bad ending ends.
     error_end: usize,
     meta: Meta,
+    held: Held,
 }
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
-pub struct Output(Vec<u8>);
+pub struct Output {
+    buffer: Vec<u8>,
+    held: Held,
+}
 
 /// What is known about the call itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,22 +141,56 @@ impl Output {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(Output(buffer))
+        Ok(Output { buffer, held: Held::default() })
+    }
+
+    /// Writes `value` as JSON, if it has `max` bytes at most. Beyond `room` bytes, `grow` is asked whether there is
+    /// room for this many; where there is none, the value is only measured.
+    pub fn encode_within<T: Serialize + ?Sized>(
+        value: &T,
+        max: usize,
+        room: usize,
+        grow: impl FnMut(usize) -> bool,
+    ) -> Result<Output, EncodeError> {
+        let buffer = Bounded::encode(value, OK, max, room, grow)?;
+        Ok(Output { buffer, held: Held::default() })
     }
 
     /// The output as JSON.
     pub fn json(&self) -> &[u8] {
-        self.0.get(OK.len()..).unwrap_or_default()
+        self.buffer.get(OK.len()..).unwrap_or_default()
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Holds `reservation` for as long as it is there. A clone does not.
+    #[must_use]
+    pub fn with_reservation(mut self, reservation: Reservation) -> Output {
+        self.held = Held(Some(reservation));
+        self
+    }
+
+    /// Whether it holds a reservation.
+    pub fn is_reserved(&self) -> bool {
+        self.held.0.is_some()
+    }
+
+    /// The reservation, now the caller's to hold.
+    pub fn take_reservation(&mut self) -> Option<Reservation> {
+        self.held.0.take()
     }
 }
 
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
-        let body = output.0;
+        let Output { buffer: body, held } = output;
         // The closing brace is not in the buffer yet.
         meta.estimated_tokens = estimate(&body, 1);
-        Envelope { body, problem: None, error_end: 0, meta }
+        Envelope { body, problem: None, error_end: 0, meta, held }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -165,7 +205,7 @@ impl Envelope {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(&body, 1);
-        Envelope { body, problem: Some(Box::new(problem)), error_end, meta }
+        Envelope { body, problem: Some(Box::new(problem)), error_end, meta, held: Held::default() }
     }
 
     /// Whether the call ended well.
@@ -196,6 +236,12 @@ impl Envelope {
     /// The message of the bad ending as JSON, if it was one.
     pub fn error_json(&self) -> Option<&[u8]> {
         self.body.get(BEFORE_ERROR.len()..self.error_end)
+    }
+
+    /// What the output holds of a budget, now the caller's to hold: for as long as the bytes of the output, or copies
+    /// of them, are in memory.
+    pub fn take_reservation(&mut self) -> Option<Reservation> {
+        self.held.0.take()
     }
 
     /// What is known about the call itself.
@@ -234,7 +280,7 @@ impl Envelope {
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
     pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
-        let Envelope { mut body, problem, error_end, meta } = self;
+        let Envelope { mut body, problem, error_end, meta, .. } = self;
         if let Some(problem) = &problem {
             more(&mut Members::new(problem, &mut body, error_end));
         }

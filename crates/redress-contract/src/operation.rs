@@ -31,6 +31,8 @@ pub struct Operation {
     deadline_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_input: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_output: Option<usize>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     idempotency_key: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,6 +76,7 @@ impl Operation {
             access: Access::default(),
             deadline_ms: None,
             max_input: None,
+            max_output: None,
             idempotency_key: false,
             tags: Vec::new(),
             since: None,
@@ -186,6 +189,13 @@ impl Operation {
     #[must_use]
     pub fn with_max_input(mut self, bytes: usize) -> Operation {
         self.max_input = Some(bytes);
+        self
+    }
+
+    /// Sets how many bytes of output it may give at once.
+    #[must_use]
+    pub fn with_max_output(mut self, bytes: usize) -> Operation {
+        self.max_output = Some(bytes);
         self
     }
 
@@ -334,6 +344,11 @@ impl Operation {
     /// How many bytes of input it takes.
     pub fn max_input(&self) -> Option<usize> {
         self.max_input
+    }
+
+    /// How many bytes of output it may give at once.
+    pub fn max_output(&self) -> Option<usize> {
+        self.max_output
     }
 
     /// Whether callers may send an idempotency key.

@@ -82,6 +82,9 @@ impl Ctx {
             asking: self.asking.clone(),
             above: Some(self.cancellation().clone()),
             own: OnceLock::new(),
+            // What another operation gets is not an answer yet.
+            account: None,
+            room: OnceLock::new(),
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;

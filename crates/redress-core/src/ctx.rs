@@ -10,7 +10,9 @@ use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ArgumentMissing, Face, Listener, Registry, Secret, ask::Asking, registry::Entry};
+use crate::{
+    Account, ArgumentMissing, Face, Listener, Registry, Secret, ask::Asking, budget::AnswerRoom, registry::Entry,
+};
 
 /// What a handler knows about the call that it serves: who calls, until when, and what
 /// else it may call.
@@ -37,6 +39,10 @@ pub struct Ctx {
     pub(crate) above: Option<CancellationToken>,
     /// The token of this call, made only when something asks for it.
     pub(crate) own: OnceLock<CancellationToken>,
+    /// What the answer is charged to.
+    pub(crate) account: Option<Account>,
+    /// The room of the answer, made only when something asks for it.
+    pub(crate) room: OnceLock<Arc<AnswerRoom>>,
 }
 
 impl Ctx {
@@ -99,6 +105,27 @@ impl Ctx {
         })
     }
 
+    /// Waits until there is room for an answer that takes `bytes` of memory, its making included: for a handler that
+    /// knows how much it is about to read. It is called once, before anything is read; what the answer does not need
+    /// is given back. Without it, an answer waits for its room when it is written as JSON.
+    pub async fn reserve(&self, bytes: usize) {
+        if let Some(room) = self.room().filter(|_| self.account.as_ref().is_some_and(|account| bytes > account.free()))
+        {
+            room.reserve(bytes).await;
+        }
+    }
+
+    /// The room of this call's answer, where answers are charged.
+    pub(crate) fn room(&self) -> Option<&Arc<AnswerRoom>> {
+        let account = self.account.as_ref()?;
+        Some(self.room.get_or_init(|| Arc::new(self.new_room(account))))
+    }
+
+    /// Room of its own, for one item of a stream.
+    pub(crate) fn new_room(&self, account: &Account) -> AnswerRoom {
+        AnswerRoom::new(account.clone(), self.caller(), self.peer)
+    }
+
     /// State given to the registry by `.state(…)`. An argument of type `State<T>` is
     /// checked when the registry is built; this is not.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, ArgumentMissing> {
@@ -146,6 +173,7 @@ impl Clone for Ctx {
     fn clone(&self) -> Ctx {
         // Both sides must hold the one token of this call, so it is made before they part.
         let own = OnceLock::from(self.cancellation().clone());
+        let room = self.room().map(Arc::clone).map(OnceLock::from).unwrap_or_default();
         Ctx {
             registry: self.registry.clone(),
             entry: self.entry.clone(),
@@ -163,6 +191,8 @@ impl Clone for Ctx {
             asking: self.asking.clone(),
             above: self.above.clone(),
             own,
+            account: self.account.clone(),
+            room,
         }
     }
 }

@@ -52,6 +52,7 @@ impl Fault {
             | EngineCode::OutcomeUnknown
             | EngineCode::Timeout
             | EngineCode::Cancelled
+            | EngineCode::ResultTooLarge
             | EngineCode::HandlerNotBound
             | EngineCode::StreamOverflow
             | EngineCode::ParseError

@@ -25,6 +25,7 @@ pub struct Fittings {
     pub(crate) limits: Vec<Arc<dyn Limit>>,
     pub(crate) json_depth: Option<usize>,
     pub(crate) json_members: Option<usize>,
+    pub(crate) max_output: Option<usize>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -83,6 +84,14 @@ impl Fittings {
         self
     }
 
+    /// Bounds how many bytes an operation that does not say may give at once, in place of
+    /// [`Settings::max_output`](crate::Settings).
+    #[must_use]
+    pub fn max_output(mut self, bytes: usize) -> Fittings {
+        self.max_output = Some(bytes);
+        self
+    }
+
     /// Adds an observer, told after those of the registry.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Fittings {
@@ -96,7 +105,17 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, audit, limits, json_depth, json_members, observers } = fittings;
+        let Fittings {
+            identity,
+            consent,
+            idempotency,
+            audit,
+            limits,
+            json_depth,
+            json_members,
+            max_output,
+            observers,
+        } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
@@ -104,6 +123,7 @@ impl Registry {
         inner.limits.extend(limits);
         inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
         inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
+        inner.settings.max_output = max_output.unwrap_or(inner.settings.max_output);
         inner.observers.extend(observers);
         inner.own_keyed = TaskTracker::new();
         Registry(Arc::new(inner))

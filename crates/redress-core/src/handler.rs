@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::{
     Ctx, DynamicFailure, Events, Outcome,
     declare::{Declared, Once, Streams},
-    fail::{Cause, Ending},
+    encode::{encode, encode_item},
+    fail::Ending,
     input::{self, DecodeError, SchemaError, Shape},
 };
 
@@ -95,7 +96,7 @@ impl<D: Once> Answer for Typed<D> {
         let input = input::decode::<D::Input>(input, shape)?;
         Ok(Box::pin(async move {
             match D::run(ctx, input).await {
-                Ok(output) => encode(&output),
+                Ok(output) => encode(ctx, output).await,
                 Err(fail) => Err(fail.into_ending()),
             }
         }))
@@ -110,7 +111,12 @@ impl<D: Streams> Open for Typed<D> {
         input: &[u8],
     ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
         let input = input::decode::<D::Input>(input, shape)?;
-        Ok(Box::pin(async move { D::open(&ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
+        Ok(Box::pin(async move {
+            match D::open(&ctx, input).await {
+                Ok(events) => Ok(items(ctx, events)),
+                Err(fail) => Err(fail.into_ending()),
+            }
+        }))
     }
 }
 
@@ -140,7 +146,7 @@ impl Answer for Dynamic<Value> {
         let function = Arc::clone(&self.0);
         Ok(Box::pin(async move {
             match function(ctx.clone(), input).await {
-                Ok(output) => encode(&output),
+                Ok(output) => encode(ctx, output).await,
                 Err(fail) => Err(fail.into_ending()),
             }
         }))
@@ -156,22 +162,24 @@ impl Open for Dynamic<Events<Value, DynamicFailure>> {
     ) -> Result<BoxFuture<'static, Result<Items, Box<Ending>>>, DecodeError> {
         let input = input::accept(input, shape)?;
         let function = Arc::clone(&self.0);
-        Ok(Box::pin(async move { function(ctx, input).await.map(items).map_err(|fail| fail.into_ending()) }))
+        Ok(Box::pin(async move {
+            match function(ctx.clone(), input).await {
+                Ok(events) => Ok(items(ctx, events)),
+                Err(fail) => Err(fail.into_ending()),
+            }
+        }))
     }
 }
 
-fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(events: Events<T, E>) -> Items {
-    Box::pin(events.into_stream().map(|item| match item {
-        Ok(output) => encode(&output),
-        Err(fail) => Err(fail.into_ending()),
+fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(ctx: Ctx, events: Events<T, E>) -> Items {
+    let ctx = Arc::new(ctx);
+    Box::pin(events.into_stream().then(move |item| {
+        let ctx = Arc::clone(&ctx);
+        async move {
+            match item {
+                Ok(output) => encode_item(&ctx, output).await,
+                Err(fail) => Err(fail.into_ending()),
+            }
+        }
     }))
 }
-
-fn encode<T: serde::Serialize + ?Sized>(output: &T) -> Ended {
-    Output::encode(output).map_err(|error| Ending::new(Cause::Foreign(Box::new(OutputUnwritable(error)))))
-}
-
-/// The handler's result could not be written as JSON: its own fault, not the caller's.
-#[derive(Debug, thiserror::Error)]
-#[error("the output cannot be written as JSON")]
-pub(crate) struct OutputUnwritable(#[source] serde_json::Error);

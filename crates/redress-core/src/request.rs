@@ -5,7 +5,7 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Face, Listener, Secret};
+use crate::{Account, Asker, Face, Listener, Secret};
 
 /// One call as a face hands it in: the input, who calls, and what the caller asks of the
 /// call itself.
@@ -35,6 +35,7 @@ pub struct Request<'a> {
     pub(crate) last_event_id: Option<Arc<str>>,
     pub(crate) listener: Option<Arc<dyn Listener>>,
     pub(crate) asker: Option<Arc<dyn Asker>>,
+    pub(crate) account: Option<Account>,
 }
 
 impl<'a> Request<'a> {
@@ -124,6 +125,14 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_asker(mut self, asker: Arc<dyn Asker>) -> Request<'a> {
         self.asker = Some(asker);
+        self
+    }
+
+    /// Charges the answer to `account`: the call starts when there is room for what it is expected to answer, and its
+    /// answer is written when there is room for that.
+    #[must_use]
+    pub fn with_account(mut self, account: Account) -> Request<'a> {
+        self.account = Some(account);
         self
     }
 

@@ -10,6 +10,8 @@ pub struct Settings {
     pub deadline: Duration,
     /// How many bytes of input an operation takes where it does not say.
     pub max_input: usize,
+    /// How many bytes of output an operation may give at once where it does not say.
+    pub max_output: usize,
     /// How deep the JSON of an input may nest: at most 127, where the parser itself stops.
     pub json_depth: usize,
     /// How many members of objects and items of arrays an input may hold, all of them together.
@@ -28,6 +30,7 @@ impl Default for Settings {
         Settings {
             deadline: Duration::from_secs(30),
             max_input: 1024 * 1024,
+            max_output: 16 * 1024 * 1024,
             json_depth: 127,
             json_members: 100_000,
             max_depth: 8,

@@ -11,6 +11,9 @@ use crate::{
     wire_path::WirePath,
 };
 
+/// About how much memory one entry takes, its part of the answer included.
+const ENTRY: usize = 256;
+
 /// What to list.
 #[data]
 pub(crate) struct List {
@@ -100,6 +103,7 @@ pub(crate) enum ListFailure {
 pub(crate) async fn list(ctx: &Ctx, files: State<Files>, input: List) -> Outcome<Listing, ListFailure> {
     let path = WirePath::parse(&input.path)?;
     let after = input.after.as_deref().map(WirePath::parse).transpose().map_err(|_| ListFailure::AfterInvalid)?;
+    ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(ENTRY)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         let folder = sandbox.open_folder(&path)?;
         let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);

@@ -131,6 +131,8 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
     if by_lines && (input.offset.is_some() || input.length.is_some() || input.encoding == Encoding::Base64) {
         return Err(ReadFailure::WindowConflicting)?;
     }
+    let bytes = at_most(ctx, &files, &path, &input).await?;
+    ctx.reserve(memory(bytes, input.encoding)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         let (mut file, metadata) = sandbox.open_file::<ReadFailure>(&path)?;
         let size = metadata.len();
@@ -188,6 +190,29 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
         })
     })
     .await
+}
+
+/// How many bytes will be read at most. Whoever asks for more than usual is believed only as far as the file goes.
+async fn at_most(ctx: &Ctx, files: &State<Files>, path: &WirePath, input: &Read) -> Outcome<u64, ReadFailure> {
+    let asked = input.max_bytes.min(input.length.unwrap_or(u64::MAX));
+    if asked <= cap() {
+        return Ok(asked);
+    }
+    let path = path.clone();
+    let size = blocking(ctx, files, move |sandbox, _| {
+        sandbox.open_file::<ReadFailure>(&path).map(|(_, metadata)| metadata.len())
+    });
+    Ok(asked.min(size.await?.saturating_sub(input.offset.unwrap_or_default())))
+}
+
+/// How much memory it takes to read so many bytes and to write them as an answer: the bytes, or their base64, beside
+/// the answer that is made of them.
+fn memory(bytes: u64, encoding: Encoding) -> usize {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    match encoding {
+        Encoding::Text => bytes.saturating_mul(2),
+        Encoding::Base64 => bytes.saturating_mul(3),
+    }
 }
 
 fn length(bytes: &[u8]) -> u64 {

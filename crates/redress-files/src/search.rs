@@ -29,6 +29,8 @@ const HEAP: usize = 1024 * 1024;
 const PIECE: usize = 16 * 1024;
 /// How much of a line is shown.
 const SHOWN: usize = 400;
+/// About how much memory one match takes at most, its part of the answer included.
+const MATCH: usize = 1024;
 
 /// What to search for, and where.
 #[data]
@@ -131,6 +133,7 @@ pub(crate) enum SearchFailure {
     example(input = r#"{"pattern":"a(b"}"#, failure = "PATTERN_INVALID")
 )]
 pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Outcome<Found, SearchFailure> {
+    ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(MATCH)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         // A large expression takes its time to be compiled.
         let plan = Plan::new(&input)?;

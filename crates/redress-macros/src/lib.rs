@@ -119,6 +119,7 @@ pub fn failure(item: TokenStream) -> TokenStream {
 /// | `tags("a", …)`, `alias("old.name", …)` | how else it is found |
 /// | `example(input = r#"{…}"#, output = r#"{…}"#)`, or `failure = "CODE"` | an example; may come again |
 /// | `max_input = "64kb"` | how much input it takes |
+/// | `max_output = "4mb"` | how much output it may give at once |
 /// | `since = "1.2.0"`, `deprecated(since = "…", …)` | its life |
 /// | `prompt` | it gives `Messages` that open a conversation with a model |
 /// | `resource = "notes://{path}"`, `mime_type = "text/plain"` | it gives the document at a URI; the variables are fields of its input |

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use redress_contract::Caller;
-use redress_core::{Face, Request};
+use redress_core::{Account, Face, Request};
 use tokio_util::sync::CancellationToken;
 
 /// What is known of a request beside its message: who sends it, and what its connection asks of
@@ -24,6 +24,8 @@ pub struct Asking {
     pub cancellation: Option<CancellationToken>,
     /// The span that the request came in, for whatever of it runs in tasks of its own.
     pub trace: Option<tracing::Span>,
+    /// What the answers are charged to.
+    pub account: Option<Account>,
 }
 
 impl Asking {
@@ -47,6 +49,9 @@ impl Asking {
         }
         if let Some(token) = &self.cancellation {
             request = request.with_cancellation(token.clone());
+        }
+        if let Some(account) = &self.account {
+            request = request.with_account(account.clone());
         }
         request
     }

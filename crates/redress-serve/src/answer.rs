@@ -18,10 +18,11 @@ const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
 static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
 
 /// The output alone, or a problem document.
-pub(crate) fn plain(envelope: Envelope) -> Response {
+pub(crate) fn plain(mut envelope: Envelope) -> Response {
+    let reservation = envelope.take_reservation();
     match envelope.into_output() {
         Ok((buffer, start, meta)) => {
-            let output = Bytes::from(buffer).slice(start..);
+            let output = held(buffer, reservation).slice(start..);
             with_id(body(StatusCode::OK, JSON, output), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),
@@ -50,10 +51,11 @@ pub(crate) fn problem(envelope: Envelope, allow: Option<&'static str>) -> Respon
 }
 
 /// The whole envelope, under the status of its ending.
-pub(crate) fn envelope(envelope: Envelope) -> Response {
+pub(crate) fn envelope(mut envelope: Envelope) -> Response {
     let id = request_id(&envelope.meta().request_id);
+    let reservation = envelope.take_reservation();
     let Some(problem) = envelope.problem() else {
-        return with_id(body(StatusCode::OK, JSON, Bytes::from(envelope.into_bytes())), id);
+        return with_id(body(StatusCode::OK, JSON, held(envelope.into_bytes(), reservation)), id);
     };
     let status = http::status(problem);
     let retry_after = http::retry_after_seconds(problem);
@@ -70,6 +72,28 @@ pub(crate) fn envelope(envelope: Envelope) -> Response {
         headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
     with_id(response, id)
+}
+
+/// Bytes that hold `reservation` for as long as any of them are in memory, whoever has them by then.
+pub(crate) fn held<T>(bytes: Vec<u8>, reservation: Option<T>) -> Bytes
+where
+    T: Send + 'static,
+{
+    match reservation {
+        None => Bytes::from(bytes),
+        Some(reservation) => Bytes::from_owner(HeldBytes { bytes, _reservation: reservation }),
+    }
+}
+
+struct HeldBytes<T> {
+    bytes: Vec<u8>,
+    _reservation: T,
+}
+
+impl<T> AsRef<[u8]> for HeldBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// An answer of these bytes.

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header, request::Parts};
 use redress_contract::{Caller, EngineCode, RequestId};
-use redress_core::{Face, Refusal, Request};
+use redress_core::{Account, BatchOrder, Face, Refusal, Request};
 use redress_wire::http::{
     OPERATION_JSON,
     header::{DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE, TraceParent},
@@ -134,6 +134,8 @@ pub(crate) struct Asking {
     key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
     pub(crate) trace: Option<tracing::Span>,
+    /// What the answer is charged to.
+    pub(crate) account: Option<Account>,
     /// Whether the body claims to be JSON; nothing, if it claims nothing.
     json: Option<bool>,
     pub(crate) html: bool,
@@ -268,13 +270,25 @@ impl Asking {
         if let Some(key) = &self.key {
             request = request.with_idempotency_key(Arc::clone(key));
         }
+        if let Some(account) = &self.account {
+            request = request.with_account(account.clone());
+        }
         request
     }
 
     /// The call of one member of a batch. Id and key are made the member's own: two calls of
     /// one name could not be told apart, and one key for all would make them conflict.
-    pub(crate) fn member<'a>(&self, shared: &Shared, place: usize, input: &'a [u8]) -> Request<'a> {
+    pub(crate) fn member<'a>(
+        &self,
+        shared: &Shared,
+        order: &Arc<BatchOrder>,
+        place: usize,
+        input: &'a [u8],
+    ) -> Request<'a> {
         let mut request = self.request(shared, input);
+        if let Some(account) = &self.account {
+            request = request.with_account(account.member(order, place));
+        }
         if let Some(id) = &self.request_id {
             request = request.with_request_id(&format!("{id}:{place}"));
         }
@@ -295,6 +309,7 @@ impl Asking {
             idempotency_key: self.key.clone(),
             cancellation: Some(shared.house.shutdown.over().clone()),
             trace: self.trace.clone(),
+            account: self.account.clone(),
         }
     }
 

@@ -39,26 +39,26 @@ impl From<Full> for Unread {
 
 /// A body that was read, with the room that it takes.
 #[derive(Debug)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct Whole<R: Deref<Target = Room>> {
     bytes: Bytes,
-    _taken: Taken<&'a Room>,
+    _taken: Taken<R>,
 }
 
-impl Deref for Whole<'_> {
-    type Target = [u8];
+impl<R: Deref<Target = Room>> Deref for Whole<R> {
+    type Target = Bytes;
 
-    fn deref(&self) -> &[u8] {
+    fn deref(&self) -> &Bytes {
         &self.bytes
     }
 }
 
 /// Reads a body of `most` bytes within `time`.
-pub(crate) async fn read<'a>(
+pub(crate) async fn read<R: Deref<Target = Room>>(
     body: Body,
     most: usize,
     time: Duration,
-    mut taken: Taken<&'a Room>,
-) -> Result<Whole<'a>, Unread> {
+    mut taken: Taken<R>,
+) -> Result<Whole<R>, Unread> {
     let bytes = {
         let mut reading = pin!(collect(body, most, &mut taken));
         // Most bodies are there already, and need no timer.
@@ -70,7 +70,11 @@ pub(crate) async fn read<'a>(
     Ok(Whole { bytes, _taken: taken })
 }
 
-async fn collect(mut body: Body, most: usize, taken: &mut Taken<&Room>) -> Result<Bytes, Unread> {
+async fn collect<R: Deref<Target = Room>>(
+    mut body: Body,
+    most: usize,
+    taken: &mut Taken<R>,
+) -> Result<Bytes, Unread> {
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         let held = first.len() + rest.len();

@@ -24,6 +24,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulConnection},
 };
+use redress_core::Account;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 
@@ -59,6 +60,22 @@ pub(crate) struct Serving {
 pub(crate) struct Line {
     pub(crate) served: Arc<ArcSwap<Shared>>,
     pub(crate) side: OtherSide,
+    /// What the answers on it are charged to, where there is one at a time and where there may be many.
+    pub(crate) account: Account,
+    pub(crate) account_of_many: Account,
+    /// How it gets on, where that is ours to know.
+    pub(crate) pace: Option<Arc<Pace>>,
+}
+
+impl Line {
+    pub(crate) fn new(
+        served: Arc<ArcSwap<Shared>>,
+        side: OtherSide,
+        account: &Account,
+        pace: Option<Arc<Pace>>,
+    ) -> Line {
+        Line { served, side, account: account.clone(), account_of_many: account.of_many(), pace }
+    }
 }
 
 /// Who is on the other side.
@@ -122,8 +139,9 @@ impl Serving {
         if protocol == Protocol::Http2 {
             pace.speaks_http2();
         }
-        let service =
-            Answering { line: Arc::new(Line { served: Arc::clone(&self.served), side }), pace: Arc::clone(&pace) };
+        let (served, account) = (Arc::clone(&self.served), self.house.budget.connection());
+        let line = Arc::new(Line::new(served, side, &account, Some(Arc::clone(&pace))));
+        let service = Answering { line, pace: Arc::clone(&pace) };
         let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
         let ended = Speaking { spoken, pace, waker: None, ending: false }.await;

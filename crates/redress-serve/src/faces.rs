@@ -4,7 +4,7 @@ use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::D
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use redress_core::Registry;
+use redress_core::{BudgetLimits, Registry};
 use redress_wire::http::Info;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
@@ -345,6 +345,11 @@ impl Faces {
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
         let streams = crate::mcp::Streams { house: Arc::clone(house), most: self.limits.streams };
+        house.budget.set_limits(BudgetLimits {
+            connection: self.limits.answer_bytes_per_connection,
+            caller: self.limits.answer_bytes_per_caller,
+            all: self.limits.answer_bytes,
+        });
         let Faces { registry, caller, mut info, max_body, max_batch, keep_alive, web_sockets, metrics, .. } = self;
         info.bearer = registry.identity().is_some();
         info.max_batch = max_batch;

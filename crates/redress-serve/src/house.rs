@@ -8,7 +8,7 @@ use std::{
 };
 
 use redress_contract::{Caller, EngineCode};
-use redress_core::{Refusal, Registry};
+use redress_core::{Budget, Refusal, Registry};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
@@ -17,7 +17,7 @@ use crate::{
     room::Room,
     service::Shared,
     shutdown::Shutdown,
-    stats::{Counter, Counters},
+    stats::{Counter, Counters, ServerStats},
 };
 
 /// What outlives the faces that are served: faces may be replaced, and what is open stays open.
@@ -32,6 +32,8 @@ pub(crate) struct House {
     earlier: Mutex<Vec<(Registry, Weak<Shared>)>>,
     /// The bodies that are held.
     pub(crate) room: Arc<Room>,
+    /// The answers that are held.
+    pub(crate) budget: Budget,
     pub(crate) by_address: Arc<Tally<IpAddr>>,
     pub(crate) sockets_of: Arc<Tally<Holder>>,
     pub(crate) streams_of: Arc<Tally<Holder>>,
@@ -52,6 +54,15 @@ impl House {
         for registry in earlier.iter().map(|(registry, _)| registry).chain([served]) {
             registry.settled().await;
         }
+    }
+
+    /// What is counted here.
+    pub(crate) fn stats(&self) -> ServerStats {
+        let usage = self.budget.usage();
+        let mut stats = self.counters.read();
+        (stats.answer_bytes, stats.answer_bytes_peak) = (usage.held as u64, usage.peak as u64);
+        (stats.waited_answers, stats.refused_answers) = (usage.waited, usage.refused);
+        stats
     }
 
     /// Ends whatever is still there.

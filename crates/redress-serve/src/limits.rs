@@ -32,6 +32,14 @@ pub struct Limits {
     /// How many of them may come from one address; for IPv6, from one /64. Unix sockets do not
     /// count, since they are not one caller.
     pub body_bytes_per_address: usize,
+    /// How many bytes of answers may be held at once, from when they are written as JSON until they are on their way.
+    /// A call starts when there is room for what its operation is known to answer; one that finds none before its
+    /// deadline is OVERLOADED.
+    pub answer_bytes: usize,
+    /// How many of them may be one caller's; one that nobody knows counts by its address.
+    pub answer_bytes_per_caller: usize,
+    /// How many of them may be one connection's.
+    pub answer_bytes_per_connection: usize,
     /// How long a connection on which nothing is asked stays open.
     pub idle_time: Duration,
     /// How long a reader may take nothing of what is written to it.
@@ -59,6 +67,9 @@ impl Default for Limits {
             body_time: Duration::from_secs(30),
             body_bytes: 256 * 1024 * 1024,
             body_bytes_per_address: 64 * 1024 * 1024,
+            answer_bytes: 256 * 1024 * 1024,
+            answer_bytes_per_caller: 64 * 1024 * 1024,
+            answer_bytes_per_connection: 8 * 1024 * 1024,
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(30),
             header_bytes: 16 * 1024,

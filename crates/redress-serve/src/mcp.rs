@@ -1,6 +1,10 @@
 //! `/mcp`: the MCP face, and the document that says where its tokens come from.
 
-use std::sync::Arc;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use axum::{
     body::Body,
@@ -8,7 +12,8 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_core::{Refusal, Registry};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use redress_core::{KeptCharges, Refusal, Registry};
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
 use redress_wire::http::Info;
 
@@ -86,12 +91,51 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
     let (body, broke) = Timed::new(body, shared.limits.body_time, taken);
+    // The answer is copied by those who carry it, so its room is held until the body is written.
+    let kept = Arc::new(KeptCharges::default());
+    asking.account = asking.account.map(|account| account.keeping(&kept));
+    let kept = Keeping(kept);
     let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
         return answer::problem(shared.registry.refuse(refusal, asking.bare()), None);
     }
-    answer.map(Body::new)
+    answer.map(|body| Body::new(KeptBody { body, _kept: kept }))
+}
+
+/// Gives the room of the answers back when it is dropped.
+struct Keeping(Arc<KeptCharges>);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.0.give_back();
+    }
+}
+
+/// A body with the room of what is in it.
+struct KeptBody<B> {
+    body: B,
+    _kept: Keeping,
+}
+
+impl<B: HttpBody + Unpin> HttpBody for KeptBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Lets the face know by which scheme the client came, and whether it is a web page that may call.

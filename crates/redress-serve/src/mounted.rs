@@ -79,7 +79,7 @@ impl Handle {
 
     /// What the faces count; connections are the server's around them to count.
     pub fn stats(&self) -> ServerStats {
-        self.house.counters.read()
+        self.house.stats()
     }
 }
 

@@ -91,6 +91,14 @@ impl Pace {
         }
     }
 
+    /// For how long the other side has taken nothing of what is written to it.
+    pub(crate) fn stuck_for(&self) -> Duration {
+        match self.stuck.load(Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_millis(self.paces.now().saturating_sub(since - 1)),
+        }
+    }
+
     /// A request was read, and runs until what is returned is dropped.
     pub(crate) fn begin(self: &Arc<Pace>) -> Running {
         self.running.fetch_add(1, Relaxed);

@@ -226,7 +226,7 @@ impl ServerHandle {
 
     /// What the server counts.
     pub fn stats(&self) -> ServerStats {
-        self.0.house.counters.read()
+        self.0.house.stats()
     }
 
     /// Whether no new calls are taken.

@@ -86,7 +86,9 @@ impl Shared {
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
-        let asking = Asking::of(&self, &line.side, &parts);
+        let mut asking = Asking::of(&self, &line.side, &parts);
+        let many = parts.version == Version::HTTP_2;
+        asking.account = Some(if many { line.account_of_many.clone() } else { line.account.clone() });
         let trace = asking.trace.clone();
         let exchange = Exchange { shared: self, line, asking, parts };
         let mut response = match trace {
@@ -129,6 +131,13 @@ impl Shared {
             .with_hint("Send the whole body sooner; nothing of the call has run.")
     }
 
+    /// How many bytes of bodies may be held.
+    pub(crate) fn most_of_bodies(&self) -> Most {
+        let Limits { body_bytes, body_bytes_per_address, .. } = self.limits;
+        let one = self.max_body.saturating_add(room::STEP);
+        Most { all: body_bytes.max(one), by_address: body_bytes_per_address.max(one) }
+    }
+
     /// Whether the word of a proxy at this address counts.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.proxies.iter().any(|network| network.holds(address))
@@ -147,8 +156,9 @@ impl Service<axum::extract::Request> for FacesService {
     fn call(&mut self, request: axum::extract::Request) -> Self::Future {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
         let side = peer.map(OtherSide::at).unwrap_or_default();
-        let line = Arc::new(Line { served: Arc::clone(&self.served), side });
         let shared = self.served.load_full();
+        let account = shared.house.budget.connection();
+        let line = Arc::new(Line::new(Arc::clone(&self.served), side, &account, None));
         Box::pin(async move { Ok(shared.answer(line, request).await) })
     }
 }
@@ -330,24 +340,30 @@ impl Exchange {
     }
 
     /// Reads the body, if it claims to be JSON and is not too large.
-    pub(crate) async fn read(&self, body: Body) -> Result<Whole<'_>, Refusal> {
+    pub(crate) async fn read(&self, body: Body) -> Result<Whole<&Room>, Refusal> {
         self.read_within(body, self.shared.max_body).await
     }
 
     /// Reads a body of `most` bytes, if it claims to be JSON.
-    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<Whole<'_>, Refusal> {
+    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<Whole<&Room>, Refusal> {
+        self.read_into(body, most, &*self.shared.house.room).await
+    }
+
+    /// Reads the body like [`read`](Exchange::read), for calls that may outlive this.
+    pub(crate) async fn read_owned(&self, body: Body) -> Result<Whole<Arc<Room>>, Refusal> {
+        self.read_into(body, self.shared.max_body, Arc::clone(&self.shared.house.room)).await
+    }
+
+    async fn read_into<R: Deref<Target = Room>>(&self, body: Body, most: usize, room: R) -> Result<Whole<R>, Refusal> {
         self.admit()?;
         self.asking.check_json()?;
-        let read =
-            body::read(body, most, self.shared.limits.body_time, self.room_for_body(&*self.shared.house.room)).await;
+        let read = body::read(body, most, self.shared.limits.body_time, self.room_for_body(room)).await;
         read.map_err(|unread| self.shared.unread(unread, most))
     }
 
     /// The room of the message's body.
     pub(crate) fn room_for_body<R: Deref<Target = Room>>(&self, room: R) -> Taken<R> {
-        let Limits { body_bytes, body_bytes_per_address, .. } = self.shared.limits;
-        let one = self.shared.max_body.saturating_add(room::STEP);
-        let most = Most { all: body_bytes.max(one), by_address: body_bytes_per_address.max(one) };
+        let most = self.shared.most_of_bodies();
         let from = Source::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
         Taken::new(room, from, most, self.parts.version == Version::HTTP_2)
     }

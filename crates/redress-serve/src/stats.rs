@@ -32,6 +32,14 @@ pub struct ServerStats {
     pub slow_bodies: u64,
     /// Messages that were refused because there was no room for their body.
     pub refused_bodies: u64,
+    /// Bytes of answers that are held.
+    pub answer_bytes: u64,
+    /// The most bytes of answers that were held at once.
+    pub answer_bytes_peak: u64,
+    /// Calls and answers that had to wait for room.
+    pub waited_answers: u64,
+    /// Calls that did not run because there was no room for their answer.
+    pub refused_answers: u64,
     /// Connections that were closed because nothing of what was written to them was read.
     pub slow_readers: u64,
     /// Connections that were closed because nothing was asked on them.
@@ -49,7 +57,7 @@ macro_rules! counters {
         impl Counters {
             /// What they show.
             pub(crate) fn read(&self) -> ServerStats {
-                ServerStats { $($name: self.$name.get(),)+ }
+                ServerStats { $($name: self.$name.get(),)+ ..ServerStats::default() }
             }
         }
     };

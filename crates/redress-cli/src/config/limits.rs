@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Rate;
+use super::{Rate, Size};
 
 /// How much may be asked for. What is not set is not limited.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -31,6 +31,14 @@ pub(crate) struct LimitsTable {
     pub(crate) json_depth: Option<NonZeroUsize>,
     /// How many members and items the JSON of a message may have.
     pub(crate) json_members: Option<NonZeroUsize>,
+    /// How many bytes one answer may have, of an operation that does not say.
+    pub(crate) max_output: Option<Size>,
+    /// How many bytes of answers are held at once, of all callers together.
+    pub(crate) answer_bytes: Option<Size>,
+    /// How many of them may be one caller's.
+    pub(crate) answer_bytes_per_caller: Option<Size>,
+    /// How many of them may be one connection's.
+    pub(crate) answer_bytes_per_connection: Option<Size>,
     /// Limits of some operations or callers, beside those above.
     pub(crate) rules: Vec<Rule>,
 }

@@ -62,6 +62,10 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     limits.body_time = http.body_time.map_or(limits.body_time, |span| span.0);
     limits.idle_time = http.idle_time.map_or(limits.idle_time, |span| span.0);
     limits.write_time = http.write_time.map_or(limits.write_time, |span| span.0);
+    limits.answer_bytes = table.answer_bytes.map_or(limits.answer_bytes, |size| size.0);
+    limits.answer_bytes_per_caller = table.answer_bytes_per_caller.map_or(limits.answer_bytes_per_caller, |size| size.0);
+    let per_connection = limits.answer_bytes_per_connection;
+    limits.answer_bytes_per_connection = table.answer_bytes_per_connection.map_or(per_connection, |size| size.0);
     limits.header_bytes = http.max_headers.map_or(limits.header_bytes, |size| size.0);
     limits
 }
@@ -99,7 +103,8 @@ mod tests {
     #[test]
     fn every_limit_of_the_file_is_the_one_that_holds() {
         let limits = faces(&settings(
-            "[limits]\nconnections = 1\nper_address = 2\nsockets = 3\nstreams = 4\n\
+            "[limits]\nconnections = 1\nper_address = 2\nsockets = 3\nstreams = 4\nanswer_bytes = \"7MiB\"\n\
+             answer_bytes_per_caller = \"6MiB\"\nanswer_bytes_per_connection = \"5MiB\"\n\
              [http]\nhandshake_time = \"5s\"\nheader_time = \"6s\"\nbody_time = \"7s\"\nidle_time = \"8s\"\n\
              write_time = \"9s\"\nmax_headers = 10000\n",
         ));
@@ -107,5 +112,7 @@ mod tests {
         let times = [limits.handshake_time, limits.header_time, limits.body_time, limits.idle_time, limits.write_time];
         assert_eq!(times, [5, 6, 7, 8, 9].map(Duration::from_secs));
         assert_eq!(limits.header_bytes, 10_000);
+        let answers = [limits.answer_bytes, limits.answer_bytes_per_caller, limits.answer_bytes_per_connection];
+        assert_eq!(answers, [7, 6, 5].map(|mib| mib << 20));
     }
 }

@@ -122,6 +122,9 @@ impl Parts {
         if let Some(members) = settings.limits.json_members {
             fittings = fittings.json_members(members.get());
         }
+        if let Some(bytes) = settings.limits.max_output {
+            fittings = fittings.max_output(bytes.0);
+        }
         registry.fitted(fittings)
     }
 

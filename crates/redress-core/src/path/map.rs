@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Code, Effect, EngineCode, Json, Kind, Output, Problem, Retry, Shape};
+use redress_contract::{Code, Effect, EncodeError, EngineCode, Json, Kind, Output, Problem, Retry, Shape};
 use serde_json::json;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
     fail::{Cause, Ending},
-    handler::OutputUnwritable,
+    encode::OutputUnwritten,
     prepared::{Occurrence, Prepared},
     registry::Entry,
 };
@@ -138,7 +138,10 @@ impl Call {
 
     /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
     fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
-        if error.is::<OutputUnwritable>() {
+        if let Some(OutputUnwritten(EncodeError::TooLarge { max })) = error.downcast_ref() {
+            return self.too_large(*max);
+        }
+        if error.is::<OutputUnwritten>() {
             tracing::error!(request_id = %self.ctx.request_id, cause = %Causes(error), "the output of a handler cannot be written");
             return self.refuse(EngineCode::InvalidOutput);
         }
@@ -170,6 +173,18 @@ impl Call {
         }
         let bad = Bad::new(problem);
         if kind == Kind::Cancelled { bad } else { bad.by(Fault::Contained) }
+    }
+
+    /// An answer that is too large. The handler came to its own good end, so what a mutation does is done.
+    fn too_large(&self, max: usize) -> Box<Bad> {
+        let mut bad = self.refuse_with(EngineCode::ResultTooLarge, &json!({"limit_bytes": max}));
+        if self.ctx.entry.as_ref().is_some_and(|entry| entry.declaration.shape() == Shape::Mutation) {
+            bad.problem.effect = Effect::Unknown;
+            bad.problem.retry = Retry::Never;
+            bad.problem.recovery = None;
+            bad.problem.hint = "The change was made; read what it changed instead of making it again.".into();
+        }
+        bad
     }
 
     /// A question that has no answer says so, since it is the caller who can do something.

@@ -1,8 +1,8 @@
 //! The one call path. Every face, every composed call and every stream takes it, in this
 //! order, and each step stands in one place:
 //!
-//! request id and clock → find → visibility → shape → caller → access → key taken → consent →
-//! limits → size → input schema → content guard → guards → idempotency → handler → map the failure →
+//! request id and clock → find → visibility → shape → caller → access → key taken → consent → room
+//! for the answer → limits → size → input schema → content guard → guards → idempotency → handler → map the failure →
 //! check the output → envelope → observers and audit.
 
 mod admit;
@@ -20,6 +20,7 @@ mod map;
 mod read;
 mod refuse;
 mod repeat;
+mod room;
 mod subscribe;
 
 use std::{
@@ -89,6 +90,8 @@ impl Registry {
             asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
+            account: request.account,
+            room: OnceLock::new(),
         };
         (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
     }
@@ -144,6 +147,7 @@ impl Call {
         let span = self.span.clone();
         let steps = async {
             self.admit(asked, Shape::Query).await?;
+            self.room().await?;
             self.limits(self.entry()?)
         };
         let ended = AssertUnwindSafe(steps).catch_unwind().instrument(span).await;
@@ -153,6 +157,9 @@ impl Call {
     async fn steps(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
         if permits.is_none() {
             self.admit(asked, Shape::Query).await?;
+            if self.expects_much() {
+                Box::pin(self.room()).await?;
+            }
         }
         let mut permits = match permits {
             Some(permits) => permits,
@@ -179,7 +186,8 @@ impl Call {
             None => None,
             Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
                 repeat::Claimed::Run(claim) => Some(claim),
-                repeat::Claimed::Again(recorded) => return recorded,
+                repeat::Claimed::Again(Ok(output)) => return Ok(Box::pin(this.ctx.charged(output)).await),
+                repeat::Claimed::Again(Err(bad)) => return Err(bad),
             },
         };
         let began = (claim.is_some() || !entry.guards.is_empty()).then(Instant::now);

@@ -103,6 +103,10 @@ impl Claim<'_> {
     fn settled_by(&self, outcome: &Result<Output, Box<Bad>>) -> Settled {
         match outcome {
             Ok(output) => Settled::Outcome(Recorded::Output(output.clone())),
+            // What was done is done, and how the call ended is known.
+            Err(bad) if bad.problem.code.as_str() == EngineCode::ResultTooLarge.as_str() => {
+                Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))
+            }
             Err(bad) if bad.asks => Settled::Free,
             Err(bad) if bad.failure.is_some() && !bad.problem.retryable => {
                 Settled::Outcome(Recorded::Problem(Box::new(bad.problem.clone())))

@@ -178,6 +178,13 @@ impl Builder {
         self
     }
 
+    /// Sets how many bytes of output an operation may give at once where it does not say.
+    #[must_use]
+    pub fn max_output(mut self, bytes: usize) -> Builder {
+        self.settings.max_output = bytes;
+        self
+    }
+
     /// Sets how deep operations may call each other.
     #[must_use]
     pub fn max_depth(mut self, depth: usize) -> Builder {

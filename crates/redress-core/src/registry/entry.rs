@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -18,6 +18,9 @@ use crate::{
     prepared::Prepared,
 };
 
+/// Outputs up to so many bytes are all the same.
+const SMALL_OUTPUT: usize = 1024;
+
 /// One operation, made ready to be called.
 pub(crate) struct Entry {
     pub(crate) declaration: contract::Operation,
@@ -27,6 +30,8 @@ pub(crate) struct Entry {
     failures: HashMap<Code, Prepared, foldhash::fast::RandomState>,
     pub(crate) deadline: Duration,
     pub(crate) max_input: usize,
+    /// How many bytes its recent outputs had: the most of them, forgotten bit by bit.
+    expected_output: AtomicUsize,
     /// Whether what the handler gives is checked against the schemas.
     pub(crate) checked: bool,
     pub(crate) credentials: Credentials,
@@ -65,6 +70,7 @@ impl Entry {
             failures,
             deadline: declaration.deadline().unwrap_or(settings.deadline),
             max_input: declaration.max_input().unwrap_or(settings.max_input),
+            expected_output: AtomicUsize::new(0),
             checked: !typed || settings.check_outputs,
             credentials,
             hidden: AtomicBool::new(false),
@@ -76,6 +82,24 @@ impl Entry {
     /// Whether it is hidden while the service runs.
     pub(crate) fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
+    }
+
+    /// How many bytes its next output is expected to have.
+    pub(crate) fn expected_output(&self) -> usize {
+        self.expected_output.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of how many bytes an output had.
+    pub(crate) fn note_output(&self, bytes: usize) {
+        let before = self.expected_output();
+        // Small ones are not worth that the cores contend for the counter.
+        if bytes <= SMALL_OUTPUT && before <= SMALL_OUTPUT {
+            return;
+        }
+        let expected = bytes.max(before - before / 16);
+        if expected != before {
+            self.expected_output.store(expected, Ordering::Relaxed);
+        }
     }
 
     /// The declared failure of this code: one lookup (K-46).

@@ -158,6 +158,8 @@ impl TestCtx {
             asking: self.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: self.cancellation,
             own: OnceLock::new(),
+            account: None,
+            room: OnceLock::new(),
         }
     }
 }

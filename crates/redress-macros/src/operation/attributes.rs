@@ -21,6 +21,10 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
         let bytes = proc_macro2::Literal::u64_unsuffixed(*bytes);
         quote!(.with_max_input(#bytes))
     });
+    let max_output = operation.max_output.iter().map(|bytes| {
+        let bytes = proc_macro2::Literal::u64_unsuffixed(*bytes);
+        quote!(.with_max_output(#bytes))
+    });
     let since = operation.since.iter().map(|version| quote!(.with_since(#version)));
     let deprecated = operation.deprecated.iter().map(|deprecation| quote!(.with_deprecated(#deprecation)));
     let examples = operation.examples.iter().map(example);
@@ -44,6 +48,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
             #(.with_alias(#aliases))*
             #(#examples)*
             #(#max_input)*
+            #(#max_output)*
             #(#since)*
             #(#deprecated)*
             #streaming

@@ -30,6 +30,7 @@ pub(super) struct Operation {
     pub(super) aliases: Vec<String>,
     pub(super) examples: Vec<Example>,
     pub(super) max_input: Option<u64>,
+    pub(super) max_output: Option<u64>,
     pub(super) since: Option<String>,
     pub(super) deprecated: Option<Deprecation>,
     pub(super) streaming: Streaming,
@@ -96,6 +97,7 @@ pub(super) fn validate(
     parsed.examples.iter().for_each(|example| judge_example(example, mistakes));
     let deadline = parsed.deadline.as_ref().and_then(|text| duration::millis("deadline", text, mistakes));
     let max_input = parsed.max_input.as_ref().and_then(|text| size::bytes("max_input", text, mistakes));
+    let max_output = parsed.max_output.as_ref().and_then(|text| size::bytes("max_output", text, mistakes));
     let streaming = streaming(&parsed, mistakes);
     let scopes = |of: fn(&Access) -> &Option<LitStr>| {
         let text = parsed.access.as_ref().and_then(|access| of(access).as_ref()).map(LitStr::value).unwrap_or_default();
@@ -121,6 +123,7 @@ pub(super) fn validate(
         aliases: values(&parsed.aliases),
         examples: parsed.examples,
         max_input,
+        max_output,
         since: parsed.since.map(|text| text.value()),
         deprecated: parsed.deprecated,
         streaming,

@@ -1,16 +1,23 @@
 //! `/call`, `/batch` and `/subscribe`: any operation, named in the message.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
-use axum::{body::Body, http::StatusCode, response::Response};
+use axum::{
+    body::Body,
+    http::{StatusCode, header},
+    response::Response,
+};
 use bytes::Bytes;
 use redress_contract::EngineCode;
-use redress_core::Refusal;
+use redress_core::{BatchOrder, Refusal};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{stream, together::together};
-use crate::{answer, service::Exchange};
+use super::{
+    stream,
+    together::{Answered, Together, together},
+};
+use crate::{answer, body::Whole, room::Room, service::Exchange};
 
 /// What a message asks for.
 #[derive(Deserialize)]
@@ -42,7 +49,7 @@ impl<'a> Asked<'a> {
 pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
     let asked = exchange.read(body).await;
     let shared = &exchange.shared;
-    let envelope = match asked.as_deref().map_err(Clone::clone).and_then(Asked::read) {
+    let envelope = match asked.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
         Ok(asked) => shared.registry.call(&asked.operation, exchange.asking.request(shared, asked.input())).await,
         Err(refusal) => exchange.refused(refusal),
     };
@@ -51,7 +58,7 @@ pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
 
 /// Several calls at once, answered in their order.
 pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
-    let body = match exchange.read(body).await {
+    let body = match exchange.read_owned(body).await {
         Ok(body) => body,
         Err(refusal) => return answer::envelope(exchange.refused(refusal)),
     };
@@ -66,34 +73,62 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
         }
         Err(refusal) => return answer::envelope(exchange.refused(refusal)),
     };
-    let shared = &exchange.shared;
-    let calls = members.iter().enumerate().map(|(place, member)| {
-        let exchange = &exchange;
-        async move {
-            match Asked::read(member.get().as_bytes()) {
-                Ok(asked) => {
-                    let request = exchange.asking.member(shared, place, asked.input());
-                    shared.registry.call(&asked.operation, request).await
-                }
-                Err(refusal) => shared.registry.refuse(refusal, exchange.asking.member(shared, place, b"")),
-            }
-        }
-    });
-    let envelopes = together(calls).await;
-    let mut answers = Vec::with_capacity(envelopes.len() * 256);
-    for (place, envelope) in envelopes.iter().enumerate() {
-        answers.push(if place == 0 { b'[' } else { b',' });
-        envelope.write_to(&mut answers);
-    }
-    answers.push(b']');
+    let members: Vec<Bytes> = members.iter().map(|member| body.slice_ref(member.get().as_bytes())).collect();
     let id = exchange.asking.own_id();
-    answer::with_id(answer::body(StatusCode::OK, answer::JSON, Bytes::from(answers)), id)
+    let order = Arc::new(BatchOrder::default());
+    let batch = Arc::new(Batch::new(exchange, body, &order));
+    let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
+    answer::with_id(answered(together(calls, order).await), id)
+}
+
+/// What the calls of a batch share.
+pub(super) struct Batch {
+    pub(super) exchange: Exchange,
+    pub(super) order: Arc<BatchOrder>,
+    _body: Whole<Arc<Room>>,
+}
+
+impl Batch {
+    pub(super) fn new(mut exchange: Exchange, body: Whole<Arc<Room>>, order: &Arc<BatchOrder>) -> Batch {
+        exchange.asking.account = Some(exchange.line.account_of_many.clone());
+        Batch { exchange, order: Arc::clone(order), _body: body }
+    }
+
+    async fn call(self: Arc<Batch>, place: usize, member: Bytes) -> Answered {
+        let Exchange { shared, asking, .. } = &self.exchange;
+        let mut envelope = match Asked::read(&member) {
+            Ok(asked) => {
+                let request = asking.member(shared, &self.order, place, asked.input());
+                shared.registry.call(&asked.operation, request).await
+            }
+            Err(refusal) => shared.registry.refuse(refusal, asking.member(shared, &self.order, place, b"")),
+        };
+        let reservation = envelope.take_reservation();
+        Some((envelope.into_bytes(), reservation))
+    }
+}
+
+/// The answer to a batch.
+pub(super) fn answered(together: Together) -> Response {
+    match together {
+        Together::Nothing => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
+        Together::Whole(json) => answer::body(StatusCode::OK, answer::JSON, json),
+        Together::Streamed(body) => {
+            let mut response = Response::new(body);
+            response.headers_mut().insert(header::CONTENT_TYPE, answer::JSON);
+            response
+        }
+    }
 }
 
 /// One subscription, answered with a stream of events.
 pub(crate) async fn subscribe(exchange: Exchange, body: Body) -> Response {
     let body = exchange.read(body).await;
-    let asked = match body.as_deref().map_err(Clone::clone).and_then(Asked::read) {
+    let asked = match body.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
         Ok(asked) => asked,
         Err(refusal) => return answer::envelope(exchange.refused(refusal)),
     };

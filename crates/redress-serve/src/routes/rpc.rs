@@ -1,13 +1,18 @@
 //! `/rpc`: JSON-RPC 2.0.
 
+use std::sync::Arc;
+
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
-use redress_contract::{EngineCode, Envelope};
-use redress_core::{Face, Refusal, Request};
+use redress_contract::EngineCode;
+use redress_core::{BatchOrder, Face, Refusal, Request};
 use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
-use super::together::together;
+use super::{
+    generic::{Batch, answered},
+    together::{Answered, together},
+};
 use crate::{answer, service::Exchange};
 
 /// The method that OpenRPC reserves for finding out about the service.
@@ -15,13 +20,20 @@ const DISCOVER: &str = "rpc.discover";
 
 /// One message: a request, a notification or a batch of them.
 pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
-    let body = match exchange.read(body).await {
+    let body = match exchange.read_owned(body).await {
         Ok(body) => body,
         Err(refusal) => return refuse(&exchange, refusal),
     };
     match jsonrpc::read(&body, exchange.shared.max_batch) {
         Ok(Message::Single(member)) => single(&exchange, member).await,
-        Ok(Message::Batch(members)) => batch(&exchange, members).await,
+        Ok(Message::Batch(members)) => {
+            let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
+            let id = exchange.asking.own_id();
+            let order = Arc::new(BatchOrder::default());
+            let batch = Arc::new(Batch::new(exchange, body, &order));
+            let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
+            answer::with_id(answered(together(calls, order).await), id)
+        }
         Err(unreadable) => {
             let refusal = match unreadable {
                 Unreadable::NotJson => Refusal::new(EngineCode::ParseError),
@@ -40,7 +52,7 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
 
 async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let shared = &exchange.shared;
-    let (id, envelope) = match member {
+    let (id, mut envelope) = match member {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
         Member::Call(Call { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
         Member::Call(call) => {
@@ -50,37 +62,54 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     };
     let request_id = answer::request_id(&envelope.meta().request_id);
     let Some(id) = id else { return nothing(request_id) };
+    let reservation = envelope.take_reservation();
     let mut out = Vec::with_capacity(512);
     jsonrpc::write_answer(id, &envelope, &mut out);
-    ok(out, request_id)
+    drop(envelope);
+    answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id)
 }
 
-async fn batch(exchange: &Exchange, members: Vec<Member<'_>>) -> Response {
-    let shared = &exchange.shared;
-    let answers = members.into_iter().enumerate().map(|(place, member)| async move {
-        let request = |input| -> Request<'_> { exchange.asking.member(shared, place, input).with_face(Face::JsonRpc) };
+/// A member of a batch on its own feet, its parts those of the body that it came in.
+enum Owned {
+    Invalid(Bytes),
+    Call { id: Option<Bytes>, method: Box<str>, params: Bytes },
+}
+
+impl Owned {
+    fn of(body: &Bytes, member: &Member<'_>) -> Owned {
+        let part = |part: &[u8]| if part.is_empty() { Bytes::new() } else { body.slice_ref(part) };
+        // The id of what has none that can be read is not a part of the body.
+        let id = |id: Id<'_>| match id == Id::NULL {
+            true => Bytes::from_static(Id::NULL.as_json().as_bytes()),
+            false => part(id.as_json().as_bytes()),
+        };
         match member {
-            Member::Invalid(id) => {
-                Some((id, shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b""))))
-            }
+            Member::Invalid(invalid) => Owned::Invalid(id(*invalid)),
             Member::Call(call) => {
-                let envelope = shared.registry.call(&call.method, request(call.params)).await;
-                call.id.map(|id| (id, envelope))
+                Owned::Call { id: call.id.map(id), method: (&*call.method).into(), params: part(call.params) }
             }
         }
-    });
-    let answers: Vec<(Id<'_>, Envelope)> = together(answers).await.into_iter().flatten().collect();
-    let own_id = exchange.asking.own_id();
-    if answers.is_empty() {
-        return nothing(own_id);
     }
-    let mut out = Vec::with_capacity(answers.len() * 512);
-    for (place, (id, envelope)) in answers.iter().enumerate() {
-        out.push(if place == 0 { b'[' } else { b',' });
-        jsonrpc::write_answer(*id, envelope, &mut out);
+}
+
+impl Batch {
+    async fn member(self: Arc<Batch>, place: usize, member: Owned) -> Answered {
+        let Exchange { shared, asking, .. } = &self.exchange;
+        let request = |input| -> Request<'_> {
+            asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc)
+        };
+        let (id, mut envelope) = match &member {
+            Owned::Invalid(id) => {
+                (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))
+            }
+            Owned::Call { id, method, params } => (id.as_ref(), shared.registry.call(method, request(params)).await),
+        };
+        let id = id.and_then(|id| Id::from_json(std::str::from_utf8(id).ok()?))?;
+        let reservation = envelope.take_reservation();
+        let mut out = Vec::with_capacity(512);
+        jsonrpc::write_answer(id, &envelope, &mut out);
+        Some((out, reservation))
     }
-    out.push(b']');
-    ok(out, own_id)
 }
 
 async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {

@@ -7,7 +7,7 @@ use axum::response::{
     sse::{Event as SseEvent, KeepAlive, Sse},
 };
 use futures_util::{Stream, StreamExt as _, stream};
-use redress_contract::{Caller, Envelope, Meta};
+use redress_contract::{Caller, Envelope, Meta, Reservation};
 use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
@@ -49,6 +49,7 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         since: Instant::now(),
         stopped: false,
         ended: false,
+        written: None,
         _held: held,
     };
     let keep_alive = KeepAlive::new().interval(shared.keep_alive);
@@ -64,6 +65,8 @@ struct Carried {
     /// Whether the source was called off, as the service goes down.
     stopped: bool,
     ended: bool,
+    /// What the last item holds of the budget for answers, until its reader asks for more.
+    written: Option<Reservation>,
     _held: Option<Held>,
 }
 
@@ -84,6 +87,7 @@ impl Carried {
     }
 
     async fn next(&mut self) -> Option<SseEvent> {
+        self.written = None;
         if self.ended {
             return None;
         }
@@ -98,7 +102,8 @@ impl Carried {
             event = self.subscription.next() => event?,
         };
         Some(match event {
-            Event::Item(output) => {
+            Event::Item(mut output) => {
+                self.written = output.take_reservation();
                 // Where the counting goes on from is the reader's word.
                 self.seen = self.seen.saturating_add(1);
                 SseEvent::default().id(self.seen.to_string()).data(String::from_utf8_lossy(output.json()))

@@ -1,21 +1,58 @@
-//! The calls of one batch, run side by side.
+//! The calls of one batch, run side by side and answered in their order.
 
-use std::{future::Future, pin::Pin, task::Poll};
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
+use axum::body::Body;
+use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
-use tokio_util::sync::ReusableBoxFuture;
+use http_body::{Body as HttpBody, Frame};
+use redress_contract::Reservation;
+use redress_core::BatchOrder;
+use tokio::sync::mpsc;
+use tokio_util::{sync::ReusableBoxFuture, task::AbortOnDropHandle};
+use tracing::Instrument as _;
 
-/// Runs all `calls` at once, and gives what each of them answered, in their order.
+use crate::answer;
+
+/// The most bytes of answers that are given in one piece. Beyond, they are given one by one as they come.
+const ONE_PIECE: usize = 256 * 1024;
+
+/// What one call of a batch answers, as JSON; nothing, if it is not answered at all.
+pub(crate) type Answered = Option<(Vec<u8>, Option<Reservation>)>;
+
+/// What a batch answers.
+pub(crate) enum Together {
+    /// Nothing at all.
+    Nothing,
+    /// A small array.
+    Whole(Bytes),
+    /// An array that is still being made.
+    Streamed(Body),
+}
+
+/// Runs all `calls` at once, and gives what each of them answered, in their order, as one array.
 ///
-/// Most calls are done when they are first polled, so each is polled once where it stands,
-/// in the place that the one before it has left; only what has to wait keeps a place.
-pub(crate) async fn together<'a, F>(calls: impl ExactSizeIterator<Item = F>) -> Vec<F::Output>
+/// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
+/// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
+/// is: a batch never holds more than the budget of its connection, whatever its calls answer together.
+pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> Together
 where
-    F: Future<Output: Send + 'a> + Send + 'a,
+    F: Future<Output = Answered> + Send + 'static,
 {
-    let mut answers: Vec<Option<F::Output>> = Vec::with_capacity(calls.len());
-    let mut waiting = FuturesUnordered::new();
-    let mut free: Option<ReusableBoxFuture<'a, F::Output>> = None;
+    let mut running = Running {
+        answers: VecDeque::with_capacity(calls.len()),
+        waiting: FuturesUnordered::new(),
+        order,
+        first: 0,
+        written: false,
+    };
+    let mut free: Option<ReusableBoxFuture<'static, Answered>> = None;
     for (place, call) in calls.enumerate() {
         let mut slot = match free.take() {
             Some(mut slot) => {
@@ -26,33 +63,141 @@ where
         };
         match std::future::poll_fn(|cx| Poll::Ready(slot.poll(cx))).await {
             Poll::Ready(answer) => {
-                answers.push(Some(answer));
+                running.order.ended(place);
+                running.answers.push_back(Some(answer));
                 free = Some(slot);
             }
             Poll::Pending => {
-                answers.push(None);
-                waiting.push(Placed { place, slot });
+                running.answers.push_back(None);
+                running.waiting.push(Placed { place, slot });
             }
         }
     }
-    while let Some((place, answer)) = waiting.next().await {
-        if let Some(slot) = answers.get_mut(place) {
+    running.collect().await
+}
+
+/// A batch that is being answered.
+struct Running {
+    /// The answers that are not written, from the first of those on.
+    answers: VecDeque<Option<Answered>>,
+    waiting: FuturesUnordered<Placed>,
+    order: Arc<BatchOrder>,
+    /// Which of them the first is.
+    first: usize,
+    /// Whether there is an answer before it.
+    written: bool,
+}
+
+impl Running {
+    /// The whole array, or what is to be streamed.
+    async fn collect(mut self) -> Together {
+        let (mut json, mut reservations) = (Vec::with_capacity(self.answers.len() * 256), Vec::new());
+        loop {
+            while let Some(Some(answer)) = self.answers.front() {
+                let length = answer.as_ref().map_or(0, |(answer, _)| answer.len());
+                if json.len() + length > ONE_PIECE {
+                    return Together::Streamed(self.stream(answer::held(json, Some(reservations))));
+                }
+                let Some((answer, reservation)) = self.shift() else { continue };
+                json.push(self.separator());
+                json.extend_from_slice(&answer);
+                reservations.extend(reservation);
+            }
+            if !self.next().await {
+                break;
+            }
+        }
+        if json.is_empty() {
+            return Together::Nothing;
+        }
+        json.push(b']');
+        let held = (!reservations.is_empty()).then_some(reservations);
+        Together::Whole(answer::held(json, held))
+    }
+
+    /// Takes the first answer, which is there.
+    fn shift(&mut self) -> Answered {
+        self.first += 1;
+        self.answers.pop_front().flatten().flatten()
+    }
+
+    fn separator(&mut self) -> u8 {
+        if std::mem::replace(&mut self.written, true) { b',' } else { b'[' }
+    }
+
+    /// Waits for one more call to end; says whether there was one.
+    async fn next(&mut self) -> bool {
+        let Some((place, answer)) = self.waiting.next().await else { return false };
+        self.order.ended(place);
+        if let Some(slot) = place.checked_sub(self.first).and_then(|place| self.answers.get_mut(place)) {
             *slot = Some(answer);
         }
+        true
     }
-    answers.into_iter().flatten().collect()
+
+    /// The rest of the array, behind `begun`. The calls run in a task of their own: a reader that is slow must not hold
+    /// up calls that have begun, and what they hold. Dropping the body ends them.
+    fn stream(mut self, begun: Bytes) -> Body {
+        // What waits here to be read is charged, so it needs no other bound.
+        let (sender, pieces) = mpsc::unbounded_channel();
+        let _ = sender.send(Piece::Bytes(begun));
+        let task = async move {
+            loop {
+                while let Some(Some(_)) = self.answers.front() {
+                    let Some((answer, reservation)) = self.shift() else { continue };
+                    let separator: &[u8] = if self.separator() == b',' { b"," } else { b"[" };
+                    let _ = sender.send(Piece::Bytes(Bytes::from_static(separator)));
+                    let _ = sender.send(Piece::Bytes(answer::held(answer, reservation)));
+                }
+                if !self.next().await {
+                    break;
+                }
+            }
+            let _ = sender.send(Piece::Bytes(Bytes::from_static(b"]")));
+            let _ = sender.send(Piece::End);
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
+        Body::new(Pieces { pieces, _task: task })
+    }
+}
+
+/// A part of an array that is streamed.
+enum Piece {
+    Bytes(Bytes),
+    /// It is complete.
+    End,
+}
+
+/// An array that is streamed.
+struct Pieces {
+    pieces: mpsc::UnboundedReceiver<Piece>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Poll::Ready(match ready!(self.pieces.poll_recv(cx)) {
+            Some(Piece::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Piece::End) => None,
+            // A runtime that shuts down; half an array must not look like a whole answer.
+            None => Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)))),
+        })
+    }
 }
 
 /// A call that has to wait, and which of them it is.
-struct Placed<'a, T> {
+struct Placed {
     place: usize,
-    slot: ReusableBoxFuture<'a, T>,
+    slot: ReusableBoxFuture<'static, Answered>,
 }
 
-impl<T> Future for Placed<'_, T> {
-    type Output = (usize, T);
+impl Future for Placed {
+    type Output = (usize, Answered);
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<(usize, T)> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(usize, Answered)> {
         let place = self.place;
         self.slot.poll_unpin(cx).map(|answer| (place, answer))
     }
@@ -61,27 +206,64 @@ impl<T> Future for Placed<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    };
+    use http_body_util::BodyExt as _;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use tokio::sync::Barrier;
+
+    fn answer(number: usize, length: usize) -> Answered {
+        Some((format!("\"{number}{}\"", "x".repeat(length)).into_bytes(), None))
+    }
+
+    async fn json(together: Together) -> (bool, Vec<String>) {
+        let (whole, bytes) = match together {
+            Together::Nothing => return (true, Vec::new()),
+            Together::Whole(bytes) => (true, bytes),
+            Together::Streamed(body) => (false, body.collect().await.unwrap().to_bytes()),
+        };
+        (whole, serde_json::from_slice(&bytes).unwrap())
+    }
 
     #[tokio::test]
     async fn calls_that_wait_for_each_other_all_end_and_keep_their_order() {
-        let (barrier, polled) = (Arc::new(Barrier::new(5)), Arc::new(AtomicUsize::new(0)));
-        let calls = (0..10).map(|number| {
-            let (barrier, polled) = (Arc::clone(&barrier), Arc::clone(&polled));
-            async move {
-                polled.fetch_add(1, Ordering::Relaxed);
-                if number % 2 == 0 {
-                    barrier.wait().await;
+        for length in [0, ONE_PIECE / 4] {
+            let (barrier, polled) = (Arc::new(Barrier::new(5)), Arc::new(AtomicUsize::new(0)));
+            let calls = (0..10).map(|number| {
+                let (barrier, polled) = (Arc::clone(&barrier), Arc::clone(&polled));
+                async move {
+                    polled.fetch_add(1, Ordering::Relaxed);
+                    if number % 2 == 0 {
+                        barrier.wait().await;
+                    }
+                    if number == 7 { None } else { answer(number, length) }
                 }
-                number
+            });
+            let (whole, answers) = json(together(calls, Arc::default()).await).await;
+            let numbers: Vec<&str> = answers.iter().map(|answer| answer.trim_end_matches('x')).collect();
+            assert_eq!(numbers, ["0", "1", "2", "3", "4", "5", "6", "8", "9"]);
+            assert_eq!((whole, polled.load(Ordering::Relaxed)), (length == 0, 10));
+        }
+        let none = together((0..3).map(|_: u8| async move { None }), Arc::default()).await;
+        assert_eq!(json(none).await, (true, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_leaves_ends_the_calls_that_run() {
+        let held = Arc::new(());
+        let calls = (0..3).map(|number| {
+            let held = Arc::clone(&held);
+            async move {
+                if number > 0 {
+                    std::future::pending::<()>().await;
+                }
+                drop(held);
+                answer(number, ONE_PIECE)
             }
         });
-        assert_eq!(together(calls).await, (0..10).collect::<Vec<_>>());
-        assert_eq!(polled.load(Ordering::Relaxed), 10);
-        assert_eq!(together((0..0).map(|number: u8| async move { number })).await, [0; 0]);
+        let Together::Streamed(body) = together(calls, Arc::default()).await else { panic!("it is large") };
+        assert_eq!(Arc::strong_count(&held), 3);
+        drop(body);
+        while Arc::strong_count(&held) > 1 {
+            tokio::task::yield_now().await;
+        }
     }
 }

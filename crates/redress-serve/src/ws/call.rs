@@ -12,6 +12,7 @@ use tracing::Instrument as _;
 
 use crate::{
     asking::Trace,
+    room::{Room, Source, Taken},
     service::{going_down, is_cancelled},
 };
 
@@ -21,6 +22,9 @@ use super::{
     message::Requested,
     session::Session,
 };
+
+/// Up to how many bytes a message takes no room: the calls of a connection are counted.
+const SMALL_MESSAGE: usize = 1024;
 
 /// What a call was asked for with, on its own feet. The input is a part of the message that
 /// it came in, and not copied.
@@ -33,10 +37,17 @@ struct Asked {
     idempotency_key: Option<Arc<str>>,
     last_event_id: Option<Arc<str>>,
     request_id: Option<Box<str>>,
+    /// The room that the message takes among the bodies that are held.
+    _taken: Option<Taken<Arc<Room>>>,
 }
 
 impl Asked {
-    fn of(carriage: Carriage, message: &Bytes, requested: &Requested<'_>) -> Asked {
+    fn of(
+        carriage: Carriage,
+        message: &Bytes,
+        requested: &Requested<'_>,
+        taken: Option<Taken<Arc<Room>>>,
+    ) -> Asked {
         let input = requested.input.as_bytes();
         Asked {
             carriage,
@@ -47,6 +58,7 @@ impl Asked {
             idempotency_key: requested.idempotency_key.as_deref().map(Arc::from),
             last_event_id: requested.last_event_id.as_deref().map(Arc::from),
             request_id: requested.request_id.as_deref().map(Box::from),
+            _taken: taken,
         }
     }
 
@@ -54,6 +66,7 @@ impl Asked {
         let mut request = Request::new(&*self.input)
             .with_face(Face::WebSocket)
             .with_cancellation(session.over.clone())
+            .with_account(session.line.account_of_many.clone())
             .with_session(Arc::clone(&session.id));
         if let Some(address) = session.address {
             request = request.with_peer(address);
@@ -87,11 +100,15 @@ impl Session {
             Some(Shape::Subscription) => Sort::Stream,
             Some(Shape::Query | Shape::Mutation) | None => Sort::Call,
         };
+        let taken = match self.take_room(message.len()) {
+            Ok(taken) => taken,
+            Err(refusal) => return self.refuse(carriage, Some(&requested.id), refusal).await,
+        };
         match self.lanes.open(&requested.id, sort, &self.gone) {
             Ok(lane) => {
                 let (parent, state) = (requested.traceparent.as_deref(), requested.tracestate.as_deref());
                 let trace = Trace::of_message(parent, state, self.trace.as_ref());
-                let carried = Arc::clone(self).carry(lane, sort, Asked::of(carriage, message, &requested));
+                let carried = Arc::clone(self).carry(lane, sort, Asked::of(carriage, message, &requested, taken));
                 match trace {
                     None => self.tasks.spawn(carried),
                     Some(span) => self.tasks.spawn(carried.instrument(span)),
@@ -107,6 +124,20 @@ impl Session {
                 let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"limit": limit}));
                 self.refuse(carriage, Some(&requested.id), refusal).await;
             }
+        }
+    }
+
+    /// Takes room for a message whose call may run for long. There may be many of them on a connection.
+    fn take_room(&self, bytes: usize) -> Result<Option<Taken<Arc<Room>>>, Refusal> {
+        if bytes <= SMALL_MESSAGE {
+            return Ok(None);
+        }
+        let shared = self.line.served.load();
+        let from = Source::of(self.address, self.line.side.address.is_some());
+        let mut taken = Taken::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
+        match taken.waits(bytes) {
+            Ok(()) => Ok(Some(taken)),
+            Err(full) => Err(shared.unread(full.into(), self.limits.message_bytes)),
         }
     }
 
@@ -129,9 +160,10 @@ impl Session {
     async fn call(&self, lane: Lane, asked: Asked) {
         let carriage = asked.carriage;
         let shared = self.line.served.load_full();
-        let envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
+        let mut envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
+        let held = envelope.take_reservation();
         let frame = match envelope.output() {
-            Some(output) => Frame::responded(carriage, &lane.id, None, output),
+            Some(output) => Frame::responded(carriage, &lane.id, None, output).holding(held),
             None => Frame::failed(carriage, Some(&lane.id), envelope),
         };
         lane.end(frame);
@@ -172,9 +204,12 @@ impl Session {
                 event = subscription.next() => event,
             };
             match event {
-                Some(Event::Item(output)) => {
+                Some(Event::Item(mut output)) => {
                     seen = seen.saturating_add(1);
-                    lane.put(room, Frame::responded(carriage, &lane.id, Some(seen), output.json())).await;
+                    let held = output.take_reservation();
+                    let frame = Frame::responded(carriage, &lane.id, Some(seen), output.json()).holding(held);
+                    drop(output);
+                    lane.put(room, frame).await;
                 }
                 Some(Event::Completed(_)) => break Frame::completed(carriage, &lane.id),
                 Some(Event::Failed(envelope)) if stopped && is_cancelled(&envelope) => {

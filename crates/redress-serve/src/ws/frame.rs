@@ -2,7 +2,7 @@
 
 use axum::extract::ws;
 use bytes::Bytes;
-use redress_contract::Envelope;
+use redress_contract::{Envelope, Reservation};
 use serde_json::value::RawValue;
 
 /// How a message travels. The answer to a call travels as its request did.
@@ -13,9 +13,9 @@ pub(super) enum Carriage {
 }
 
 /// One message, ready to be written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Frame {
-    Message(Carriage, Bytes),
+    Message(Carriage, Bytes, Option<Reservation>),
     Ping,
 }
 
@@ -37,6 +37,14 @@ impl Frame {
         body.extend_from_slice(output);
         body.push(b'}');
         close(carriage, body)
+    }
+
+    /// The same message, with what it holds of the budget for answers.
+    pub(super) fn holding(self, reservation: Option<Reservation>) -> Frame {
+        match self {
+            Frame::Message(carriage, body, _) => Frame::Message(carriage, body, reservation),
+            Frame::Ping => Frame::Ping,
+        }
     }
 
     /// A bad ending. The payload is the envelope, with `message` beside `error`.
@@ -95,20 +103,20 @@ impl Frame {
     /// How long it is.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Frame::Message(_, body) => body.len(),
+            Frame::Message(_, body, _) => body.len(),
             Frame::Ping => 0,
         }
     }
 
-    /// The message as the socket takes it.
-    pub(super) fn into_message(self) -> ws::Message {
+    /// The message as the socket takes it, and what it holds until it is written.
+    pub(super) fn into_message(self) -> (ws::Message, Option<Reservation>) {
         match self {
-            Frame::Ping => ws::Message::Ping(Bytes::new()),
-            Frame::Message(Carriage::Binary, body) => ws::Message::Binary(body),
-            Frame::Message(Carriage::Text, body) => match ws::Utf8Bytes::try_from(body.clone()) {
-                Ok(text) => ws::Message::Text(text),
+            Frame::Ping => (ws::Message::Ping(Bytes::new()), None),
+            Frame::Message(Carriage::Binary, body, held) => (ws::Message::Binary(body), held),
+            Frame::Message(Carriage::Text, body, held) => match ws::Utf8Bytes::try_from(body.clone()) {
+                Ok(text) => (ws::Message::Text(text), held),
                 // JSON is UTF-8, whoever wrote it; were it ever not, its bytes still tell most.
-                Err(_) => ws::Message::Binary(body),
+                Err(_) => (ws::Message::Binary(body), held),
             },
         }
     }
@@ -131,7 +139,7 @@ fn open(sort: &str, id: &str, room: usize) -> Vec<u8> {
 
 fn close(carriage: Carriage, mut body: Vec<u8>) -> Frame {
     body.push(b'}');
-    Frame::Message(carriage, body.into())
+    Frame::Message(carriage, body.into(), None)
 }
 
 fn write<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {

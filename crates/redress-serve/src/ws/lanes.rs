@@ -158,7 +158,7 @@ impl Lanes {
     /// Puts a message in front of all lanes.
     pub(super) fn put_in_front(&self, _: Room, frame: Frame) {
         let mut state = self.state();
-        state.load.add(&frame);
+        state.load.add(frame.bytes());
         state.front.push_back((frame, 1));
         drop(state);
         self.wake.notify_one();
@@ -168,7 +168,7 @@ impl Lanes {
     pub(super) fn ping(&self) {
         let mut state = self.state();
         if !state.front.iter().any(|(frame, _)| matches!(frame, Frame::Ping)) {
-            state.load.add(&Frame::Ping);
+            state.load.add(0);
             state.front.push_back((Frame::Ping, 0));
         }
         drop(state);
@@ -276,8 +276,9 @@ impl Lanes {
         let Some(queue) = state.lanes.get_mut(&number) else { return };
         queue.ended |= ends;
         let was_empty = queue.waiting.is_empty();
-        queue.waiting.push_back((frame.clone(), weight));
-        state.load.add(&frame);
+        let bytes = frame.bytes();
+        queue.waiting.push_back((frame, weight));
+        state.load.add(bytes);
         if was_empty {
             state.turns.push_back(number);
         }
@@ -312,9 +313,9 @@ impl Queue {
 }
 
 impl Load {
-    fn add(&mut self, frame: &Frame) {
+    fn add(&mut self, bytes: usize) {
         self.messages += 1;
-        self.bytes += frame.bytes();
+        self.bytes += bytes;
         self.most_messages = self.most_messages.max(self.messages);
     }
 

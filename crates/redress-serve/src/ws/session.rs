@@ -1,6 +1,7 @@
 //! One connection, from its upgrade to its close.
 
 use std::{
+    future::Future,
     net::IpAddr,
     ops::ControlFlow,
     pin::pin,
@@ -32,6 +33,8 @@ use super::{
 
 /// How long the two sides may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// How often a connection is looked at whose other side does not read, at most and at least.
+const LOOK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 /// How many messages are written before whatever else waits gets its turn.
 const IN_ONE_GO: usize = 64;
 
@@ -109,28 +112,53 @@ impl Session {
     }
 
     async fn write<S: Sink<Incoming> + Unpin>(&self, mut sink: S) {
-        let patience = self.limits.idle;
         let mut written = 0;
         loop {
             if let Some(frame) = self.lanes.next() {
-                if !matches!(timeout(patience, sink.feed(frame.into_message())).await, Ok(Ok(()))) {
+                let (message, held) = frame.into_message();
+                if !matches!(self.patiently(sink.feed(message)).await, Some(Ok(()))) {
                     return;
                 }
+                // What is charged is so until it is written, and not only until the socket has its own copy.
+                if held.is_some() && !matches!(self.patiently(sink.flush()).await, Some(Ok(()))) {
+                    return;
+                }
+                drop(held);
                 written += 1;
                 if written % IN_ONE_GO == 0 {
                     tokio::task::yield_now().await;
                 }
                 continue;
             }
-            if !matches!(timeout(patience, sink.flush()).await, Ok(Ok(()))) {
+            if !matches!(self.patiently(sink.flush()).await, Some(Ok(()))) {
                 return;
             }
             if let Some((code, reason)) = self.lanes.closing() {
                 let close = Incoming::Close(Some(CloseFrame { code, reason: reason.into() }));
-                let _ = timeout(patience, sink.send(close)).await;
+                let _ = self.patiently(sink.send(close)).await;
                 return;
             }
             self.lanes.woken().await;
+        }
+    }
+
+    /// Waits for `writing` for as long as the other side reads.
+    async fn patiently<T>(&self, writing: impl Future<Output = T>) -> Option<T> {
+        let Some(pace) = &self.line.pace else { return timeout(self.limits.idle, writing).await.ok() };
+        let stuck = async {
+            loop {
+                let patience = self.line.served.load().limits.write_time;
+                sleep((patience / 8).clamp(LOOK.0, LOOK.1)).await;
+                if pace.stuck_for() >= patience {
+                    self.line.served.load().house.counters.slow_readers.up();
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            written = writing => Some(written),
+            () = stuck => None,
         }
     }
 

@@ -27,7 +27,7 @@ fn item(id: &str, seq: u64) -> Frame {
 
 /// The id and number of a message that is an item of a stream.
 fn told(frame: Frame) -> (String, u64) {
-    let Frame::Message(_, body) = frame else { panic!("a ping") };
+    let Frame::Message(_, body, _) = frame else { panic!("a ping") };
     let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
     (json["id"].as_str().unwrap().to_owned(), json["payload"]["seq"].as_u64().unwrap_or(0))
 }

@@ -69,7 +69,8 @@ impl<'a> Id<'a> {
         self.0
     }
 
-    fn read(raw: &'a str) -> Option<Id<'a>> {
+    /// The id that is written like this, if it is one.
+    pub fn from_json(raw: &'a str) -> Option<Id<'a>> {
         let sound = match raw.bytes().next()? {
             b'"' => string(raw).is_some(),
             b'-' | b'0'..=b'9' => true,
@@ -210,7 +211,7 @@ fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Member<'de>, A::Er
         twice |= slot.is_some();
         *slot = Some(map.next_value::<&'de RawValue>()?.get());
     }
-    let read_id = if id_twice { Some(None) } else { id.map(Id::read) };
+    let read_id = if id_twice { Some(None) } else { id.map(Id::from_json) };
     let answered_as = read_id.flatten().unwrap_or(Id::NULL);
     let versioned = version.and_then(string).is_some_and(|version| version == "2.0");
     match (method.and_then(string), read_id) {

@@ -87,7 +87,8 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::Timeout
         | EngineCode::Cancelled
         | EngineCode::Internal
-        | EngineCode::InvalidOutput => true,
+        | EngineCode::InvalidOutput
+        | EngineCode::ResultTooLarge => true,
         EngineCode::NotFound
         | EngineCode::InvalidOperationType
         | EngineCode::EvalBlockedKeyword

@@ -1,5 +1,6 @@
 //! Connections of every sort, and what bounds them.
 
+mod answers;
 mod bodies;
 mod compression;
 mod cors;
@@ -128,7 +129,7 @@ pub(super) fn telling() -> Faces {
     Faces::new(Registry::builder().add(who).build().unwrap()).caller(Telling)
 }
 
-struct Telling;
+pub(super) struct Telling;
 
 impl CallerOf for Telling {
     fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {

@@ -108,7 +108,8 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         | EngineCode::Timeout
         | EngineCode::Cancelled
         | EngineCode::Internal
-        | EngineCode::InvalidOutput => true,
+        | EngineCode::InvalidOutput
+        | EngineCode::ResultTooLarge => true,
         EngineCode::Forbidden => !access.all_scopes().is_empty() || !access.any_scopes().is_empty(),
         EngineCode::ConsentRequired => access.needs_consent(),
         EngineCode::EvalBlockedKeyword | EngineCode::EvalBlockedConstruct | EngineCode::EvalUnparsable => {
