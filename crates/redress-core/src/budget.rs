@@ -399,7 +399,10 @@ impl Account {
     /// The same connection, on which there may be many answers at once: small ones are charged too.
     #[must_use]
     pub fn of_many(&self) -> Account {
-        Account { of: Arc::new(AccountOf { free: FREE_OF_MANY, ..AccountOf::clone(&self.of) }), place: self.place.clone() }
+        Account {
+            of: Arc::new(AccountOf { free: FREE_OF_MANY, ..AccountOf::clone(&self.of) }),
+            place: self.place.clone(),
+        }
     }
 
     /// The same connection, for the call of this place in a batch. It takes room for its answer once all calls before it

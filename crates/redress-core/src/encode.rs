@@ -72,8 +72,7 @@ async fn encode_later<T: Serialize + Send>(ctx: &Ctx, room: &AnswerRoom, output:
             entry.note_output(bytes);
         }
         room.reserve(bytes).await;
-        let written =
-            Output::encode_within(&output, max_output(ctx), room.reserved(), |bytes| room.try_reserve(bytes));
+        let written = Output::encode_within(&output, max_output(ctx), room.reserved(), |bytes| room.try_reserve(bytes));
         match written {
             Ok(written) => return Ok(held(room, free(ctx), written)),
             Err(EncodeError::NoRoom { bytes: more }) => bytes = more.max(bytes),

@@ -105,17 +105,8 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings {
-            identity,
-            consent,
-            idempotency,
-            audit,
-            limits,
-            json_depth,
-            json_members,
-            max_output,
-            observers,
-        } = fittings;
+        let Fittings { identity, consent, idempotency, audit, limits, json_depth, json_members, max_output, observers } =
+            fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);

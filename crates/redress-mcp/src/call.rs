@@ -11,10 +11,11 @@ use redress_wire::{
 
 use crate::{
     Asking,
-    asked::{InRounds as _, Rounds},
+    asked::{Asked, InRounds as _, Rounds},
     catalogue::Entry,
     discovery,
     mcp::Inner,
+    prompts::failed,
     reply::{Ending, Reply},
     stream::{self, Collected},
     way::Way,
@@ -122,6 +123,19 @@ impl Inner {
             Some(_) | None => Ending::Result,
         };
         Reply { body, ending, request_id: Some(envelope.meta().request_id.clone()) }
+    }
+
+    /// Refuses the key of a request that calls nothing that could take it.
+    pub(crate) fn needless_key(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking) -> Option<Reply> {
+        if asked.runs() {
+            return None;
+        }
+        let refusal = match keyed(asking, asked.meta()) {
+            Ok(keyed) if keyed.idempotency_key.is_some() => Refusal::needless_key(),
+            Ok(_) => return None,
+            Err(refusal) => refusal,
+        };
+        Some(failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era))
     }
 
     /// Says that there is no such tool, and what is near among those that the caller may call.

@@ -166,16 +166,19 @@ impl HttpFace {
         if parts.method != Method::POST {
             let open = match (&parts.method, &session) {
                 (&Method::GET, Some(_)) => self.open(&parts, Id::NULL, None, &asking),
-                (&Method::DELETE, Some(name)) => {
-                    self.sessions.ended(name);
-                    Ok(Open::default())
-                }
+                (&Method::DELETE, Some(_)) => Ok(Open::default()),
                 _ => return not_allowed(),
             };
-            return match open {
-                Ok(open) => open.keep(self.bridge.session(parts, Bytes::new(), asking).await),
-                Err(refused) => *refused,
+            let open = match open {
+                Ok(open) => open,
+                Err(refused) => return *refused,
             };
+            let ends = session.filter(|_| parts.method == Method::DELETE);
+            let answer = self.bridge.session(parts, Bytes::new(), asking).await;
+            if let Some(name) = ends.filter(|_| answer.status().is_success()) {
+                self.sessions.ended(&name);
+            }
+            return open.keep(answer);
         }
         if let Err((status, says)) = admission::negotiate(&parts.headers) {
             return refuse(status, ProtocolError::InvalidRequest, says);
@@ -266,6 +269,10 @@ impl HttpFace {
             Ok(era) => era,
             Err(reply) => return Lane::Answered(reply, Era::Modern),
         };
+        // Before it is led elsewhere: what calls nothing has no use for a key.
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
+            return Lane::Answered(reply, era);
+        }
         if asked.runs() {
             let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
             let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);

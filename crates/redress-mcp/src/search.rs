@@ -175,7 +175,7 @@ mod tests {
     /// As many tools as a large service has, and some of their words.
     fn many(count: usize) -> Index {
         let named = |number: usize| {
-            Operation::query(format!("group{}.action{number}", number % 17))
+            Operation::query(&format!("group{}.action{number}", number % 17))
                 .with_summary("Do something useful with it.")
         };
         let operations: Vec<Operation> = (0..count).map(named).collect();

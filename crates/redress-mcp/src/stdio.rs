@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use redress_core::{Account, Budget, BudgetLimits};
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{InitializeParams, ProtocolError, method, read_params},
@@ -29,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{Asking, checks, mcp::Inner, reply::Reply, stdout::own_stdout};
 use client::Client;
 use lines::Line;
-use out::Out;
+use out::{Charges, Out};
 use request::Request;
 
 /// What a message may hold beside the input of its call: what it says of itself, the state of a
@@ -115,7 +116,8 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
     let Sink { out, end } = sink;
     let mut connection = Connection {
         inner,
-        asking: Arc::new(asking),
+        account: asking.account.clone().unwrap_or_else(|| Budget::new(BudgetLimits::default()).connection()).of_many(),
+        asking,
         client: Arc::new(Client::new(out.clone())),
         out,
         running: Running::default(),
@@ -147,7 +149,9 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
 
 struct Connection {
     inner: Arc<Inner>,
-    asking: Arc<Asking>,
+    asking: Asking,
+    /// What answers are charged to.
+    account: Account,
     client: Arc<Client>,
     out: Out,
     running: Running,
@@ -210,9 +214,11 @@ impl Connection {
     }
 
     fn request(&self, cancelled: CancellationToken) -> Request {
+        let charges = Charges::default();
         Request {
             inner: Arc::clone(&self.inner),
-            asking: Arc::clone(&self.asking),
+            asking: Asking { account: Some(self.account.keeping(&charges.0)), ..self.asking.clone() },
+            charges,
             client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: Arc::clone(&self.running),

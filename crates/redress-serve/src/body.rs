@@ -70,11 +70,7 @@ pub(crate) async fn read<R: Deref<Target = Room>>(
     Ok(Whole { bytes, _taken: taken })
 }
 
-async fn collect<R: Deref<Target = Room>>(
-    mut body: Body,
-    most: usize,
-    taken: &mut Taken<R>,
-) -> Result<Bytes, Unread> {
+async fn collect<R: Deref<Target = Room>>(mut body: Body, most: usize, taken: &mut Taken<R>) -> Result<Bytes, Unread> {
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         let held = first.len() + rest.len();

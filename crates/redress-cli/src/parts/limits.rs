@@ -63,7 +63,8 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     limits.idle_time = http.idle_time.map_or(limits.idle_time, |span| span.0);
     limits.write_time = http.write_time.map_or(limits.write_time, |span| span.0);
     limits.answer_bytes = table.answer_bytes.map_or(limits.answer_bytes, |size| size.0);
-    limits.answer_bytes_per_caller = table.answer_bytes_per_caller.map_or(limits.answer_bytes_per_caller, |size| size.0);
+    limits.answer_bytes_per_caller =
+        table.answer_bytes_per_caller.map_or(limits.answer_bytes_per_caller, |size| size.0);
     let per_connection = limits.answer_bytes_per_connection;
     limits.answer_bytes_per_connection = table.answer_bytes_per_connection.map_or(per_connection, |size| size.0);
     limits.header_bytes = http.max_headers.map_or(limits.header_bytes, |size| size.0);

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
-    fail::{Cause, Ending},
     encode::OutputUnwritten,
+    fail::{Cause, Ending},
     prepared::{Occurrence, Prepared},
     registry::Entry,
 };

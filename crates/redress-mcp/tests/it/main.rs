@@ -9,6 +9,7 @@ mod clients;
 mod demo;
 mod hostile;
 mod http;
+mod keys;
 mod lines;
 mod many;
 mod notes;

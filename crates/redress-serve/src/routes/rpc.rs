@@ -95,9 +95,8 @@ impl Owned {
 impl Batch {
     async fn member(self: Arc<Batch>, place: usize, member: Owned) -> Answered {
         let Exchange { shared, asking, .. } = &self.exchange;
-        let request = |input| -> Request<'_> {
-            asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc)
-        };
+        let request =
+            |input| -> Request<'_> { asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
         let (id, mut envelope) = match &member {
             Owned::Invalid(id) => {
                 (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))

@@ -42,12 +42,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(
-        carriage: Carriage,
-        message: &Bytes,
-        requested: &Requested<'_>,
-        taken: Option<Taken<Arc<Room>>>,
-    ) -> Asked {
+    fn of(carriage: Carriage, message: &Bytes, requested: &Requested<'_>, taken: Option<Taken<Arc<Room>>>) -> Asked {
         let input = requested.input.as_bytes();
         Asked {
             carriage,

@@ -83,16 +83,18 @@ async fn text(ctx: Ctx, input: Value, marks: Marks, reserves: bool) -> Value {
 async fn large(change: impl FnOnce(&mut Limits)) -> (Served, Marks) {
     let marks = Marks::default();
     let (one, two, three, four) = (marks.clone(), marks.clone(), marks.clone(), marks.clone());
-    let reserved = Operation::dynamic(named(contract::Operation::query("demo.reserved"))).with_handler(move |ctx, input| {
-        let marks = one.clone();
-        async move { Ok(text(ctx, input, marks, true).await) }
-    });
-    let learned = Operation::dynamic(named(contract::Operation::query("demo.learned"))).with_handler(move |ctx, input| {
-        let marks = two.clone();
-        async move { Ok(text(ctx, input, marks, false).await) }
-    });
-    let small =
-        Operation::dynamic(named(contract::Operation::query("demo.small"))).with_handler(|_, _| async { Ok(json!("x")) });
+    let reserved =
+        Operation::dynamic(named(contract::Operation::query("demo.reserved"))).with_handler(move |ctx, input| {
+            let marks = one.clone();
+            async move { Ok(text(ctx, input, marks, true).await) }
+        });
+    let learned =
+        Operation::dynamic(named(contract::Operation::query("demo.learned"))).with_handler(move |ctx, input| {
+            let marks = two.clone();
+            async move { Ok(text(ctx, input, marks, false).await) }
+        });
+    let small = Operation::dynamic(named(contract::Operation::query("demo.small")))
+        .with_handler(|_, _| async { Ok(json!("x")) });
     let limited = named(contract::Operation::query("demo.limited").with_max_output(LARGE / 2));
     let limited = Operation::dynamic(limited).with_handler(move |ctx, input| {
         let marks = three.clone();
@@ -259,10 +261,15 @@ async fn a_web_socket_that_is_not_read_holds_no_more_than_it_may_and_still_hears
         }
         stands_still(&served, &marks, CONNECTION).await;
         let last = (CALLS - 1).to_string();
-        socket.send(Message::text(json!({"type": "call.aborted", "id": last, "payload": {}}).to_string())).await.unwrap();
+        socket
+            .send(Message::text(json!({"type": "call.aborted", "id": last, "payload": {}}).to_string()))
+            .await
+            .unwrap();
         let mut ends: HashMap<String, Vec<String>> = HashMap::new();
         while ends.len() < CALLS {
-            let Message::Text(text) = timeout(SOON * 3, socket.next()).await.unwrap().unwrap().unwrap() else { continue };
+            let Message::Text(text) = timeout(SOON * 3, socket.next()).await.unwrap().unwrap().unwrap() else {
+                continue;
+            };
             let message: Value = serde_json::from_str(&text).unwrap();
             let id = message["id"].as_str().unwrap().to_owned();
             ends.entry(id).or_default().push(message["type"].as_str().unwrap().to_owned());
@@ -388,7 +395,10 @@ async fn a_call_that_finds_no_room_in_its_time_has_not_run_and_may_be_made_again
     let (head, body) = whole(&mut other).await;
     let told: Value = serde_json::from_slice(&body).unwrap();
     assert!(head.starts_with("HTTP/1.1 503") && head.contains("retry-after: 1"), "{head} {told}");
-    assert_eq!((&told["code"], &told["retry"], &told["effect"]), (&"OVERLOADED".into(), &"safe".into(), &"none".into()));
+    assert_eq!(
+        (&told["code"], &told["retry"], &told["effect"]),
+        (&"OVERLOADED".into(), &"safe".into(), &"none".into())
+    );
     assert_eq!(told["details"], json!({"limit": "answer_bytes", "per": "caller"}));
     assert!(served.handle.stats().refused_answers >= 1);
     assert!(marks.made() <= 15, "the late one has not run");
@@ -401,7 +411,8 @@ async fn an_answer_that_is_too_large_is_not_given_and_a_change_is_not_made_again
     let (served, marks) = large(|_| {}).await;
     let ask = async |path: &str, body: Value, headers: &str| {
         let mut stream = narrow(&served, "127.0.0.1").await;
-        let request = post(path, &body.to_string()).replace("connection: close", &format!("connection: close{headers}"));
+        let request =
+            post(path, &body.to_string()).replace("connection: close", &format!("connection: close{headers}"));
         stream.write_all(request.as_bytes()).await.unwrap();
         let (head, body) = whole(&mut stream).await;
         let json: Value = serde_json::from_slice(&body).unwrap();
@@ -410,7 +421,10 @@ async fn an_answer_that_is_too_large_is_not_given_and_a_change_is_not_made_again
     let limit = json!({"limit_bytes": LARGE / 2});
     let (head, told) = ask("/ops/demo/limited", json!({}), "").await;
     assert!(head.starts_with("HTTP/1.1 422"), "{head}");
-    assert_eq!((&told["code"], &told["effect"], &told["details"]), (&"RESULT_TOO_LARGE".into(), &"none".into(), &limit));
+    assert_eq!(
+        (&told["code"], &told["effect"], &told["details"]),
+        (&"RESULT_TOO_LARGE".into(), &"none".into(), &limit)
+    );
     assert_eq!(told["retry"], "after_fix");
     let (_, told) = ask("/batch", json!([{"operation": "demo.limited"}]), "").await;
     assert_eq!(told[0]["code"], "RESULT_TOO_LARGE");
