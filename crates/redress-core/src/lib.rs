@@ -61,8 +61,8 @@ pub use called::Called;
 pub use changes::{Change, ChangeReader, Changes};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use consent::{
-    Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent, consent_grant, consent_list,
-    consent_revoke,
+    CONSENT_QUESTION, Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent,
+    consent_grant, consent_list, consent_revoke,
 };
 pub use ctx::Ctx;
 pub use declare::{

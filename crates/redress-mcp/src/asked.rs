@@ -5,6 +5,8 @@ use redress_wire::mcp::{
     RequestMeta, RoundParams, method, read_params,
 };
 
+use crate::Asking;
+
 /// A request, as far as its method says how to read it.
 #[derive(Debug)]
 pub(crate) enum Asked<'a> {
@@ -93,17 +95,25 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What makes a request a further round of an earlier one.
-pub(crate) trait InRounds<'a> {
-    fn rounds(&self) -> RoundParams<'a>;
+/// What makes a request a further round of an earlier one, and whose it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Rounds<'a> {
+    pub(crate) params: RoundParams<'a>,
+    pub(crate) asking: &'a Asking,
+}
+
+/// A request that may be a further round of an earlier one.
+pub(crate) trait InRounds {
+    fn rounds<'a>(&'a self, asking: &'a Asking) -> Rounds<'a>;
 }
 
 macro_rules! in_rounds {
     ($($params:ident),*) => {$(
-        impl<'a> InRounds<'a> for $params<'a> {
-            fn rounds(&self) -> RoundParams<'a> {
+        impl InRounds for $params<'_> {
+            fn rounds<'a>(&'a self, asking: &'a Asking) -> Rounds<'a> {
                 let can = self.meta.as_ref().map(RequestMeta::client_can).unwrap_or_default();
-                RoundParams { can, responses: self.input_responses, state: self.request_state }
+                let params = RoundParams { can, responses: self.input_responses, state: self.request_state };
+                Rounds { params, asking }
             }
         }
     )*};

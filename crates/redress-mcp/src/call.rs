@@ -9,15 +9,16 @@ use redress_core::{
 };
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, RoundParams, write_call, write_output},
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, write_call, write_output},
 };
 
 use crate::{
     Asking,
-    asked::InRounds as _,
+    asked::{Asked, InRounds as _, Rounds},
     catalogue::Entry,
     discovery,
     mcp::Inner,
+    prompts::failed,
     reply::{Ending, Reply},
     stream::{self, Collected},
     way::Way,
@@ -51,19 +52,17 @@ impl Inner {
                 return self.carry(id, &envelope, None, Some(entry), era);
             }
         };
-        self.run(id, entry, request, era, asking, params.rounds(), way).await
+        self.run(id, entry, request, era, params.rounds(asking), way).await
     }
 
     /// Calls the operation of `entry`, and writes how it ended.
-    #[expect(clippy::too_many_arguments, reason = "a call is made of these, and has no other place for them")]
     async fn run(
         &self,
         id: Id<'_>,
         entry: &Entry,
         request: Request<'_>,
         era: Era,
-        asking: &Asking,
-        rounds: RoundParams<'_>,
+        rounds: Rounds<'_>,
         way: Way<'_>,
     ) -> Reply {
         if entry.tool.streams() {
@@ -75,7 +74,7 @@ impl Inner {
                 if envelope.code() == Some(EngineCode::NotFound.as_str())
                     && self.registry.changes().is_hidden(operation) =>
             {
-                self.unknown(id, entry.tool.name(), asking)
+                self.unknown(id, entry.tool.name(), rounds.asking)
             }
             Ok(envelope) => self.carry_any(id, envelope, None, Some(entry), era).await,
             Err(reply) => reply,
@@ -143,6 +142,19 @@ impl Inner {
         let mut body = Vec::new();
         write_call(id, envelope, self.carriage(entry, era), more, &mut body);
         Reply { body, ending: ending_of(entry, envelope), request_id: Some(envelope.meta().request_id.clone()) }
+    }
+
+    /// Refuses the key of a request that calls nothing that could take it.
+    pub(crate) fn needless_key(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking) -> Option<Reply> {
+        if asked.runs() {
+            return None;
+        }
+        let refusal = match keyed(asking, asked.meta()) {
+            Ok(keyed) if keyed.idempotency_key.is_some() => Refusal::needless_key(),
+            Ok(_) => return None,
+            Err(refusal) => refusal,
+        };
+        Some(failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era))
     }
 
     /// Says that there is no such tool, and what is near among those that the caller may call.

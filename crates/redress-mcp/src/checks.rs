@@ -1,7 +1,11 @@
 //! What a request has to say of itself before it is answered.
 
-use ::http::{HeaderMap, header::HeaderName};
+use ::http::{
+    HeaderMap,
+    header::{AUTHORIZATION, HeaderName},
+};
 use redress_wire::{
+    http::header::LAST_EVENT_ID,
     jsonrpc::Id,
     mcp::{Era, MODERN, ProtocolError, RequestMeta, VERSIONS, header, method},
 };
@@ -13,6 +17,8 @@ use crate::{
     session,
 };
 
+static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
+static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 static VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
 static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
 static NAME: HeaderName = HeaderName::from_static(header::NAME);
@@ -24,6 +30,19 @@ pub(crate) const ENCODED: &str = "=?base64?";
 pub(crate) fn is_id(id: Id<'_>) -> bool {
     let json = id.as_json();
     json.starts_with('"') || json.parse::<i64>().is_ok()
+}
+
+/// The session that a message belongs to, if it says so. In the modern era there are none, and each request stands on
+/// its own whatever it names. What tells whose message it is, and of what, stands once: of two, the one that is looked
+/// at here need not be the one that another has looked at on the way.
+pub(crate) fn session(headers: &HeaderMap) -> Result<Option<&str>, Reply> {
+    // What is no token at all is for others to refuse.
+    if headers.get_all(&AUTHORIZATION).iter().nth(1).is_some() {
+        return Err(mismatch(Id::NULL, "the header authorization stands twice"));
+    }
+    single(Id::NULL, headers, &RESUMED)?;
+    let modern = single(Id::NULL, headers, &VERSION)?.is_some_and(|version| version >= MODERN);
+    Ok(single(Id::NULL, headers, &SESSION)?.filter(|_| !modern))
 }
 
 /// Which era a request over standard input speaks, or why it cannot be answered.

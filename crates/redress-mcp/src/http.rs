@@ -2,6 +2,7 @@
 
 mod admission;
 mod places;
+mod sessions;
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -16,6 +17,7 @@ use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{Era, ProtocolError, RequestMeta, header as mcp_header},
 };
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -26,17 +28,22 @@ use crate::{
     bridge::Bridge,
     checks,
     mcp::Inner,
+    owner::Owner,
     reply::{Ending, Reply},
     way::Way,
 };
 use places::Open;
 pub use places::{Place, Places};
+pub(crate) use sessions::Belongings;
+use sessions::Sessions;
 
 /// The body of an answer.
 pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
 
 static CALL_ID: HeaderName = HeaderName::from_static(REQUEST_ID);
 static SESSION: HeaderName = HeaderName::from_static(mcp_header::SESSION_ID);
+/// How many bytes a client that gets a session may say of itself.
+const LARGEST_HELLO: usize = 16 * 1024;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What can be set of the face over HTTP.
@@ -95,11 +102,22 @@ impl Default for HttpOptions {
 #[derive(Clone, Copy, Debug)]
 pub struct Secure;
 
+/// What a request is marked with, among its extensions, by a server that judges on every face which web pages may
+/// call. One that is not marked is judged here: it may come of no page, or of one of this very server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// It comes of no page, or of one that may call.
+    Admitted,
+    /// It comes of a page that may not, unless [`HttpOptions::allowed_origins`] has it.
+    Foreign,
+}
+
 /// The face over HTTP.
 #[derive(Clone)]
 pub struct HttpFace {
     inner: Arc<Inner>,
     bridge: Bridge,
+    sessions: Arc<Sessions>,
     /// The streams of changes that there may still be.
     listening: Arc<Semaphore>,
     options: HttpOptions,
@@ -114,7 +132,8 @@ impl HttpFace {
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
         let listening = Arc::new(Semaphore::new(options.max_sessions.min(Semaphore::MAX_PERMITS)));
-        HttpFace { bridge: Bridge::new(&inner, &options), listening, inner, options, metadata }
+        let (bridge, sessions) = (Bridge::new(&inner, &options), Arc::default());
+        HttpFace { bridge, sessions, listening, inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.
@@ -123,13 +142,7 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(
-        &self,
-        mut parts: Parts,
-        body: B,
-        token: Option<Secret>,
-        mut asking: Asking,
-    ) -> Response<Body>
+    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: Asking) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -137,21 +150,35 @@ impl HttpFace {
         if let Err(says) = admission::admit(&self.options, &parts) {
             return refuse(StatusCode::FORBIDDEN, ProtocolError::InvalidRequest, says);
         }
+        let session = match checks::session(&parts.headers) {
+            Ok(session) => session.map(Box::<str>::from),
+            Err(reply) => return bad(reply),
+        };
         if let Err(why) = self.identify(token, &mut asking).await {
             return self.unidentified(&parts, why, &asking);
         }
-        // To the protocol's library a name that is no text is none either.
-        let in_session = parts.headers.get(&SESSION).is_some_and(|name| name.to_str().is_ok());
+        // Before anything else is looked at, so that nothing tells a session of another from none.
+        if let Some(name) = &session
+            && !self.sessions.has(name, &Owner::of(&asking))
+        {
+            return self.no_session(&parts, &asking);
+        }
         if parts.method != Method::POST {
-            let open = match parts.method {
-                Method::GET if in_session => self.open(&parts, Id::NULL, None, &asking),
-                Method::DELETE if in_session => Ok(Open::default()),
+            let open = match (&parts.method, &session) {
+                (&Method::GET, Some(_)) => self.open(&parts, Id::NULL, None, &asking),
+                (&Method::DELETE, Some(_)) => Ok(Open::default()),
                 _ => return not_allowed(),
             };
-            return match open {
-                Ok(open) => open.keep(self.bridge.session(parts, Bytes::new(), asking).await),
-                Err(refused) => *refused,
+            let open = match open {
+                Ok(open) => open,
+                Err(refused) => return *refused,
             };
+            let ends = session.filter(|_| parts.method == Method::DELETE);
+            let answer = self.bridge.session(parts, Bytes::new(), asking).await;
+            if let Some(name) = ends.filter(|_| answer.status().is_success()) {
+                self.sessions.ended(&name);
+            }
+            return open.keep(answer);
         }
         if let Err((status, says)) = admission::negotiate(&parts.headers) {
             return refuse(status, ProtocolError::InvalidRequest, says);
@@ -163,7 +190,7 @@ impl HttpFace {
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, ProtocolError::InvalidRequest, says);
             }
         };
-        if in_session {
+        if session.is_some() {
             return match self.open_in_session(&parts, &body, &asking) {
                 Ok(open) => open.keep(self.bridge.session(parts, body, asking).await),
                 Err(refused) => *refused,
@@ -174,10 +201,7 @@ impl HttpFace {
                 let lane = self.lane(&parts, &call, &asking).await;
                 match lane {
                     Lane::Answered(reply, era) => self.respond(&parts, reply, era),
-                    Lane::Session(place) => {
-                        parts.extensions.insert(place);
-                        self.bridge.session(parts, body, asking).await
-                    }
+                    Lane::Session(place) => self.begin(parts, body, asking, place).await,
                     Lane::Stateless(Ok(open)) => open.keep(self.bridge.stateless(parts, body, asking).await),
                     Lane::Stateless(Err(refused)) => *refused,
                     Lane::Nothing => empty(StatusCode::ACCEPTED),
@@ -194,6 +218,32 @@ impl HttpFace {
                 bad(Reply::error(Id::NULL, ProtocolError::Parse, "the message is not JSON", None))
             }
         }
+    }
+
+    /// Opens a session, which is its caller's from the first on.
+    async fn begin(&self, mut parts: Parts, body: Bytes, asking: Asking, place: Option<Place>) -> Response<Body> {
+        let belongings = Belongings::new(Owner::of(&asking), place);
+        parts.extensions.insert(Arc::clone(&belongings));
+        let begun = self.bridge.session(parts, body, asking).await;
+        if let Some(name) = begun.headers().get(&SESSION).and_then(|name| name.to_str().ok()) {
+            self.sessions.opened(name, &belongings);
+        }
+        begun
+    }
+
+    /// The answer where there is no such session, or none of this caller's.
+    fn no_session(&self, parts: &Parts, asking: &Asking) -> Response<Body> {
+        let refusal = Refusal::new(EngineCode::InvalidRequest)
+            .with_http(404)
+            .with_details(&json!({"header": "Mcp-Session-Id"}))
+            .with_hint("Begin a session with `initialize`, without the header `Mcp-Session-Id`.");
+        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let says = "there is no such session; begin one with `initialize`";
+        let mut reply = Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, Some(&envelope.to_bytes()));
+        reply.request_id = Some(envelope.meta().request_id.clone());
+        let mut response = self.respond(parts, reply, Era::Legacy);
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
     }
 
     /// Leads a message: to its answer, or to where it is answered.
@@ -219,6 +269,10 @@ impl HttpFace {
             Ok(era) => era,
             Err(reply) => return Lane::Answered(reply, Era::Modern),
         };
+        // Before it is led elsewhere: what calls nothing has no use for a key.
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
+            return Lane::Answered(reply, era);
+        }
         if asked.runs() {
             let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
             let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
@@ -226,8 +280,10 @@ impl HttpFace {
                 return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
             }
         } else if let Asked::Initialize(params) = &asked {
-            // Only a client that can be asked something while it waits needs a session.
+            // Only a client that can be asked something while it waits needs a session, in which what it says of
+            // itself is kept.
             if params.client_can().any()
+                && call.params.len() <= LARGEST_HELLO
                 && self.bridge.sessions().await < self.options.max_sessions
                 && let Ok(place) = self.place(asking)
             {

@@ -31,6 +31,7 @@ mod discovery;
 mod http;
 mod mcp;
 mod options;
+mod owner;
 mod profile;
 mod prompts;
 mod reply;
@@ -46,7 +47,7 @@ mod way;
 
 pub use asking::Asking;
 pub use auth::Metadata;
-pub use http::{Body, HttpFace, HttpOptions, Place, Places, Secure};
+pub use http::{Body, HttpFace, HttpOptions, Page, Place, Places, Secure};
 pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;

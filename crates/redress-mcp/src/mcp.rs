@@ -112,6 +112,9 @@ impl Inner {
     }
 
     async fn respond(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
+        if let Some(reply) = self.needless_key(id, asked, era, asking) {
+            return reply;
+        }
         match asked {
             Asked::Call(params) => self.call(id, params, era, asking, way).await,
             Asked::List(listed, params) => self.list(id, *listed, params, era, asking),

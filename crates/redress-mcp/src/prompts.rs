@@ -38,7 +38,7 @@ impl Inner {
             Err(refusal) => return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era),
         };
         let request = keyed.request(input);
-        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
+        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
             Ok(envelope) => envelope,
             Err(reply) => return reply,
         };

@@ -16,7 +16,7 @@ use crate::{
     mcp::Inner,
     prompts::failed,
     reply::{Ending, Reply, with_member},
-    session::{MOST_DOCUMENTS, Session},
+    session::{Documents, MOST_DOCUMENTS, Session},
     shelf::Item,
     way::Way,
 };
@@ -44,10 +44,11 @@ impl Inner {
         };
         if let Some((operation, input)) = self.document(uri) {
             let request = keyed.request(&input);
-            let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(), way).await {
-                Ok(envelope) => envelope,
-                Err(reply) => return reply,
-            };
+            let envelope =
+                match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
+                    Ok(envelope) => envelope,
+                    Err(reply) => return reply,
+                };
             let Some(output) = envelope.output() else {
                 return failed(id, &envelope, Some(uri), era);
             };
@@ -89,7 +90,11 @@ impl Inner {
 
     /// Those of `uris` at which there is a document that the caller may read.
     pub(crate) fn readable<'a>(&self, uris: impl Iterator<Item = &'a String>, asking: &Asking) -> BTreeSet<String> {
-        uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)).cloned().collect()
+        let mut documents = Documents::default();
+        for uri in uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)) {
+            documents.add(uri);
+        }
+        documents.into_names()
     }
 
     /// The operation that gives the document at `uri`, where it is shown, and its input.

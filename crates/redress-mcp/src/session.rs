@@ -9,8 +9,9 @@ use redress_core::{Change, Level};
 use redress_wire::mcp::{Wanted, method};
 use serde_json::{Value, json};
 
-/// How many documents one connection may ask to be told of.
+/// How many documents one connection may ask to be told of, and how many bytes their names may have together.
 pub(crate) const MOST_DOCUMENTS: usize = 1024;
+pub(crate) const MOST_NAMES: usize = 128 * 1024;
 
 /// What is known of a connection from one request to the next.
 #[derive(Debug)]
@@ -23,7 +24,39 @@ struct State {
     /// The least level of notes that is wanted.
     level: Level,
     /// The documents whose changes are told.
-    documents: BTreeSet<String>,
+    documents: Documents,
+}
+
+/// The documents that somebody wants to be told of, as many as there may be.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    names: BTreeSet<String>,
+    bytes: usize,
+}
+
+impl Documents {
+    /// Takes note of one; says whether there was room for it.
+    pub(crate) fn add(&mut self, uri: &str) -> bool {
+        if self.names.contains(uri) {
+            return true;
+        }
+        let bytes = self.bytes.saturating_add(uri.len());
+        if self.names.len() >= MOST_DOCUMENTS || bytes > MOST_NAMES {
+            return false;
+        }
+        self.bytes = bytes;
+        self.names.insert(uri.to_owned())
+    }
+
+    fn remove(&mut self, uri: &str) {
+        if self.names.remove(uri) {
+            self.bytes -= uri.len();
+        }
+    }
+
+    pub(crate) fn into_names(self) -> BTreeSet<String> {
+        self.names
+    }
 }
 
 /// Something that a client is told unasked.
@@ -37,7 +70,7 @@ pub(crate) enum Notice {
 
 impl Default for Session {
     fn default() -> Session {
-        Session { state: Mutex::new(State { level: Level::Info, documents: BTreeSet::new() }) }
+        Session { state: Mutex::new(State { level: Level::Info, documents: Documents::default() }) }
     }
 }
 
@@ -58,12 +91,7 @@ impl Session {
 
     /// Takes note of a document; says whether there was room for it.
     pub(crate) fn subscribe(&self, uri: &str) -> bool {
-        let documents = &mut self.state().documents;
-        if documents.len() >= MOST_DOCUMENTS && !documents.contains(uri) {
-            return false;
-        }
-        documents.insert(uri.to_owned());
-        true
+        self.state().documents.add(uri)
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
@@ -77,7 +105,7 @@ impl Session {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
-            resource_subscriptions: self.state().documents.clone(),
+            resource_subscriptions: self.state().documents.names.clone(),
         };
         notices(change, &wanted)
     }
@@ -128,4 +156,23 @@ pub(crate) fn note(note: &redress_core::Note) -> Value {
 /// The level of this name.
 pub(crate) fn level(name: &str) -> Option<Level> {
     serde_json::from_value(name.into()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_told_of_so_many_documents_and_of_so_many_bytes_of_their_names() {
+        let short = Session::default();
+        assert!((0..MOST_DOCUMENTS).all(|number| short.subscribe(&format!("a://{number}"))));
+        assert!(!short.subscribe("a://more") && short.subscribe("a://1"), "what it is told of already needs no room");
+        let long = Session::default();
+        let name = |number: usize| format!("a://{}/{number}", "x".repeat(8_000));
+        let taken = (0..MOST_DOCUMENTS).take_while(|number| long.subscribe(&name(*number))).count();
+        assert_eq!(taken, MOST_NAMES / name(10).len());
+        long.unsubscribe(&name(0));
+        long.unsubscribe(&name(0));
+        assert!(long.subscribe(&name(0)) && !long.subscribe(&name(taken)));
+    }
 }

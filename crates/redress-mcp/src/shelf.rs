@@ -7,7 +7,7 @@ use redress_wire::{
     mcp::{self, Capabilities, Era, ListParams, Listed, Listing, ProtocolError},
 };
 
-use crate::{Asking, McpOptions, builtin, mcp::Inner, reply::Reply};
+use crate::{Asking, McpOptions, builtin, mcp::Inner, reply::Reply, search};
 
 /// The prompts and documents of a registry, each in the order of their names.
 #[derive(Debug)]
@@ -132,9 +132,6 @@ impl Inner {
     pub(crate) fn near_prompts(&self, name: &str, asking: &Asking) -> Vec<String> {
         let open = self.shelf.prompts.iter().filter(|item| item.is_open(&self.registry, asking.caller()));
         let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
-        let near = |known: &&String| strsim::jaro_winkler(known, name) > 0.8;
-        let mut near: Vec<String> = names.iter().filter(near).cloned().collect();
-        near.truncate(3);
-        near
+        search::near(name, names.iter().map(String::as_str))
     }
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod lines;
+mod out;
 #[cfg(target_os = "linux")]
 mod pipes;
 mod request;
@@ -13,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use redress_core::{Account, Budget, BudgetLimits};
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{InitializeParams, ProtocolError, method, read_params},
@@ -28,12 +30,13 @@ use tokio_util::sync::CancellationToken;
 use crate::{Asking, checks, mcp::Inner, reply::Reply, stdout::own_stdout};
 use client::Client;
 use lines::Line;
+use out::{Charges, Out};
 use request::Request;
 
 /// What a message may hold beside the input of its call: what it says of itself, the state of a
 /// call that asks, and the answers to it.
 const AROUND_INPUT: usize = 256 * 1024;
-/// How many lines wait to be read, and how many to be written.
+/// How many lines wait to be read.
 const LINES: usize = 64;
 /// How long requests that run have to end once the input has.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -60,7 +63,7 @@ impl Source {
 
 /// The way out: where lines go, and how writing them ended.
 struct Sink {
-    out: mpsc::Sender<Vec<u8>>,
+    out: Out,
     end: oneshot::Receiver<io::Result<()>>,
 }
 
@@ -69,7 +72,7 @@ pub(crate) async fn serve_process(inner: &Arc<Inner>, asking: Asking) -> io::Res
     let output = own_stdout()?;
     #[cfg(target_os = "linux")]
     if let Some((reads, writes)) = pipes::open(&output) {
-        let (out, written) = mpsc::channel(LINES);
+        let (out, written) = Out::new();
         let (ended, end) = oneshot::channel();
         tokio::spawn(async move {
             // Nobody waits for the end any more where the service was dropped.
@@ -94,7 +97,7 @@ pub(crate) async fn serve(
     let longest = longest(inner);
     // Reading and writing block, and neither may hold the other or a call back.
     std::thread::Builder::new().name("mcp-in".into()).spawn(move || lines::read(input, longest, &line))?;
-    let (out, written) = mpsc::channel(LINES);
+    let (out, written) = Out::new();
     let (ended, end) = oneshot::channel();
     std::thread::Builder::new().name("mcp-out".into()).spawn(move || {
         // Nobody waits for the end any more where the service was dropped.
@@ -113,7 +116,8 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
     let Sink { out, end } = sink;
     let mut connection = Connection {
         inner,
-        asking: Arc::new(asking),
+        account: asking.account.clone().unwrap_or_else(|| Budget::new(BudgetLimits::default()).connection()).of_many(),
+        asking,
         client: Arc::new(Client::new(out.clone())),
         out,
         running: Running::default(),
@@ -122,8 +126,12 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
         announcer: JoinSet::new(),
     };
     loop {
+        // What is not read weighs on the host, and not on this process. Whoever waits for an answer of the client's has
+        // asked for it by a line that the client has still to read.
+        let full = connection.out.is_full();
         tokio::select! {
-            line = source.next() => match line {
+            () = connection.out.drained(), if full => {}
+            line = source.next(), if !full => match line {
                 Some(line) => connection.take(line).await,
                 None => break,
             },
@@ -141,9 +149,11 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
 
 struct Connection {
     inner: Arc<Inner>,
-    asking: Arc<Asking>,
+    asking: Asking,
+    /// What answers are charged to.
+    account: Account,
     client: Arc<Client>,
-    out: mpsc::Sender<Vec<u8>>,
+    out: Out,
     running: Running,
     /// What ends requests that would never end by themselves.
     ending: CancellationToken,
@@ -204,9 +214,11 @@ impl Connection {
     }
 
     fn request(&self, cancelled: CancellationToken) -> Request {
+        let charges = Charges::default();
         Request {
             inner: Arc::clone(&self.inner),
-            asking: Arc::clone(&self.asking),
+            asking: Asking { account: Some(self.account.keeping(&charges.0)), ..self.asking.clone() },
+            charges,
             client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: Arc::clone(&self.running),

@@ -14,7 +14,7 @@ use axum::{
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use redress_core::{KeptCharges, Refusal, Registry};
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Place, Places, Secure};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
 use redress_wire::http::Info;
 
 use crate::{
@@ -135,11 +135,12 @@ impl<B: HttpBody + Unpin> HttpBody for KeptBody<B> {
     }
 }
 
-/// Lets the face know by which scheme the client came.
+/// Lets the face know by which scheme the client came, and whether it is a web page that may call.
 fn mark(asking: &Asking, parts: &mut Parts) {
     if asking.secure {
         parts.extensions.insert(Secure);
     }
+    parts.extensions.insert(if asking.page.may_call() { Page::Admitted } else { Page::Foreign });
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.

@@ -16,6 +16,9 @@ pub use store::{Consent, ConsentMemory, ConsentScope, ConsentScopeError, Consent
 
 use crate::{Ctx, DynamicFailure, StoreBroken};
 
+/// The key of the question by which a face asks for a consent.
+pub const CONSENT_QUESTION: &str = "redress.consent";
+
 /// The scope that lets a caller see and take back the consents of others.
 const ADMIN: &str = "consent:admin";
 

@@ -31,8 +31,6 @@ impl Permits {
 
 /// The operation that grants a consent, where it is registered.
 const GRANT: &str = "consent.grant";
-/// The id of the question for a consent.
-const CONSENT: &str = "redress.consent";
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
@@ -96,7 +94,7 @@ impl Call {
             return Ok(false);
         }
         let declaration = &entry.declaration;
-        let agreed = match self.ctx.ask(CONSENT, consent::question(declaration)).await {
+        let agreed = match self.ctx.ask(consent::CONSENT_QUESTION, consent::question(declaration)).await {
             Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "the caller could not be asked for consent");
@@ -110,7 +108,7 @@ impl Call {
             }
             // The consent ends by itself, and no old state of this call may renew it.
             if let Some(asking) = &self.ctx.asking {
-                asking.forget(CONSENT);
+                asking.forget(consent::CONSENT_QUESTION);
             }
         }
         Ok(agreed)

@@ -14,6 +14,7 @@ use crate::{
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
+const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 
 /// What a face itself answers when a message does not become a call: it is no request, it
 /// comes to no operation, or the service is going down.
@@ -26,7 +27,8 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
-    message: Option<&'static str>,
+    /// Whether it is about a key where none is taken, which has a message of its own.
+    needless_key: bool,
 }
 
 impl Refusal {
@@ -40,7 +42,7 @@ impl Refusal {
             retry_after_ms: None,
             similar: Vec::new(),
             recovery: None,
-            message: None,
+            needless_key: false,
         }
     }
 
@@ -66,7 +68,7 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_details(&serde_json::json!({"idempotency_key": "not taken"}))
             .with_hint(NEEDLESS_KEY);
-        refusal.message = Some("this operation takes no idempotency key");
+        refusal.needless_key = true;
         refusal
     }
 
@@ -111,7 +113,7 @@ impl Refusal {
         let mut problem = Prepared::engine(self.code).problem(Occurrence {
             shape: Shape::Query,
             started: Started::No,
-            message: Cow::Borrowed(self.message.unwrap_or(self.code.message())),
+            message: Cow::Borrowed(if self.needless_key { KEY_NOT_TAKEN } else { self.code.message() }),
             details: self.details,
             retry_after_ms: self.retry_after_ms,
             failure: None,

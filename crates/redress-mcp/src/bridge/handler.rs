@@ -30,10 +30,11 @@ use tracing::Instrument as _;
 
 use super::live::Live;
 use crate::{
-    Asking, Place,
+    Asking,
     asked::Asked,
+    http::Belongings,
     mcp::Inner,
-    session::{self, MOST_DOCUMENTS, Notice, Session},
+    session::{self, MOST_DOCUMENTS, MOST_NAMES, Notice, Session},
     way::{Tells, Told, Way},
 };
 
@@ -48,8 +49,8 @@ struct OpenSession {
     known: Arc<Session>,
     /// Whether it is told what changes.
     told: AtomicBool,
-    /// What it holds of its caller's places.
-    place: OnceLock<Place>,
+    /// What it has until then.
+    belongings: OnceLock<Arc<Belongings>>,
     over: CancellationToken,
     _over: DropGuard,
 }
@@ -84,7 +85,7 @@ impl Handler {
             OpenSession {
                 known: Arc::default(),
                 told: AtomicBool::new(false),
-                place: OnceLock::new(),
+                belongings: OnceLock::new(),
                 _over: over.clone().drop_guard(),
                 over,
             }
@@ -184,8 +185,8 @@ fn asking(context: &RequestContext<RoleServer>) -> Asking {
 }
 
 /// What the request that opens a session has brought for it.
-fn brought(context: &RequestContext<RoleServer>) -> Option<Place> {
-    context.extensions.get::<Parts>()?.extensions.get::<Option<Place>>()?.clone()
+fn brought(context: &RequestContext<RoleServer>) -> Option<Arc<Belongings>> {
+    context.extensions.get::<Parts>()?.extensions.get::<Arc<Belongings>>().cloned()
 }
 
 fn cancelled() -> ErrorData {
@@ -239,9 +240,9 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if let (Some(session), Some(place)) = (&self.session, brought(&context)) {
-            // Who has one already is no new session.
-            let _ = session.place.set(place);
+        if let (Some(session), Some(belongings)) = (&self.session, brought(&context)) {
+            // Who has them already is no new session.
+            let _ = session.belongings.set(belongings);
         }
         context.peer.set_peer_info(request.clone());
         let agreed = self.negotiate_initialize(&request)?;
@@ -381,7 +382,13 @@ impl ServerHandler for Handler {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
+            let mut bytes = 0;
             uris.truncate(MOST_DOCUMENTS);
+            uris.retain(|uri| {
+                bytes += uri.len();
+                bytes <= MOST_NAMES
+            });
+            uris.shrink_to_fit();
         }
         Some(accepted)
     }

@@ -6,9 +6,9 @@
 
 use std::net::IpAddr;
 
-use ::http::{HeaderMap, StatusCode, header, request::Parts, uri::Authority};
+use ::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts, uri::Authority};
 
-use super::HttpOptions;
+use super::{HttpOptions, Page, Secure};
 
 /// Lets a message in, or says why not.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static str> {
@@ -21,12 +21,31 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static
     if !options.guarded && !host.as_deref().is_some_and(known) {
         return Err("the server is not known by this name");
     }
-    let Some(origin) = parts.headers.get(header::ORIGIN) else { return Ok(()) };
-    let Ok(origin) = origin.to_str() else { return Err("the origin cannot be read") };
-    let page = origin.split_once("://").map(|(_, authority)| authority);
-    let own = page.is_some() && page == host.as_deref();
-    let allowed = options.allowed_origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin));
-    if own || allowed || page.is_some_and(is_local) { Ok(()) } else { Err("pages of this origin may not call") }
+    let admitted = match parts.extensions.get::<Page>() {
+        Some(page) => *page == Page::Admitted,
+        None => parts.headers.get_all(header::ORIGIN).iter().all(|origin| is_own(origin, host.as_deref(), parts)),
+    };
+    if admitted {
+        return Ok(());
+    }
+    // A page may be foreign by more than its origin, but not one that stands here by its name.
+    let allowed = |origin: &HeaderValue| {
+        options
+            .allowed_origins
+            .iter()
+            .any(|allowed| allowed == "*" || origin.as_bytes().eq_ignore_ascii_case(allowed.as_bytes()))
+    };
+    let mut origins = parts.headers.get_all(header::ORIGIN).iter().peekable();
+    let named = origins.peek().is_some() && origins.all(allowed);
+    if named { Ok(()) } else { Err("pages of this origin may not call") }
+}
+
+/// Whether the page is of this very server: of the same scheme, name and port.
+fn is_own(origin: &HeaderValue, host: Option<&str>, parts: &Parts) -> bool {
+    let scheme = if parts.extensions.get::<Secure>().is_some() { "https" } else { "http" };
+    let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    page.zip(host)
+        .is_some_and(|((of, authority), host)| of.eq_ignore_ascii_case(scheme) && authority.eq_ignore_ascii_case(host))
 }
 
 /// What the caller calls the server: `host` or `host:port`.
@@ -59,22 +78,30 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Result<(), (StatusCode, &'static
         Some(media) if essence(media) == "application/json" => {}
         Some(_) | None => return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the message has to be application/json")),
     }
-    let takes = |media: &str| matches!(essence(media).as_str(), "application/json" | "application/*" | "*/*");
-    match text(header::ACCEPT) {
-        None => Ok(()),
-        Some(accept) if accept.starts_with("application/json") || accept.split(',').any(takes) => Ok(()),
-        Some(_) => Err((StatusCode::NOT_ACCEPTABLE, "the answer is application/json, or text/event-stream")),
+    let takes = |media: &str| {
+        let media = media.split(';').next().unwrap_or_default().trim();
+        ["application/json", "*/*", "application/*"].iter().any(|taken| media.eq_ignore_ascii_case(taken))
+    };
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    let anything = accepted.peek().is_none();
+    if anything || accepted.any(|accept| accept.to_str().is_ok_and(|accept| accept.split(',').any(takes))) {
+        return Ok(());
     }
+    Err((StatusCode::NOT_ACCEPTABLE, "the answer is application/json, or text/event-stream"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn admitted(options: &HttpOptions, headers: &[(&str, &str)]) -> bool {
+    fn parts(headers: &[(&str, &str)]) -> Parts {
         let request =
             headers.iter().fold(::http::Request::post("/mcp"), |request, (name, value)| request.header(*name, *value));
-        admit(options, &request.body(()).unwrap().into_parts().0).is_ok()
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn admitted(options: &HttpOptions, headers: &[(&str, &str)]) -> bool {
+        admit(options, &parts(headers)).is_ok()
     }
 
     #[test]
@@ -101,9 +128,35 @@ mod tests {
     fn a_page_of_another_origin_may_not_call() {
         let guarded = HttpOptions { guarded: true, ..HttpOptions::default() };
         let from = |origin| admitted(&guarded, &[("host", "mcp.example.com"), ("origin", origin)]);
-        assert!(from("https://mcp.example.com") && from("http://localhost:3000"));
-        assert!(!from("https://evil.example") && !from("null") && !from("https://mcp.example.com.evil.example"));
+        assert!(from("http://mcp.example.com") && from("HTTP://MCP.example.com"));
+        for origin in [
+            "https://mcp.example.com",
+            "http://mcp.example.com:81",
+            "http://localhost:3000",
+            "http://127.0.0.1",
+            "https://evil.example",
+            "null",
+            "",
+            "http://mcp.example.com.evil.example",
+            "http://user@mcp.example.com",
+        ] {
+            assert!(!from(origin), "{origin}");
+        }
+        let mut secure = parts(&[("host", "mcp.example.com"), ("origin", "https://mcp.example.com")]);
+        secure.extensions.insert(Secure);
+        assert!(admit(&guarded, &secure).is_ok());
+        let twice = [("host", "a"), ("origin", "http://a"), ("origin", "https://evil.example")];
+        assert!(!admitted(&guarded, &twice), "what is said twice is as bad as its worse half");
         let open = HttpOptions { allowed_origins: vec!["https://app.example.com".to_owned()], ..guarded.clone() };
         assert!(admitted(&open, &[("host", "mcp.example.com"), ("origin", "https://app.example.com")]));
+        assert!(!admitted(&open, &[("host", "a"), ("origin", "https://app.example.com"), ("origin", "null")]));
+        // Whoever judges for all faces is believed, and what is allowed here is allowed in any case.
+        let judged = |page: Page, origin: &str| {
+            let mut parts = parts(&[("host", "mcp.example.com"), ("origin", origin)]);
+            parts.extensions.insert(page);
+            admit(&open, &parts).is_ok()
+        };
+        assert!(judged(Page::Admitted, "https://other.example") && judged(Page::Foreign, "https://app.example.com"));
+        assert!(!judged(Page::Foreign, "http://mcp.example.com"));
     }
 }

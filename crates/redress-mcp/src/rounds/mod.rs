@@ -3,21 +3,25 @@
 //! the answers.
 
 mod questions;
+mod spent;
 mod state;
 
 use redress_contract::{EngineCode, Envelope};
-use redress_core::{Conversation, QuestionKind, Request, Turn};
+use redress_core::{Answer, CONSENT_QUESTION, Conversation, QuestionKind, Request, Turn};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{ClientCan, Era, ProtocolError, RoundParams, open_result},
+    mcp::{ClientCan, Era, ProtocolError, open_result},
 };
 use serde_json::{Map, Value, json};
 
 pub(crate) use questions::{answer, asked};
+use state::Opened;
 pub(crate) use state::Seal;
 
 use crate::{
+    asked::Rounds,
     mcp::Inner,
+    owner::Owner,
     reply::{Ending, Reply, with_member},
     way::Way,
 };
@@ -42,14 +46,15 @@ impl Inner {
         operation: &str,
         request: Request<'_>,
         era: Era,
-        rounds: RoundParams<'_>,
+        rounds: Rounds<'_>,
         way: Way<'_>,
     ) -> Result<Envelope, Reply> {
         let request = way.attend(request);
         if era == Era::Legacy {
             return Ok(self.registry.call(operation, request).await);
         }
-        let envelope = if rounds.can.any() || rounds.responses.is_some() || rounds.state.is_some() {
+        let params = rounds.params;
+        let envelope = if params.can.any() || params.responses.is_some() || params.state.is_some() {
             // Few calls get here, so what they need takes no room in the others.
             Box::pin(self.round(id, operation, request, rounds)).await?
         } else {
@@ -68,23 +73,31 @@ impl Inner {
         id: Id<'_>,
         operation: &str,
         request: Request<'_>,
-        rounds: RoundParams<'_>,
+        Rounds { params, asking }: Rounds<'_>,
     ) -> Result<Envelope, Reply> {
+        let owner = Owner::of(asking);
         let wrong = |says: &str| Reply::error(id, ProtocolError::InvalidParams, says, None);
-        let mut conversation = match rounds.state {
-            None => Conversation::new(kinds(rounds.can)),
+        let (mut conversation, number) = match params.state {
+            None => (Conversation::new(kinds(params.can)), None),
             Some(sealed) => {
                 let sealed = serde_json::from_str::<String>(sealed.get()).ok();
-                let state = sealed.and_then(|sealed| self.seal.open(&sealed));
-                let resumed = state.and_then(|state| Conversation::resumed(kinds(rounds.can), &state).ok());
-                resumed.ok_or_else(|| wrong("the request state is not one of this server, or is too old"))?
+                let state = sealed.and_then(|sealed| self.seal.open(&sealed, &owner));
+                let resumed = state.and_then(|Opened { number, state }| {
+                    Some((Conversation::resumed(kinds(params.can), &state).ok()?, Some(number)))
+                });
+                resumed.ok_or_else(|| wrong("the request state is not one of this server for you, or is too old"))?
             }
         };
-        if let Some(responses) = rounds.responses {
+        if let Some(responses) = params.responses {
             let given: Map<String, Value> =
                 serde_json::from_str(responses.get()).map_err(|_| wrong("`inputResponses` is no object"))?;
             for (key, response) in given {
                 let answer = answer(response).ok_or_else(|| wrong("an input response is not what was asked for"))?;
+                // A consent that was taken back must not come back with the answer that gave it: it is asked for anew.
+                let consents = key == CONSENT_QUESTION && matches!(answer, Answer::Accepted(_));
+                if consents && !number.is_some_and(|number| self.seal.spend(number, &owner)) {
+                    continue;
+                }
                 conversation = conversation.answer(key, answer);
             }
         }
@@ -102,7 +115,7 @@ impl Inner {
                 let result = json!({
                     "resultType": "input_required",
                     "inputRequests": asked,
-                    "requestState": self.seal.close(&asks.state),
+                    "requestState": self.seal.close(&asks.state, &owner),
                 });
                 let mut body = Vec::with_capacity(asks.state.len() * 2 + 512);
                 open_result(id, &mut body);

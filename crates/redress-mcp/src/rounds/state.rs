@@ -1,12 +1,16 @@
 //! The state of a call between two rounds, sealed: it goes to the client and comes back, and
 //! whoever changes it on the way is found out (HMAC-SHA256).
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use redress_core::Secret;
 use rmcp::model::{RequestStateCodec, SealOptions};
 
-use crate::McpError;
+use super::spent::{Number, Spent};
+use crate::{McpError, owner::Owner};
 
 /// What the seal is for, so that nothing else that is sealed with the same key is taken for it.
 const PURPOSE: &[u8] = b"redress: the state of a call";
@@ -16,6 +20,17 @@ const PURPOSE: &[u8] = b"redress: the state of a call";
 pub(crate) struct Seal {
     codec: RequestStateCodec,
     lasts: Duration,
+    /// What the numbers of this process begin with, and how many there were.
+    own: [u8; 8],
+    made: AtomicU64,
+    spent: Spent,
+}
+
+/// A state that was opened, and its number.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) number: Number,
+    pub(super) state: Vec<u8>,
 }
 
 impl Seal {
@@ -23,24 +38,41 @@ impl Seal {
     pub(crate) fn new(key: Option<&Secret>, lasts: Duration) -> Result<Seal, McpError> {
         let key = match key {
             Some(key) => key.expose().as_bytes().to_vec(),
-            None => {
-                let mut own = [0; 32];
-                getrandom::fill(&mut own).map_err(|_| McpError::NoRandomness)?;
-                own.to_vec()
-            }
+            None => random::<32>()?.to_vec(),
         };
         let codec = RequestStateCodec::try_new(key).map_err(|_| McpError::StateKeyShort)?;
-        Ok(Seal { codec, lasts })
+        Ok(Seal { codec, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default() })
     }
 
-    pub(crate) fn close(&self, state: &[u8]) -> String {
-        self.codec.seal_with(state, &SealOptions::new().associated_data(PURPOSE).ttl(self.lasts))
+    /// The state, for its owner alone.
+    pub(super) fn close(&self, state: &[u8], owner: &Owner) -> String {
+        let count = self.made.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        let numbered = [&self.own, &count, state].concat();
+        self.codec.seal_with(&numbered, &SealOptions::new().associated_data(&purpose(owner)).ttl(self.lasts))
     }
 
-    /// The state, if it is one that was sealed here and is not too old.
-    pub(crate) fn open(&self, sealed: &str) -> Option<Vec<u8>> {
-        self.codec.open_with(sealed, PURPOSE).ok()
+    /// The state, if it is one that was sealed here for this owner and is not too old.
+    pub(super) fn open(&self, sealed: &str, owner: &Owner) -> Option<Opened> {
+        let numbered = self.codec.open_with(sealed, &purpose(owner)).ok()?;
+        let (number, state) = numbered.split_first_chunk()?;
+        Some(Opened { number: *number, state: state.to_vec() })
     }
+
+    /// Whether the state of this number gives a consent for the first time.
+    pub(super) fn spend(&self, number: Number, owner: &Owner) -> bool {
+        self.spent.spend(number, owner, self.lasts)
+    }
+}
+
+/// What a state is sealed for.
+fn purpose(owner: &Owner) -> Vec<u8> {
+    [PURPOSE, b"\0", &owner.to_bytes()].concat()
+}
+
+fn random<const N: usize>() -> Result<[u8; N], McpError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|_| McpError::NoRandomness)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -51,34 +83,50 @@ mod tests {
         Seal::new(key.map(|key| Secret::new(key.to_owned())).as_ref(), lasts).unwrap()
     }
 
+    fn ada() -> Owner {
+        Owner::Caller("ada".into())
+    }
+
+    #[test]
+    fn a_state_opens_for_its_owner_alone_and_no_two_have_one_number() {
+        let seal = seal(None, Duration::from_secs(60));
+        let (one, other) = (seal.close(b"{}", &ada()), seal.close(b"{}", &ada()));
+        let number = |sealed: &str| seal.open(sealed, &ada()).unwrap().number;
+        assert_ne!(number(&one), number(&other));
+        let somewhere = Owner::Household("192.0.2.1".parse().unwrap());
+        for stranger in [Owner::Caller("bob".into()), Owner::Caller("".into()), somewhere, Owner::Unknown] {
+            assert_eq!(seal.open(&one, &stranger), None, "{stranger:?}");
+        }
+    }
+
     #[test]
     fn no_byte_of_a_state_can_be_changed() {
         let seal = seal(None, Duration::from_secs(60));
-        let sealed = seal.close(br#"{"answered":[]}"#);
-        assert_eq!(seal.open(&sealed).unwrap(), br#"{"answered":[]}"#);
+        let sealed = seal.close(br#"{"answered":[]}"#, &ada());
+        assert_eq!(seal.open(&sealed, &ada()).unwrap().state, br#"{"answered":[]}"#);
         for place in 0..sealed.len() {
             let mut bytes = sealed.clone().into_bytes();
             // In Base64 the last bits of a byte may mean nothing, so the whole character changes.
             bytes[place] = if bytes[place] == b'A' { b'z' } else { b'A' };
             let changed = String::from_utf8(bytes).unwrap();
             assert_ne!(changed, sealed);
-            if let Some(opened) = seal.open(&changed) {
+            if let Some(opened) = seal.open(&changed, &ada()) {
                 panic!("byte {place} was changed, and the state opened: {opened:?}");
             }
         }
-        assert_eq!(seal.open(&format!("{sealed}-TAMPERED")), None);
-        assert_eq!(seal.open(""), None);
+        assert_eq!(seal.open(&format!("{sealed}-TAMPERED"), &ada()), None);
+        assert_eq!(seal.open("", &ada()), None);
     }
 
     #[test]
     fn a_state_is_good_for_its_time_and_for_who_has_the_key() {
         let key = "a key of more than thirty-two bytes, shared by nodes";
-        let sealed = seal(Some(key), Duration::from_secs(60)).close(b"{}");
-        assert!(seal(Some(key), Duration::from_secs(60)).open(&sealed).is_some());
-        assert!(seal(None, Duration::from_secs(60)).open(&sealed).is_none());
-        let old = seal(Some(key), Duration::ZERO).close(b"{}");
+        let sealed = seal(Some(key), Duration::from_secs(60)).close(b"{}", &ada());
+        assert!(seal(Some(key), Duration::from_secs(60)).open(&sealed, &ada()).is_some());
+        assert!(seal(None, Duration::from_secs(60)).open(&sealed, &ada()).is_none());
+        let old = seal(Some(key), Duration::ZERO).close(b"{}", &ada());
         std::thread::sleep(Duration::from_millis(5));
-        assert!(seal(Some(key), Duration::from_secs(60)).open(&old).is_none(), "the time is in the seal");
+        assert!(seal(Some(key), Duration::from_secs(60)).open(&old, &ada()).is_none(), "the time is in the seal");
         assert!(matches!(
             Seal::new(Some(&Secret::new("short".to_owned())), Duration::ZERO),
             Err(McpError::StateKeyShort)

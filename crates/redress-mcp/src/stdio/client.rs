@@ -12,9 +12,9 @@ use redress_core::{Answer, AskError, Asker, Level, Listener, Note, Progress, Que
 use redress_wire::mcp::{ClientCan, method};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::notification;
+use super::{notification, out::Out};
 use crate::{
     rounds,
     session::{self, Session},
@@ -23,7 +23,7 @@ use crate::{
 /// The client at the other end. Only one that has said hello, as the legacy era does, can be
 /// asked and told things: others say with each request what they want.
 pub(super) struct Client {
-    out: mpsc::Sender<Vec<u8>>,
+    out: Out,
     session: Session,
     greeted: OnceLock<Greeted>,
     asked: Mutex<Asked>,
@@ -50,7 +50,7 @@ enum Response {
 }
 
 impl Client {
-    pub(super) fn new(out: mpsc::Sender<Vec<u8>>) -> Client {
+    pub(super) fn new(out: Out) -> Client {
         Client {
             out,
             session: Session::default(),
@@ -180,7 +180,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.client.asked().waiting.remove(&self.id).is_some() {
             let line = notification(method::CANCELLED, &json!({"requestId": self.id}));
-            let _ = self.client.out.try_send(line);
+            self.client.out.offer(line);
         }
     }
 }
@@ -195,7 +195,7 @@ impl Listener for Noting {
 
     fn note(&self, note: Note) {
         if let Some(client) = self.client.upgrade() {
-            let _ = client.out.try_send(notification(method::NOTE, &session::note(&note)));
+            client.out.offer(notification(method::NOTE, &session::note(&note)));
         }
     }
 

@@ -4,6 +4,8 @@ use std::io::{self, BufRead as _, BufReader, Read, Write};
 
 use tokio::sync::mpsc;
 
+use super::out::{OutLine, Weight};
+
 /// How many bytes go in or out at once.
 pub(super) const CHUNK: usize = 64 * 1024;
 
@@ -75,23 +77,45 @@ pub(super) fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<Line>)
 }
 
 /// Writes lines until there are no more.
-pub(super) fn write(mut output: impl Write, mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
-    let mut buffer = Vec::new();
+pub(super) fn write(mut output: impl Write, mut lines: mpsc::Receiver<OutLine>) -> io::Result<()> {
+    let mut gathered = Gathered::default();
     while let Some(line) = lines.blocking_recv() {
-        gather(&mut buffer, line, &mut lines);
-        output.write_all(&buffer)?;
+        output.write_all(gathered.gather(line, &mut lines))?;
         output.flush()?;
+        gathered.written();
     }
     Ok(())
 }
 
-/// Puts `line` and what else is at hand into the buffer: it goes out together.
-pub(super) fn gather(buffer: &mut Vec<u8>, line: Vec<u8>, lines: &mut mpsc::Receiver<Vec<u8>>) {
-    buffer.clear();
-    let mut next = Some(line);
-    while let Some(line) = next {
-        buffer.extend_from_slice(&line);
-        buffer.push(b'\n');
-        next = if buffer.len() < CHUNK { lines.try_recv().ok() } else { None };
+/// Lines that go out together.
+#[derive(Default)]
+pub(super) struct Gathered {
+    buffer: Vec<u8>,
+    weights: Vec<Weight>,
+}
+
+impl Gathered {
+    /// Takes `line` and what else is at hand.
+    pub(super) fn gather(&mut self, line: OutLine, lines: &mut mpsc::Receiver<OutLine>) -> &[u8] {
+        let mut next = Some(line);
+        while let Some(OutLine { bytes, weight }) = next {
+            if self.buffer.is_empty() && bytes.len() >= CHUNK {
+                // A long line goes out as it is: a copy of it would weigh as much again.
+                self.buffer = bytes;
+            } else {
+                self.buffer.extend_from_slice(&bytes);
+            }
+            self.buffer.push(b'\n');
+            self.weights.push(weight);
+            next = if self.buffer.len() < CHUNK { lines.try_recv().ok() } else { None };
+        }
+        &self.buffer
+    }
+
+    /// Lets go of what was written.
+    pub(super) fn written(&mut self) {
+        self.buffer.clear();
+        self.buffer.shrink_to(2 * CHUNK);
+        self.weights.clear();
     }
 }

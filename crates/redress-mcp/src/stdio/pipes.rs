@@ -12,7 +12,10 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::lines::{CHUNK, Line, Splitter, gather};
+use super::{
+    lines::{CHUNK, Gathered, Line, Splitter},
+    out::OutLine,
+};
 
 /// The input of this process and this output, if both are pipes.
 ///
@@ -70,11 +73,11 @@ impl PipeLines {
 }
 
 /// Writes lines until there are no more.
-pub(super) async fn write(mut pipe: Sender, mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
-    let mut buffer = Vec::new();
+pub(super) async fn write(mut pipe: Sender, mut lines: mpsc::Receiver<OutLine>) -> io::Result<()> {
+    let mut gathered = Gathered::default();
     while let Some(line) = lines.recv().await {
-        gather(&mut buffer, line, &mut lines);
-        pipe.write_all(&buffer).await?;
+        pipe.write_all(gathered.gather(line, &mut lines)).await?;
+        gathered.written();
     }
     Ok(())
 }

@@ -12,7 +12,12 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Running, client::Client, notification};
+use super::{
+    Running,
+    client::Client,
+    notification,
+    out::{Charges, Out},
+};
 use crate::{
     Asking,
     asked::Asked,
@@ -26,9 +31,10 @@ use crate::{
 
 pub(super) struct Request {
     pub(super) inner: Arc<Inner>,
-    pub(super) asking: Arc<Asking>,
+    pub(super) asking: Asking,
+    pub(super) charges: Charges,
     pub(super) client: Arc<Client>,
-    pub(super) out: mpsc::Sender<Vec<u8>>,
+    pub(super) out: Out,
     pub(super) running: Running,
     pub(super) cancelled: CancellationToken,
     pub(super) ending: CancellationToken,
@@ -48,7 +54,7 @@ impl Request {
         // The id is free before the answer is out, so that it can be used at once.
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(id.as_json());
         if let Some(reply) = reply {
-            let _ = self.out.send(reply.body).await;
+            self.out.answer(reply.body, self.charges).await;
         }
     }
 
@@ -65,6 +71,9 @@ impl Request {
             } else {
                 failed(id, &envelope, None, era)
             };
+        }
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.asking) {
+            return reply;
         }
         if let (Asked::Listen(params), Era::Modern) = (&asked, era) {
             return Box::pin(self.listen(id, params)).await;

@@ -89,8 +89,56 @@ async fn only_json_is_taken_and_only_with_post() {
 async fn pages_of_others_and_made_up_names_are_turned_away() {
     let running = Running::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    for header in [("origin", "https://evil.example"), ("origin", "null"), ("host", "evil.example")] {
+    let own = format!("http://{}", running.address);
+    for header in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("origin", "http://localhost:6274"),
+        ("origin", "http://127.0.0.1:9999"),
+        ("origin", "http://127.0.0.1"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("host", "evil.example"),
+    ] {
         assert_eq!(running.send(ping, &[header]).await.status, 403, "{header:?}");
     }
-    assert_eq!(running.send(ping, &[("origin", "http://localhost:6274")]).await.status, 200);
+    assert_eq!(running.send(ping, &[("origin", &own)]).await.status, 200);
+    assert_eq!(running.send(ping, &[("origin", &own), ("sec-fetch-site", "same-origin")]).await.status, 200);
+    assert_eq!(running.send(ping, &[("origin", &own), ("origin", "http://127.0.0.1:9999")]).await.status, 403);
+}
+
+#[tokio::test]
+async fn what_tells_whose_message_it_is_stands_once() {
+    let running = Running::start().await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let long = "a".repeat(8_000);
+    for (status, headers) in [
+        (400, vec![("mcp-session-id", "a"), ("mcp-session-id", "a")]),
+        (400, vec![("mcp-session-id", "a"), ("mcp-session-id", "b")]),
+        (400, vec![("mcp-protocol-version", LEGACY), ("mcp-protocol-version", LEGACY)]),
+        (400, vec![("mcp-protocol-version", LEGACY), ("mcp-protocol-version", MODERN)]),
+        (400, vec![("authorization", "Bearer a"), ("authorization", "Bearer b")]),
+        (400, vec![("last-event-id", "0"), ("last-event-id", "1")]),
+        (404, vec![("mcp-session-id", "")]),
+        (404, vec![("mcp-session-id", "../../a b;c,d\"e")]),
+        (404, vec![("mcp-session-id", &long)]),
+        (404, vec![("mcp-session-id", "a, a")]),
+        (400, vec![("mcp-protocol-version", "1999-01-01")]),
+        (404, vec![("mcp-session-id", "a"), ("mcp-protocol-version", "1999-01-01")]),
+        (406, vec![("accept", "text/event-stream")]),
+        (406, vec![("accept", "application/jsonx, text/html")]),
+        (200, vec![("accept", ",,;q=1,application/json;q=")]),
+    ] {
+        let answer = running.send(ping, &headers).await;
+        assert_eq!(answer.status, status, "{headers:?} {answer:?}");
+        if status != 200 {
+            assert!(answer.error().0 < 0 && !answer.error().1.is_empty(), "{headers:?}");
+        }
+    }
+    for name in ["mcp-session-id", "mcp-protocol-version", "last-event-id"] {
+        let request = running.client.post(running.url()).header("content-type", "application/json").body(ping);
+        let answer = request.header(name, b"\xff".as_slice()).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), 400, "{name}");
+    }
+    assert_eq!(running.call(LEGACY, "demo_number", json!({})).await.status, 200, "and it still serves");
 }

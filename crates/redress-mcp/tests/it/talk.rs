@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redress_core::{
-    Field, Form, Level, Operation, Question, QuestionKind, Registry, Sample, consent_grant,
+    Builder, Field, Form, Level, Operation, Question, QuestionKind, Registry, Sample, consent_grant, consent_revoke,
     contract::{self, Access, Block, Blocks, Effect, Failure, Kind, Message, Messages, Part, Recovery},
     testing::Canary,
 };
@@ -25,6 +25,11 @@ pub(crate) fn name_form() -> Question {
 }
 
 pub(crate) fn registry() -> Registry {
+    build(|builder| builder)
+}
+
+/// The registry with something added.
+pub(crate) fn build(fit: impl FnOnce(Builder) -> Builder) -> Registry {
     let greet = Operation::dynamic(open(contract::Operation::query("talk.greet")).with_input(json!({
         "type": "object", "properties": {"word": {"type": "string"}}, "additionalProperties": false,
     })))
@@ -98,9 +103,9 @@ pub(crate) fn registry() -> Registry {
         ctx.changes().hide("talk.review");
         Ok(json!({"hidden": ctx.changes().hide("talk.beta")}))
     });
-    let all =
-        [greet, sample, wipe, note, show, review, asks, paths, readme, page, secret, beta, change, consent_grant()];
-    all.into_iter().fold(Registry::builder(), |builder, one| builder.add(one)).build().unwrap()
+    let all = [greet, sample, wipe, note, show, review, asks, paths, readme, page, secret, beta, change];
+    let all = all.into_iter().chain([consent_grant(), consent_revoke()]);
+    fit(all.fold(Registry::builder(), |builder, one| builder.add(one))).build().unwrap()
 }
 
 /// The registry behind a socket of this machine, where everybody may do everything.

@@ -23,6 +23,26 @@ async fn an_operation_can_call_its_caller() {
 }
 
 #[tokio::test]
+async fn no_other_connection_can_answer_what_one_was_asked() {
+    let server = Server::start(Limits::default()).await;
+    let (mut client, mut stranger) = (server.connect().await, server.connect().await);
+    client.ask("a", "test.ask", json!({"x": 1, "y": 2})).await;
+    let asked = client.next().await;
+    for (sort, payload) in [
+        ("call.responded", json!({"output": 666})),
+        ("call.error", json!({"code": "NO_SUM", "message": "no", "retryable": false})),
+        ("call.aborted", json!({})),
+        ("call.completed", json!({})),
+    ] {
+        stranger.send(json!({"type": sort, "id": asked["id"], "payload": payload})).await;
+    }
+    // What was sent before is read before, so this tells that all of it was.
+    assert_eq!(stranger.call("math.double", json!({"n": 1})).await["payload"]["output"], 2);
+    client.send(json!({"type": "call.responded", "id": asked["id"], "payload": {"output": 3}})).await;
+    assert_eq!(client.next().await, json!({"type": "call.responded", "id": "a", "payload": {"output": 3}}));
+}
+
+#[tokio::test]
 async fn what_the_client_does_instead_of_answering_is_told_apart() {
     let server = Server::start(Limits::default()).await;
     let mut client = server.connect().await;

@@ -1,0 +1,106 @@
+//! The states with which a consent was given. Each gives it once.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::owner::Owner;
+
+/// How many states one owner, and how many owners together, may have given a consent with in the time for which a
+/// state is good.
+const MOST_OF_ONE: usize = 256;
+const MOST: usize = 64 * 1024;
+
+/// The number of a state, which no other has.
+pub(super) type Number = [u8; 16];
+
+/// The states with which a consent was given, for as long as they are good.
+#[derive(Debug, Default)]
+pub(super) struct Spent(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    of: HashMap<Owner, HashMap<Number, Instant>>,
+    count: usize,
+}
+
+impl Spent {
+    /// Whether this state gives a consent for the first time. Where there is no room to remember that, it gives none:
+    /// whoever is asked once too often loses nothing.
+    pub(super) fn spend(&self, number: Number, owner: &Owner, lasts: Duration) -> bool {
+        self.spend_at(number, owner, lasts, Instant::now())
+    }
+
+    fn spend_at(&self, number: Number, owner: &Owner, lasts: Duration, now: Instant) -> bool {
+        // No change of it can be half made, so poison says nothing here.
+        let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.count >= MOST {
+            table.of.retain(|_, spent| {
+                spent.retain(|_, until| *until > now);
+                !spent.is_empty()
+            });
+            table.count = table.of.values().map(HashMap::len).sum();
+        }
+        let full = table.count >= MOST;
+        let spent = table.of.entry(owner.clone()).or_default();
+        let before = spent.len();
+        if before >= MOST_OF_ONE {
+            spent.retain(|_, until| *until > now);
+            table.count -= before - spent.len();
+        }
+        if full || spent.len() >= MOST_OF_ONE || spent.contains_key(&number) {
+            return false;
+        }
+        // A time that is too far away to be told never comes.
+        let until = now.checked_add(lasts).unwrap_or_else(|| now + Duration::from_secs(86_400 * 365));
+        spent.insert(number, until);
+        table.count += 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn number(count: usize) -> Number {
+        (count as u128).to_le_bytes()
+    }
+
+    #[test]
+    fn a_state_gives_a_consent_once() {
+        let (spent, ada) = (Spent::default(), Owner::Caller("ada".into()));
+        assert!(spent.spend(number(1), &ada, HOUR) && !spent.spend(number(1), &ada, HOUR));
+        assert!(spent.spend(number(2), &ada, HOUR));
+    }
+
+    #[test]
+    fn who_has_no_room_left_is_asked_again_and_takes_none_from_others() {
+        let (spent, now) = (Spent::default(), Instant::now());
+        let (ada, bob) = (Owner::Caller("ada".into()), Owner::Caller("bob".into()));
+        for count in 0..MOST_OF_ONE {
+            assert!(spent.spend_at(number(count), &ada, HOUR, now));
+        }
+        assert!(!spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, now));
+        assert!(spent.spend_at(number(0), &bob, HOUR, now));
+        let later = now + HOUR + Duration::from_secs(1);
+        assert!(spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
+        let table = spent.0.lock().unwrap();
+        assert_eq!((table.count, table.of[&ada].len()), (2, 1));
+    }
+
+    #[test]
+    fn all_together_have_a_bound_too() {
+        let (spent, now) = (Spent::default(), Instant::now());
+        let owner = |count: usize| Owner::Caller(count.to_string().into());
+        let of_each = MOST / 512;
+        assert!((0..MOST).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));
+        assert!(!spent.spend_at(number(MOST), &owner(MOST), HOUR, now));
+        assert!(spent.spend_at(number(MOST), &owner(MOST), HOUR, now + HOUR + Duration::from_secs(1)));
+        assert_eq!(spent.0.lock().unwrap().count, 1);
+    }
+}
