@@ -171,7 +171,7 @@ fn the_soft_limit_is_raised_and_what_it_leaves_is_told_by_the_doctor_and_the_scr
         let output = command.current_dir(place.path()).env_clear().stdin(Stdio::null()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
-    let raised = run("ulimit -Hn 1000 && ulimit -Sn 200", &["doctor"]);
+    let raised = run("ulimit -Sn 200 && ulimit -Hn 1000", &["doctor"]);
     assert!(
         raised.contains("900 at most, 450 from one address: 1000 files may be open, 100 are kept for work"),
         "{raised}"

@@ -31,11 +31,7 @@ async fn a_connection_too_many_is_told_so_and_the_others_go_on() {
 #[tokio::test]
 async fn where_there_is_no_place_left_the_longest_idle_connection_of_whoever_has_most_makes_way() {
     let (served, watched) = Served::within(|limits| limits.connections = 4).await;
-    let from = async |address: &str| {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
-        socket.connect(served.tcp()).await.unwrap()
-    };
+    let from = |address: &'static str| served.connect_from(address);
     // One of them has a call that runs, and is the oldest.
     let wait = "POST /ops/demo/wait HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
     let mut busy = from("127.0.0.2").await;
@@ -63,11 +59,7 @@ async fn where_there_is_no_place_left_the_longest_idle_connection_of_whoever_has
 #[tokio::test]
 async fn an_address_with_too_many_connections_is_refused_and_another_is_not() {
     let (served, _) = Served::within(|limits| limits.per_address = 2).await;
-    let from = async |address: &str| {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
-        socket.connect(served.tcp()).await.unwrap()
-    };
+    let from = |address: &'static str| served.connect_from(address);
     let mut open = [from("127.0.0.1").await, from("127.0.0.1").await];
     for stream in &mut open {
         assert!(exchange(stream, GREET).await.starts_with("HTTP/1.1 200"));

@@ -70,6 +70,13 @@ impl Served {
         TcpStream::connect(self.tcp()).await.unwrap()
     }
 
+    /// A connection from another address of this machine.
+    pub(super) async fn connect_from(&self, address: &str) -> TcpStream {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+        socket.connect(self.tcp()).await.unwrap()
+    }
+
     /// Waits until the counts are as wanted.
     pub(super) async fn until(&self, wanted: impl Fn(ServerStats) -> bool) {
         let seen = timeout(SOON, async {
