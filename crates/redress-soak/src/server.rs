@@ -59,6 +59,17 @@ impl Server {
         Server::spawn(home, command, None).await
     }
 
+    /// Starts it again on the port that it had, with these variables in its environment.
+    pub(crate) async fn again_with(
+        home: &Home,
+        address: SocketAddr,
+        variables: &[(&str, String)],
+    ) -> io::Result<Server> {
+        let mut command = own_command()?;
+        command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        Server::spawn(home, command, Some(address)).await
+    }
+
     /// Starts it deaf to a signal.
     pub(crate) async fn ignoring(home: &Home, signal: &str) -> io::Result<Server> {
         let mut command = Command::new("env");

@@ -6,7 +6,7 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
@@ -15,7 +15,6 @@ use std::{
 
 use redress::{Outcome, State, data, operation};
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::Arc;
 
 const BEAT: Duration = Duration::from_millis(1);
 /// The upper ends of the rows of the histogram, in microseconds; the last row has none.

@@ -32,8 +32,11 @@ const PROMISED: Duration = Duration::from_millis(10);
 const GENEROUS: Duration = Duration::from_secs(5);
 /// By how much the p99 of others may grow, in hundredths; what stays below one stall is let be.
 const GROWN: u128 = 200;
-/// How long an answer is waited for. Whoever is slower than that is told of and not asked again.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an answer is waited for. What is slower than that is not asked for again, and the server is started anew:
+/// there are others to be measured.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How much longer than its time the scenario may take to have sent each request once.
+const OVERTIME: Duration = Duration::from_secs(300);
 /// How often a health check is due.
 const EVERY: Duration = Duration::from_millis(20);
 /// How many of the kinds are told of by name.
@@ -49,7 +52,8 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let mut report = Report::default();
     let home = Home::new(&Settings::default(), 1)?;
     let identity = home.identities()[0].clone();
-    let server = Server::with(&home, &[("TOKIO_WORKER_THREADS", "1".to_owned())]).await?;
+    let one_worker = [("TOKIO_WORKER_THREADS", "1".to_owned())];
+    let mut server = Server::with(&home, &one_worker).await?;
     let (before, address) = (server.usage(), server.address());
     // What is done for the first time only, the watchdog's start included, is no stall of a request.
     asked(address, &identity, &get("/ops/soak/stalls")).await;
@@ -63,7 +67,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         requests.iter().map(|hostile| Caused { name: hostile.name.clone(), stall: Duration::ZERO }).collect();
     let mut histogram = vec![0; ROWS.len() + 1];
     let until = Instant::now() + stage.share(80);
-    let (mut sent, mut round, mut silent) = (0_u64, 0, 0);
+    let (mut sent, mut round, mut silent, mut left_out) = (0_u64, 0, 0, 0);
     let others = Others::start(address);
     while round == 0 || Instant::now() < until {
         for (Hostile { name, way }, caused) in requests.iter().zip(&mut caused) {
@@ -71,14 +75,20 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
             if caused.stall > GENEROUS || (round > 0 && Instant::now() > until) {
                 continue;
             }
-            if !asked(address, &identity, way).await {
-                silent += 1;
-                stage.say(&format!("{name} was not answered within {} s", PATIENCE.as_secs()));
-                caused.stall = caused.stall.max(PATIENCE);
+            if Instant::now() > until + OVERTIME {
+                left_out += 1;
+                continue;
             }
+            let answered = asked(address, &identity, way).await;
             sent += 1;
-            let Some((longest, rows)) = stalls(address, &identity).await else {
+            let seen = if answered { stalls(address, &identity).await } else { None };
+            let Some((longest, rows)) = seen else {
+                silent += 1;
+                stage.say(&format!("{name}: not answered within {} s", PATIENCE.as_secs()));
                 caused.stall = PATIENCE;
+                server.kill().await?;
+                server = Server::again_with(&home, address, &one_worker).await?;
+                asked(address, &identity, &get("/ops/soak/stalls")).await;
                 continue;
             };
             caused.stall = caused.stall.max(longest);
@@ -102,6 +112,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         report.broken(format!("{name} kept the worker for {}", ms(*stall)));
     }
     report.check(silent == 0, || format!("{silent} requests were not answered"));
+    report.check(left_out == 0, || format!("{left_out} requests were not sent: there was no time left"));
     let ratio = hindered.p99().as_micros() * 100 / quiet.p99().as_micros().max(1);
     report.figure("others' p99", format!("{} → {}", ms(quiet.p99()), ms(hindered.p99())));
     report.check(ratio <= GROWN || hindered.p99() <= bound, || {
@@ -185,7 +196,11 @@ impl Others {
             let mut due = Instant::now();
             while !stopped.load(Ordering::Relaxed) {
                 sleep_until(due).await;
-                let Ok(mut raw) = Raw::open(address).await else { return latencies };
+                let Ok(mut raw) = Raw::open(address).await else {
+                    // It is being started anew.
+                    due = Instant::now() + EVERY;
+                    continue;
+                };
                 let request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
                 if raw.send(request).await.is_ok() {
                     raw.read_to_close(PATIENCE).await;
