@@ -34,6 +34,9 @@ pub(super) struct Node {
     pub(super) rules: Vec<Rule>,
     /// Whether a reference leads here, so that a value may be held against this node more than once.
     pub(super) is_target: bool,
+    /// Members that may only have certain values, such as the tag of a union's branch: they tell at a glance
+    /// that a value does not fit.
+    tags: Vec<(Box<str>, NodeId)>,
 }
 
 /// One thing that a schema asks for.
@@ -235,6 +238,11 @@ impl Tree {
     /// Whether a reference leads to `node`.
     pub(super) fn is_target(&self, node: NodeId) -> bool {
         self.nodes.get(node).is_some_and(|node| node.is_target)
+    }
+
+    /// The first members of a node that may only have certain values.
+    pub(super) fn tags(&self, node: NodeId) -> &[(Box<str>, NodeId)] {
+        self.nodes.get(node).map_or(&[], |node| &node.tags)
     }
 
     /// The rules about members of a node.

@@ -101,12 +101,22 @@ impl<'a> Walk<'a> {
         }
         self.depth += 1;
         let tree = self.tree;
-        let fits = tree.rules(node).iter().all(|rule| self.keeps(rule, node, value));
+        let fits =
+            !self.has_another_tag(node, value) && tree.rules(node).iter().all(|rule| self.keeps(rule, node, value));
         self.depth -= 1;
         if remembers {
             self.verdicts.insert(key, fits);
         }
         fits
+    }
+
+    /// Whether a member that tells the branches of a union apart belongs to another branch than `node`.
+    fn has_another_tag(&mut self, node: NodeId, value: &Value) -> bool {
+        let tree = self.tree;
+        let Value::Object(object) = value else { return false };
+        let is_other =
+            |(name, tag): &(Box<str>, NodeId)| object.get(&**name).is_some_and(|member| !self.fits(*tag, member));
+        tree.tags(node).iter().any(is_other)
     }
 
     /// Whether `value` keeps one rule of `node`.

@@ -27,7 +27,21 @@ impl Tree {
         }
         let mut tree = Self { nodes: reader.nodes };
         tree.shorten();
+        tree.tag();
         tree
+    }
+
+    /// Notes the tags of each node.
+    fn tag(&mut self) {
+        const ENOUGH: usize = 2;
+        for id in 0..self.nodes.len() {
+            let Some(members) = self.members(id) else { continue };
+            let is_tag = |(_, node): &&(Box<str>, NodeId)| self.choice(*node).is_some();
+            let tags = members.all_known().iter().filter(is_tag).take(ENOUGH).cloned().collect();
+            if let Some(node) = self.nodes.get_mut(id) {
+                node.tags = tags;
+            }
+        }
     }
 
     /// Makes each reference lead to a node that says something, past those that only refer to another.
