@@ -11,6 +11,7 @@ use crate::{
     prepared::{Occurrence, Prepared},
 };
 
+const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
@@ -26,7 +27,9 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
-    message: Option<&'static str>,
+    /// Whether it is for a key that is not taken, which the code's own message does not say. A flag, since a refusal is
+    /// handed around by value and has to stay small.
+    needless_key: bool,
 }
 
 impl Refusal {
@@ -40,7 +43,7 @@ impl Refusal {
             retry_after_ms: None,
             similar: Vec::new(),
             recovery: None,
-            message: None,
+            needless_key: false,
         }
     }
 
@@ -66,7 +69,7 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_details(&serde_json::json!({"idempotency_key": "not taken"}))
             .with_hint(NEEDLESS_KEY);
-        refusal.message = Some("this operation takes no idempotency key");
+        refusal.needless_key = true;
         refusal
     }
 
@@ -111,7 +114,7 @@ impl Refusal {
         let mut problem = Prepared::engine(self.code).problem(Occurrence {
             shape: Shape::Query,
             started: Started::No,
-            message: Cow::Borrowed(self.message.unwrap_or(self.code.message())),
+            message: Cow::Borrowed(if self.needless_key { KEY_NOT_TAKEN } else { self.code.message() }),
             details: self.details,
             retry_after_ms: self.retry_after_ms,
             failure: None,
