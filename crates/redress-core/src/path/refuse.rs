@@ -11,6 +11,7 @@ use crate::{
     prepared::{Occurrence, Prepared},
 };
 
+const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
@@ -27,7 +28,8 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
-    /// Whether it is about a key where none is taken, which has a message of its own.
+    /// Whether it is for a key that is not taken, which the code's own message does not say. A flag, since a refusal is
+    /// handed around by value and has to stay small.
     needless_key: bool,
 }
 
