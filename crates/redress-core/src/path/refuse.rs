@@ -15,7 +15,6 @@ const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
-const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 
 /// What a face itself answers when a message does not become a call: it is no request, it
 /// comes to no operation, or the service is going down.
