@@ -52,18 +52,6 @@ impl Call {
     /// Waits for `step`, which runs code of the author's before the handler, no longer than the
     /// call itself may take.
     pub(super) async fn within<T>(&self, step: impl Future<Output = Result<T, Box<Bad>>>) -> Result<T, Box<Bad>> {
-        let deadline = async {
-            match self.ctx.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        let called_off = async {
-            match &self.ctx.above {
-                Some(token) => token.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         // What a composed call asks puts down the whole tree, at its root: to end this call alone
         // would fail what has no part in the question.
         let asks = async {
@@ -74,10 +62,26 @@ impl Call {
         };
         tokio::select! {
             biased;
-            () = called_off => Err(self.refuse(EngineCode::Cancelled)),
+            () = self.called_off() => Err(self.refuse(EngineCode::Cancelled)),
             ended = step => ended,
             () = asks => Err(self.asks()),
-            () = deadline => Err(self.refuse(EngineCode::Timeout)),
+            () = self.at_deadline() => Err(self.refuse(EngineCode::Timeout)),
+        }
+    }
+
+    /// Resolves when the call may take no longer.
+    pub(super) async fn at_deadline(&self) {
+        match self.ctx.deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Resolves when its caller calls it off.
+    pub(super) async fn called_off(&self) {
+        match &self.ctx.above {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
         }
     }
 

@@ -21,23 +21,11 @@ impl Call {
     pub(super) async fn room(&self) -> Result<(), Box<Bad>> {
         let entry = self.entry()?;
         let (true, Some(room)) = (self.expects_much(), self.ctx.room()) else { return Ok(()) };
-        let deadline = async {
-            match self.ctx.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        let called_off = async {
-            match &self.ctx.above {
-                Some(token) => token.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
-            () = called_off => Err(self.refuse(EngineCode::Cancelled)),
+            () = self.called_off() => Err(self.refuse(EngineCode::Cancelled)),
             () = room.reserve(entry.expected_output().min(max_output(&self.ctx))) => Ok(()),
-            () = deadline => {
+            () = self.at_deadline() => {
                 let details = Json::of(&json!({"limit": "answer_bytes", "per": room.refuse()})).ok();
                 Err(Bad::new(self.engine(EngineCode::Overloaded, details, Some(A_WHILE_MS))))
             }

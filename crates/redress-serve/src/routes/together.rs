@@ -142,19 +142,24 @@ impl Running {
         let (sender, pieces) = mpsc::unbounded_channel();
         let _ = sender.send(Piece::Bytes(begun));
         let task = async move {
+            let give = |bytes| sender.send(Piece::Bytes(bytes)).is_ok();
             loop {
                 while let Some(Some(_)) = self.answers.front() {
                     let Some((answer, reservation)) = self.shift() else { continue };
                     let separator: &[u8] = if self.separator() == b',' { b"," } else { b"[" };
-                    let _ = sender.send(Piece::Bytes(Bytes::from_static(separator)));
-                    let _ = sender.send(Piece::Bytes(answer::held(answer, reservation)));
+                    // Where nobody reads any more, what is answered frees its room at once, and the calls that wait for
+                    // it would all run before this task is ended.
+                    if !give(Bytes::from_static(separator)) || !give(answer::held(answer, reservation)) {
+                        return;
+                    }
                 }
                 if !self.next().await {
                     break;
                 }
             }
-            let _ = sender.send(Piece::Bytes(Bytes::from_static(b"]")));
-            let _ = sender.send(Piece::End);
+            if give(Bytes::from_static(b"]")) {
+                let _ = sender.send(Piece::End);
+            }
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
         Body::new(Pieces { pieces, _task: task })
