@@ -157,6 +157,9 @@ async fn a_large_input_is_refused_in_the_same_words_as_a_small_one() {
     assert_eq!(no_json.code(), Some("PAYLOAD_TOO_LARGE"));
 }
 
+/// A message of a face, around an input.
+type Message = fn(Value) -> Value;
+
 /// Whether the whole answer to this message was made on the thread of the worker.
 async fn made_on_worker(path: &str, body: String) -> bool {
     let worker = thread::current().id();
@@ -185,7 +188,7 @@ async fn made_on_worker(path: &str, body: String) -> bool {
 
 #[tokio::test]
 async fn a_large_message_is_taken_apart_off_the_workers_on_every_face() {
-    let faces: [(&str, fn(Value) -> Value); 5] = [
+    let faces: [(&str, Message); 5] = [
         ("/ops/thread/where", |input| input),
         ("/call", |input| json!({"operation": "thread.where", "input": input})),
         ("/batch", |input| json!([{"operation": "thread.where", "input": input}])),
