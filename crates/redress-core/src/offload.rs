@@ -6,6 +6,7 @@
 //! Absent on purpose: `block_in_place`, which panics on runtimes of one thread.
 
 use std::{
+    cell::Cell,
     future::{Future, pending},
     panic::resume_unwind,
     sync::{
@@ -28,8 +29,29 @@ pub const LARGE: usize = 64 * 1024;
 static PERMITS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
 
-/// Does `work` on a blocking thread, when one of the permits of this process is free. Without a runtime it is done in
-/// place. A panic inside is carried on here.
+thread_local! {
+    /// Whether this thread does offloaded work at the moment.
+    static OFFLOADED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks this thread as one that does offloaded work, until it is dropped.
+struct Offloaded;
+
+impl Offloaded {
+    fn enter() -> Offloaded {
+        OFFLOADED.set(true);
+        Offloaded
+    }
+}
+
+impl Drop for Offloaded {
+    fn drop(&mut self) {
+        OFFLOADED.set(false);
+    }
+}
+
+/// Does `work` on a blocking thread, when one of the permits of this process is free. Without a runtime, and where this
+/// is such a thread already, it is done in place. A panic inside is carried on here.
 ///
 /// Dropping the future drops work that has not begun. Work that has begun goes on to its end, which it should have
 /// soon, and its permit comes back only then: what was abandoned cannot pile up.
@@ -41,12 +63,17 @@ static PERMITS: LazyLock<Arc<Semaphore>> =
 /// # });
 /// ```
 pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    // A future whose polls have a permit each must not wait for a second one: all of them could be with those that wait.
+    if OFFLOADED.get() {
+        return work();
+    }
     let Ok(runtime) = Handle::try_current() else { return work() };
     // Nobody closes the semaphore, so there is always a permit in the end.
     let permit = Arc::clone(&PERMITS).acquire_owned().await;
     let span = tracing::Span::current();
     let done = runtime.spawn_blocking(move || {
         let _permit = permit;
+        let _offloaded = Offloaded::enter();
         span.in_scope(work)
     });
     match done.await {
@@ -145,6 +172,22 @@ mod tests {
             tokio::spawn(async { 7 }).await.unwrap()
         });
         assert_eq!(counted.await, 7);
+    }
+
+    #[tokio::test]
+    async fn futures_off_the_workers_that_offload_work_themselves_do_not_wait_for_each_other() {
+        let many = (0..64).map(|number| {
+            offload_future(async move {
+                tokio::task::yield_now().await;
+                let thread = thread_of();
+                assert_eq!(offload(thread_of).await, thread, "there is a permit already");
+                tokio::task::yield_now().await;
+                offload(move || number).await
+            })
+        });
+        let all = futures_util::future::join_all(many);
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(60), all).await.unwrap();
+        assert_eq!(ended, (0..64).collect::<Vec<_>>());
     }
 
     #[tokio::test]

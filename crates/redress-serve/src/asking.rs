@@ -30,8 +30,9 @@ use crate::{
 const LONGEST_STATE: usize = 512;
 
 /// The headers that hold one value: of two, nobody knows which one the sender, or a proxy before us,
-/// goes by. Those whose second value a standard has a word for are not here.
-static ONCE: [(HeaderName, &str); 13] = [
+/// goes by. Those whose second value a standard has a word for
+/// are not here, such as what MCP repeats of its message.
+static ONCE: [(HeaderName, &str); 11] = [
     (header::AUTHORIZATION, "Authorization"),
     (header::CONTENT_TYPE, "Content-Type"),
     (header::ORIGIN, "Origin"),
@@ -41,8 +42,6 @@ static ONCE: [(HeaderName, &str); 13] = [
     (HeaderName::from_static(IDEMPOTENCY_KEY), "Idempotency-Key"),
     (HeaderName::from_static(DEADLINE_MS), "Redress-Deadline-Ms"),
     (HeaderName::from_static(LAST_EVENT_ID), "Last-Event-ID"),
-    (HeaderName::from_static(mcp::METHOD), "Mcp-Method"),
-    (HeaderName::from_static(mcp::NAME), "Mcp-Name"),
     (HeaderName::from_static(mcp::PROTOCOL_VERSION), "MCP-Protocol-Version"),
     (HeaderName::from_static(mcp::SESSION_ID), "Mcp-Session-Id"),
 ];

@@ -13,9 +13,14 @@ use axum::{
 };
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use redress_contract::Envelope;
 use redress_core::{KeptCharges, Refusal, Registry};
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
-use redress_wire::http::Info;
+use redress_wire::{
+    http::Info,
+    jsonrpc::Id,
+    mcp::{ProtocolError, write_error},
+};
 
 use crate::{
     answer,
@@ -83,7 +88,7 @@ impl Places for Streams {
 /// One message of a client.
 pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
-        return exchange.refuse(refusal);
+        return refuse(exchange.refused(refusal));
     }
     let taken = exchange.room_for_body(Arc::clone(&exchange.shared.house.room));
     let Exchange { shared, line, mut asking, mut parts } = exchange;
@@ -98,9 +103,20 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
-        return answer::problem(shared.registry.refuse(refusal, asking.bare()), None);
+        return refuse(shared.registry.refuse(refusal, asking.bare()));
     }
     answer.map(|body| Body::new(KeptBody { body, _kept: kept }))
+}
+
+/// Refuses a message that the protocol does not get to see: under the status that HTTP has for it, as an error of
+/// JSON-RPC, whose data is the envelope.
+fn refuse(envelope: Envelope) -> Response {
+    let Some(problem) = envelope.problem() else { return answer::envelope(envelope) };
+    let mut out = Vec::with_capacity(1024);
+    write_error(Id::NULL, ProtocolError::InvalidRequest, &problem.error, Some(&envelope.to_bytes()), &mut out);
+    let mut response = answer::envelope(envelope);
+    *response.body_mut() = Body::from(out);
+    response
 }
 
 /// Gives the room of the answers back when it is dropped.

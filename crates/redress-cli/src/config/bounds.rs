@@ -48,15 +48,34 @@ pub(super) const BOUNDS: &[Bound] = &[
     // Where the parser of JSON stops.
     Bound::count("limits.json_depth", |settings| settings.limits.json_depth.map(Into::into), 1, 127),
     Bound::count("limits.json_members", |settings| settings.limits.json_members.map(Into::into), 1, 100_000_000),
+    Bound::bytes("limits.max_output", |settings| size(settings.limits.max_output), KIB, KIB << 20),
+    // Less than a batch may be ahead of its reader would hold up everybody for nothing.
+    Bound::bytes("limits.answer_bytes", |settings| size(settings.limits.answer_bytes), KIB << 10, KIB << 30),
+    Bound::bytes(
+        "limits.answer_bytes_per_caller",
+        |settings| size(settings.limits.answer_bytes_per_caller),
+        KIB << 10,
+        KIB << 30,
+    ),
+    Bound::bytes(
+        "limits.answer_bytes_per_connection",
+        |settings| size(settings.limits.answer_bytes_per_connection),
+        KIB << 10,
+        KIB << 30,
+    ),
     Bound::time("http.handshake_time", |settings| span(settings.http.handshake_time), 10_000_000, DAY),
     Bound::time("http.header_time", |settings| span(settings.http.header_time), 10_000_000, DAY),
     Bound::time("http.body_time", |settings| span(settings.http.body_time), 10_000_000, DAY),
     Bound::time("http.idle_time", |settings| span(settings.http.idle_time), 10_000_000, DAY),
     Bound::time("http.write_time", |settings| span(settings.http.write_time), 10_000_000, DAY),
     // Fewer are read by no HTTP/1 parser here.
-    Bound::bytes("http.max_headers", |settings| settings.http.max_headers.map(|Size(bytes)| bytes), 8 * KIB, KIB << 10),
+    Bound::bytes("http.max_headers", |settings| size(settings.http.max_headers), 8 * KIB, KIB << 10),
     Bound::count("mcp.discovery_above", |settings| settings.tools.discovery_above, 0, 1_000_000),
 ];
+
+fn size(size: Option<Size>) -> Option<usize> {
+    size.map(|Size(bytes)| bytes)
+}
 
 fn span(span: Option<Span>) -> Option<Duration> {
     span.map(|span| span.0)

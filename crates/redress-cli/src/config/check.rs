@@ -100,6 +100,26 @@ impl Settings {
             );
             return Some(("limits.in_flight", says));
         }
+        let (caller, all) = (limits.answer_bytes_per_caller, limits.answer_bytes);
+        for (key, part, of, whole) in [
+            ("limits.answer_bytes_per_caller", caller, "limits.answer_bytes", all),
+            ("limits.answer_bytes_per_connection", limits.answer_bytes_per_connection, "limits.answer_bytes", all),
+            (
+                "limits.answer_bytes_per_connection",
+                limits.answer_bytes_per_connection,
+                "limits.answer_bytes_per_caller",
+                caller,
+            ),
+        ] {
+            if let (Some(part), Some(whole)) = (part, whole)
+                && part.0 > whole.0
+            {
+                return Some((
+                    key,
+                    format!("`{key}` is more than `{of}`, of which it is a part: write less, or leave it out"),
+                ));
+            }
+        }
         None
     }
 

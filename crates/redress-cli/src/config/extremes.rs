@@ -18,6 +18,8 @@ const TIME: Becomes = Refused("expected a time longer than nothing, such as `5s`
 const COUNT: Becomes = Refused("nonzero");
 const TYPE: Becomes = Refused("invalid type");
 const NEGATIVE: Becomes = Refused("invalid value: integer `-1`");
+const BYTES: Becomes = Refused("expected a number of bytes");
+const PART: Becomes = Refused("of which it is a part");
 const EMPTY: Becomes = Refused("is empty: write a path, or leave it out");
 const VARIANT: Becomes = Refused("unknown variant");
 const TLS: &str = "tls.certificate = \"c\"\ntls.key = \"k\"\naccess.certificates.ca = \"a\"\n";
@@ -81,6 +83,10 @@ const ROWS: &[Row] = &[
     ("limits.shed", "", &[("true", Holds), ("\"\"", TYPE)]),
     ("limits.json_depth", "", &[("1", Holds), ("127", Holds), ("128", Refused("write at most `127`")), ("0", COUNT)]),
     ("limits.json_members", "", &[("1", Holds), ("0", COUNT), ("9223372036854775807", Refused("write at most `100000000`"))]),
+    ("limits.max_output", "", &[("\"1KiB\"", Holds), ("\"1GiB\"", Holds), ("1", Refused("write at least `1KiB`")), ("\"2GiB\"", Refused("write at most `1024MiB`")), ("0", BYTES), ("-1", BYTES), ("\"5s\"", BYTES)]),
+    ("limits.answer_bytes", "", &[("\"1MiB\"", Holds), ("\"1024GiB\"", Holds), ("0", BYTES), ("1", Refused("write at least `1MiB`")), ("\"2MiB\"\nlimits.answer_bytes_per_connection = \"3MiB\"", PART)]),
+    ("limits.answer_bytes_per_caller", "limits.answer_bytes = \"2MiB\"\n", &[("\"2MiB\"", Holds), ("\"3MiB\"", PART), ("1", Refused("write at least `1MiB`")), ("0", BYTES)]),
+    ("limits.answer_bytes_per_connection", "limits.answer_bytes_per_caller = \"2MiB\"\n", &[("\"2MiB\"", Holds), ("\"3MiB\"", PART), ("1", Refused("write at least `1MiB`")), ("\"many\"", BYTES)]),
     ("limits.rules", "", &[
         ("[{rate = \"1/s\"}]", Holds), ("[]", Holds), ("[{}]", Refused("rule 1 sets none of")), ("[{burst = 1, in_flight = 1}]", Refused("rule 1 has a `burst`")),
         ("[{rate = \"1/s\", callers = []}]", Refused("rule 1 is for no caller")), ("[{rate = \"1/s\", callers = [\"\"]}]", Refused("rule 1 is for a caller without a name")),

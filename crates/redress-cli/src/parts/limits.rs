@@ -65,9 +65,10 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
     limits.idle_time = http.idle_time.map_or(limits.idle_time, |span| span.0);
     limits.write_time = http.write_time.map_or(limits.write_time, |span| span.0);
     limits.answer_bytes = table.answer_bytes.map_or(limits.answer_bytes, |size| size.0);
-    limits.answer_bytes_per_caller =
-        table.answer_bytes_per_caller.map_or(limits.answer_bytes_per_caller, |size| size.0);
-    let per_connection = limits.answer_bytes_per_connection;
+    // A part is never more than the whole of which only the size was written.
+    let per_caller = limits.answer_bytes_per_caller.min(limits.answer_bytes);
+    limits.answer_bytes_per_caller = table.answer_bytes_per_caller.map_or(per_caller, |size| size.0);
+    let per_connection = limits.answer_bytes_per_connection.min(limits.answer_bytes_per_caller);
     limits.answer_bytes_per_connection = table.answer_bytes_per_connection.map_or(per_connection, |size| size.0);
     limits.header_bytes = http.max_headers.map_or(limits.header_bytes, |size| size.0);
     limits
@@ -119,5 +120,7 @@ mod tests {
         assert_eq!((few.connections, few.per_address), (100, 50));
         let answers = [limits.answer_bytes, limits.answer_bytes_per_caller, limits.answer_bytes_per_connection];
         assert_eq!(answers, [7, 6, 5].map(|mib| mib << 20));
+        let little = faces(&settings("[limits]\nanswer_bytes = \"2MiB\"\n"));
+        assert_eq!((little.answer_bytes_per_caller, little.answer_bytes_per_connection), (2 << 20, 2 << 20));
     }
 }

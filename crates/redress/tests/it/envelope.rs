@@ -155,7 +155,6 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         ("mutation, effect unknown", m("disk.use").fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
         ("mutation, key sent", key(m("disk.use")).fails(busy(Effect::Unknown)), true, Retry::SafeWithKey, true),
         ("mutation, key not sent", key(m("disk.use")).fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
-        ("mutation, key not taken", m("disk.use").fails(busy(Effect::Unknown)), true, Retry::Unsafe, false),
         ("not retryable, fix", q("disk.use").fails(fix(())), false, Retry::AfterFix, false),
         ("not retryable, stop", q("disk.use").fails(stop(())), false, Retry::Never, false),
     ];

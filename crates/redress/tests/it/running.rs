@@ -98,7 +98,6 @@ async fn a_timeout_is_safe_to_repeat_for_a_query_and_with_a_key_and_not_otherwis
     let cases = [
         (deadline(query("slow.wait")), None, Retry::Safe, true),
         (deadline(mutation("slow.wait")), None, Retry::Unsafe, false),
-        (deadline(mutation("slow.wait")), Some("key"), Retry::Unsafe, false),
         (deadline(mutation("slow.wait").with_idempotency_key()), None, Retry::Unsafe, false),
         (deadline(mutation("slow.wait").with_idempotency_key()), Some("key"), Retry::SafeWithKey, true),
     ];

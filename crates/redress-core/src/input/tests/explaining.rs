@@ -134,8 +134,8 @@ fn a_union_is_explained_by_the_branch_that_was_meant() {
     assert_told::<Tree>(
         json!({"v": 1, "kids": [{"v": 1, "kids": [{"v": 1, "kid": []}]}]}),
         &[
-            "/kids/0/kids/0/kids required: this field, which is required: an array",
             "/kids/0/kids/0/kid additionalProperties: no field of this name; known fields are `kids`, `next`, `v` (kids?)",
+            "/kids/0/kids/0/kids required: this field, which is required: an array",
         ],
     );
 }

@@ -131,6 +131,10 @@ impl<'s> Reader<'s> {
         let mut rules = Vec::new();
         own(keywords, &mut rules);
         self.parts(keywords, &mut rules);
+        // Behind the members: a name that is not known, near to one that is missing, says more than that it is missing.
+        if let Some(required) = keywords.get("required") {
+            rules.push(Rule::Required(names(required)));
+        }
         self.branches(keywords, &mut rules);
         let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
         let target = text("$ref").map(|reference| self.places.find(schema, reference));
@@ -248,9 +252,6 @@ fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
     sized("maxItems", "item", Size::MaxItems);
     sized("minProperties", "field", Size::MinProperties);
     sized("maxProperties", "field", Size::MaxProperties);
-    if let Some(required) = keywords.get("required") {
-        rules.push(Rule::Required(names(required)));
-    }
     let mut dependents = Vec::new();
     for keyword in ["dependentRequired", "dependencies"] {
         for (name, required) in keywords.get(keyword).and_then(Value::as_object).into_iter().flatten() {
