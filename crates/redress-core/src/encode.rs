@@ -54,11 +54,7 @@ pub(crate) async fn encode_item<T: Serialize + Send + 'static>(ctx: &Ctx, item: 
 
 /// Whether an output was not written only because it is more than a worker writes by the way, or has no room yet.
 fn is_for_later(error: &EncodeError, max: usize) -> bool {
-    match error {
-        EncodeError::TooLarge { .. } => max > LARGE,
-        EncodeError::NoRoom { .. } => true,
-        _ => false,
-    }
+    matches!(error, EncodeError::NoRoom { .. }) || max > LARGE && matches!(error, EncodeError::TooLarge { .. })
 }
 
 impl Ctx {

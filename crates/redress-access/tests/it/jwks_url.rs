@@ -314,7 +314,8 @@ fn odd(answer: fn(&mut std::net::TcpStream)) -> String {
 async fn an_issuer_that_hangs_trickles_or_floods_costs_the_time_of_one_fetch() {
     use std::{io::Write as _, thread::park_timeout};
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-    let odds: [(&str, fn(&mut std::net::TcpStream)); 6] = [
+    type Answers = fn(&mut std::net::TcpStream);
+    let odds: [(&str, Answers); 6] = [
         ("hangs", |_| park_timeout(LONG)),
         ("slow headers", |stream| {
             while stream.write_all(b"H").is_ok() {

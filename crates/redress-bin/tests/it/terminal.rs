@@ -109,8 +109,7 @@ fn nothing_that_others_wrote_commands_the_terminal_of_whoever_reads_it() {
     let place = Place::new().with("hostile.txt", HOSTILE);
     fs::write(place.path().join(HOSTILE.replace('/', "")), "x").unwrap();
     let url = hostile_server();
-    let config =
-        format!("[serve]\nroot = \"{}\"\n", HOSTILE.replace('\u{1b}', "").replace('\u{7}', "").replace('\u{7f}', ""));
+    let config = format!("[serve]\nroot = \"{}\"\n", HOSTILE.replace(['\u{1b}', '\u{7}', '\u{7f}'], ""));
     let place = place
         .with("hostile.toml", &config)
         .with("broken.toml", &format!("\"{}\" = 1\n", HOSTILE.replace(['\u{1b}', '\u{7}', '\u{7f}'], "")));

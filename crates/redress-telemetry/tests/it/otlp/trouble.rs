@@ -91,7 +91,8 @@ fn odd(answer: fn(&mut std::net::TcpStream)) -> String {
 
 #[tokio::test]
 async fn a_collector_that_hangs_trickles_floods_or_answers_garbage_costs_no_call_and_every_span_is_counted() {
-    let odds: [(&str, fn(&mut std::net::TcpStream)); 5] = [
+    type Answers = fn(&mut std::net::TcpStream);
+    let odds: [(&str, Answers); 5] = [
         ("hangs", |_| std::thread::park_timeout(LONG)),
         ("garbage", |stream| drop(stream.write_all(&[0x16, 0xff, 0, b'\n', b'\n', 7]))),
         ("hangs up", |_| {}),
