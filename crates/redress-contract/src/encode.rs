@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// What is left at the end of a large buffer for what is written behind the output, so that it is not copied for that.
 const TAIL: usize = 512;
-/// The least by which a large buffer grows.
+/// From how many bytes on a buffer grows by less than it has.
 const STEP: usize = 64 * 1024;
 /// Up to how many bytes a buffer grows as it likes.
 const SMALL: usize = 16 * 1024;
@@ -88,8 +88,10 @@ impl<G: FnMut(usize) -> bool> Bounded<G> {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         if self.measured.is_none() {
-            // The buffer grows by a part of itself and no more than was asked for: what it has in reserve is held too.
-            let more = length.saturating_add((length / 4).max(STEP)).min(self.max).saturating_add(TAIL);
+            // The buffer grows by a part of itself and no more than was asked for: what it has in reserve is held too. A
+            // small one doubles, so that it is not charged for many times what it has.
+            let step = (length / 4).max(length.min(STEP));
+            let more = length.saturating_add(step).min(self.max).saturating_add(TAIL);
             let wanted = if length.saturating_add(TAIL) <= self.reserved { more.min(self.reserved) } else { more };
             if wanted <= self.reserved || (self.grow)(wanted) {
                 self.reserved = self.reserved.max(wanted);

@@ -1,7 +1,8 @@
 //! The budget for answers: how many bytes of them may be held at once, of one connection, of one caller and in all.
 //!
 //! An answer is charged before it is written into memory, and until its bytes have gone to whoever asked. Whoever finds
-//! no room waits in the order of asking; what waits holds nothing, so no two calls wait for each other.
+//! no room waits in the order of asking, and holds nothing meanwhile, so that no two calls wait for each other. One that
+//! has room already may grow past those who wait.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -110,6 +111,10 @@ impl KeptCharges {
         drop(charges);
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).charges.is_empty()
+    }
+
     fn keep(&self, charge: &Arc<Charge>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.over {
@@ -139,14 +144,16 @@ struct Place {
 enum Payer {
     Caller(Arc<str>),
     Address(IpAddr),
+    /// All of whom nobody knows even the address: a client can make a proxy contradict itself about it.
+    Unknown,
 }
 
 impl Payer {
-    fn of(caller: Option<&Caller>, peer: Option<IpAddr>) -> Option<Payer> {
+    fn of(caller: Option<&Caller>, peer: Option<IpAddr>) -> Payer {
         match (caller, peer) {
-            (Some(caller), _) => Some(Payer::Caller(caller.id().into())),
-            (None, Some(peer)) => Some(Payer::Address(household(peer))),
-            (None, None) => None,
+            (Some(caller), _) => Payer::Caller(caller.id().into()),
+            (None, Some(peer)) => Payer::Address(household(peer)),
+            (None, None) => Payer::Unknown,
         }
     }
 }
@@ -486,7 +493,7 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct AnswerRoom {
     account: Account,
-    payer: Option<Payer>,
+    payer: Payer,
     charge: Mutex<Option<Charge>>,
     /// What it waits for, as a place in [`PER`].
     waits_for: AtomicU8,
@@ -505,10 +512,12 @@ impl AnswerRoom {
         self.charge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The levels that an answer is charged at.
+    /// The levels that an answer is charged at. One whose message keeps others already does not count for the
+    /// connection: it would wait for those, and they are given back with it.
     fn levels(&self, connection: bool) -> Vec<At> {
-        let connection = connection.then_some(At::Connection(self.account.of.connection));
-        connection.into_iter().chain(self.payer.clone().map(At::Caller)).chain([At::All]).collect()
+        let alone = self.account.of.kept.as_ref().is_none_or(|kept| kept.is_empty());
+        let connection = (connection && alone).then_some(At::Connection(self.account.of.connection));
+        connection.into_iter().chain([At::Caller(self.payer.clone()), At::All]).collect()
     }
 
     /// Makes room for `bytes` in all, if there is some at once.

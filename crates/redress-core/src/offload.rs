@@ -21,6 +21,7 @@ use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore},
 };
+use tokio_util::task::AbortOnDropHandle;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
@@ -68,15 +69,19 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
         return work();
     }
     let Ok(runtime) = Handle::try_current() else { return work() };
-    // Nobody closes the semaphore, so there is always a permit in the end.
-    let permit = Arc::clone(&PERMITS).acquire_owned().await;
     let span = tracing::Span::current();
-    let done = runtime.spawn_blocking(move || {
-        let _permit = permit;
-        let _offloaded = Offloaded::enter();
-        span.in_scope(work)
+    // In a task of its own: a permit that is handed to a future which nobody polls would be missed by everybody.
+    let task = runtime.spawn(async move {
+        // Nobody closes the semaphore, so there is always a permit in the end.
+        let permit = Arc::clone(&PERMITS).acquire_owned().await;
+        AbortOnDropHandle::new(tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let _offloaded = Offloaded::enter();
+            span.in_scope(work)
+        }))
+        .await
     });
-    match done.await {
+    match AbortOnDropHandle::new(task).await.flatten() {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {
             Ok(payload) => resume_unwind(payload),

@@ -106,9 +106,22 @@ pub(crate) struct Timed {
     time: Duration,
     /// Set only once the body has to be waited for.
     end: Option<Pin<Box<tokio::time::Sleep>>>,
-    taken: Taken<std::sync::Arc<Room>>,
+    taken: Option<Taken<std::sync::Arc<Room>>>,
     held: usize,
     broke: Broke,
+    room: BodyRoom,
+}
+
+/// The room of a body that was read elsewhere, held until this is dropped: the bytes outlive their reader.
+#[cfg(feature = "mcp")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BodyRoom(std::sync::Arc<std::sync::Mutex<Option<Taken<std::sync::Arc<Room>>>>>);
+
+#[cfg(feature = "mcp")]
+impl Drop for Timed {
+    fn drop(&mut self) {
+        *self.room.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = self.taken.take();
+    }
 }
 
 /// Tells why a body broke off.
@@ -126,10 +139,18 @@ impl Broke {
 
 #[cfg(feature = "mcp")]
 impl Timed {
-    /// The body, and what tells whether it broke off.
-    pub(crate) fn new(body: Body, time: Duration, taken: Taken<std::sync::Arc<Room>>) -> (Timed, Broke) {
-        let broke = Broke::default();
-        (Timed { body, time, end: None, taken, held: 0, broke: broke.clone() }, broke)
+    /// The body, what tells whether it broke off, and its room.
+    pub(crate) fn new(body: Body, time: Duration, taken: Taken<std::sync::Arc<Room>>) -> (Timed, Broke, BodyRoom) {
+        let (broke, room) = (Broke::default(), BodyRoom::default());
+        let timed =
+            Timed { body, time, end: None, taken: Some(taken), held: 0, broke: broke.clone(), room: room.clone() };
+        (timed, broke, room)
+    }
+
+    /// Takes the room of what was read, at the end of a step or while the body is waited for.
+    fn take_room(&mut self, waits: bool) -> Result<(), Full> {
+        let held = self.held;
+        self.taken.as_mut().map_or(Ok(()), |taken| if waits { taken.waits(held) } else { taken.holds(held) })
     }
 
     fn breaks(&self, why: Unread) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
@@ -149,12 +170,12 @@ impl HttpBody for Timed {
             Poll::Ready(frame) => {
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
                 this.held += data.map_or(0, Bytes::len);
-                match this.taken.holds(this.held) {
+                match this.take_room(false) {
                     Ok(()) => return Poll::Ready(frame),
                     Err(full) => Err(full),
                 }
             }
-            Poll::Pending => this.taken.waits(this.held),
+            Poll::Pending => this.take_room(true),
         };
         if let Err(full) = taken {
             return this.breaks(full.into());

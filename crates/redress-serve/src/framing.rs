@@ -59,6 +59,11 @@ fn is_host_name(host: &[u8]) -> bool {
 /// No coding but chunks is read, so that what is left of any other would be taken for the body.
 fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(coding) = headers.get(header::TRANSFER_ENCODING) else { return Ok(()) };
+    if headers.contains_key(header::CONTENT_LENGTH) {
+        return Err(Refusal::new(EngineCode::InvalidRequest)
+            .with_details(&json!({"header": "Content-Length", "expected": "absent beside Transfer-Encoding"}))
+            .with_hint("Say how long the body is in one way: by its chunks, or by its length."));
+    }
     let alone = headers.get_all(header::TRANSFER_ENCODING).iter().nth(1).is_none();
     if alone && coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
         return Ok(());

@@ -25,7 +25,7 @@ use redress_wire::{
 use crate::{
     answer,
     asking::Asking,
-    body::Timed,
+    body::{BodyRoom, Timed},
     cors::Origins,
     house::{Holder, House},
     service::Exchange,
@@ -95,7 +95,7 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     mark(&asking, &mut parts);
     let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
-    let (body, broke) = Timed::new(body, shared.limits.body_time, taken);
+    let (body, broke, room) = Timed::new(body, shared.limits.body_time, taken);
     // The answer is copied by those who carry it, so its room is held until the body is written.
     let kept = Arc::new(KeptCharges::default());
     asking.account = asking.account.map(|account| account.keeping(&kept));
@@ -105,7 +105,7 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
         let refusal = shared.unread(unread, shared.max_body);
         return refuse(shared.registry.refuse(refusal, asking.bare()));
     }
-    answer.map(|body| Body::new(KeptBody { body, _kept: kept }))
+    answer.map(|body| Body::new(KeptBody { body, _kept: kept, _room: room }))
 }
 
 /// Refuses a message that the protocol does not get to see: under the status that HTTP has for it, as an error of
@@ -128,10 +128,11 @@ impl Drop for Keeping {
     }
 }
 
-/// A body with the room of what is in it.
+/// A body with the room of what is in it, and of what was asked.
 struct KeptBody<B> {
     body: B,
     _kept: Keeping,
+    _room: BodyRoom,
 }
 
 impl<B: HttpBody + Unpin> HttpBody for KeptBody<B> {

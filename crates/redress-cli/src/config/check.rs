@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, access::OneOrMany, bounds::BOUNDS};
+use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, Size, access::OneOrMany, bounds::BOUNDS};
 use crate::{
     terminal::{harmless, is_harmful},
     trouble::Trouble,
@@ -100,7 +100,9 @@ impl Settings {
             );
             return Some(("limits.in_flight", says));
         }
-        let (caller, all) = (limits.answer_bytes_per_caller, limits.answer_bytes);
+        let default = redress_serve::Limits::default();
+        let all = limits.answer_bytes.or(Some(Size(default.answer_bytes)));
+        let caller = limits.answer_bytes_per_caller.or(Some(Size(default.answer_bytes_per_caller)));
         for (key, part, of, whole) in [
             ("limits.answer_bytes_per_caller", caller, "limits.answer_bytes", all),
             ("limits.answer_bytes_per_connection", limits.answer_bytes_per_connection, "limits.answer_bytes", all),

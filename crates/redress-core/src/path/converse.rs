@@ -142,7 +142,8 @@ impl Call {
     async fn fingerprint(&self, asked: &Asked<'_>) -> Option<String> {
         let entry = self.ctx.entry.as_ref()?;
         if asked.is_large() {
-            return Box::pin(self.large_fingerprint(entry, asked)).await.ok();
+            // Not within the time of the call: that it asks something would end this too.
+            return Some(Box::pin(self.large_fingerprint(entry, asked)).await);
         }
         Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input))
     }

@@ -120,15 +120,14 @@ impl Call {
     /// [`belongs`](Call::belongs) of a large input.
     pub(super) async fn large_belongs(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
-        let fingerprint = self.large_fingerprint(entry, asked).await?;
+        let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, asked).await) }).await?;
         if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
     }
 
     /// [`fingerprint`](Call::fingerprint) of a large input.
-    pub(super) async fn large_fingerprint(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<String, Box<Bad>> {
+    pub(super) async fn large_fingerprint(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> String {
         let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), asked.copied());
-        let fingerprint = offload(move || fingerprint_of(&entry, caller.as_deref(), &input));
-        self.within(async { Ok(fingerprint.await) }).await
+        offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
     }
 }
 

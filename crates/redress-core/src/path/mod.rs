@@ -200,7 +200,9 @@ impl Call {
             None => None,
             Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
                 repeat::Claimed::Run(claim) => Some(claim),
-                repeat::Claimed::Again(Ok(output)) => return Ok(Box::pin(this.ctx.charged(output)).await),
+                repeat::Claimed::Again(Ok(output)) => {
+                    return Box::pin(this.within(async { Ok(this.ctx.charged(output).await) })).await;
+                }
                 repeat::Claimed::Again(Err(bad)) => return Err(bad),
             },
         };

@@ -63,7 +63,3 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
 pub(crate) fn health() -> Response {
     answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ok"}"#))
 }
-
-pub(crate) fn json_body(value: &serde_json::Value) -> Response {
-    answer::body(StatusCode::OK, answer::JSON, Bytes::from(value.to_string()))
-}

@@ -40,7 +40,7 @@ pub(crate) enum Together {
 ///
 /// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
 /// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
-/// is: a batch never holds more than the budget of its connection, whatever its calls answer together.
+/// is: a batch holds no more than the budget of its connection and what may be charged ahead, whatever its calls answer.
 pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> Together
 where
     F: Future<Output = Answered> + Send + 'static,
@@ -102,6 +102,10 @@ impl Running {
                 json.push(self.separator());
                 json.extend_from_slice(&answer);
                 reservations.extend(reservation);
+            }
+            // What is not written must not hold the room that the calls behind it may wait for.
+            if !reservations.is_empty() && !self.waiting.is_empty() {
+                return Together::Streamed(self.stream(answer::held(json, Some(reservations))));
             }
             if !self.next().await {
                 break;

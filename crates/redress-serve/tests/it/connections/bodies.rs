@@ -54,7 +54,7 @@ async fn an_address_does_not_take_the_room_of_all_with_bodies_that_it_does_not_e
         let (answer, mut held) = refused(one, other).await;
         assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1"), "{path} {answer}");
         let json: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
-        let envelope = if path == "/rpc" { &json["error"]["data"] } else { &json };
+        let envelope = if matches!(path, "/rpc" | "/mcp") { &json["error"]["data"] } else { &json };
         assert_eq!(
             (&envelope["code"], &envelope["details"]["limit"]),
             (&"OVERLOADED".into(), &"body_bytes".into()),
