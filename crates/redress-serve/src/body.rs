@@ -199,12 +199,19 @@ pub(crate) struct Held {
     body: Body,
     /// What was not given yet of what the body gave.
     rest: Bytes,
-    /// Whether it is given in pieces. On HTTP/2 whatever is given at once is kept for its reader, who
+    /// How much was given since others had their turn.
+    given: usize,
+    /// Whether it is given in frames. On HTTP/2 whatever is given at once is kept for its reader, who
     /// may take none of it, and the request seems to have ended.
     pieces: bool,
     turn: Turn,
 }
 
+/// How much of a large answer is given at once on HTTP/1.1.
+const SLICE: usize = 256 * 1024;
+/// After how much of an answer the others on the same worker get their turn. A reader on the same machine takes it as
+/// fast as it is given, and every byte is copied into the socket on the way.
+const TURN: usize = 1024 * 1024;
 /// How much is given at once, which is what one frame of HTTP/2 holds.
 const PIECE: usize = 16 * 1024;
 /// The most that is given as the last piece: it is kept for its reader unseen.
@@ -212,13 +219,13 @@ const LAST: usize = 1024;
 
 impl Held {
     pub(crate) fn new(body: Body, pieces: bool, turn: Turn) -> Held {
-        Held { body, rest: Bytes::new(), pieces, turn }
+        Held { body, rest: Bytes::new(), given: 0, pieces, turn }
     }
 
     /// What is given first of a frame.
     fn cut(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
         match frame.into_data() {
-            Ok(data) if self.pieces => {
+            Ok(data) if self.pieces || data.len() > SLICE => {
                 self.rest = data;
                 Frame::data(self.piece())
             }
@@ -231,6 +238,9 @@ impl Held {
     /// asked for only once its reader has room for the whole.
     fn piece(&mut self) -> Bytes {
         let length = self.rest.len();
+        if !self.pieces {
+            return self.rest.split_to(length.min(SLICE));
+        }
         let ends = length > LAST && self.body.is_end_stream();
         let piece = if length > PIECE { PIECE } else { length - usize::from(ends) };
         self.rest.split_to(piece)
@@ -244,11 +254,17 @@ impl HttpBody for Held {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
         this.turn.asked();
+        if this.given >= TURN {
+            this.given = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let frame = match this.rest.is_empty() {
             true => ready!(Pin::new(&mut this.body).poll_frame(cx)).map(|frame| frame.map(|frame| this.cut(frame))),
             false => Some(Ok(Frame::data(this.piece()))),
         };
-        if frame.is_some() {
+        if let Some(frame) = &frame {
+            this.given += frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
             this.turn.gave();
         }
         Poll::Ready(frame)
@@ -276,11 +292,11 @@ mod tests {
     use super::*;
     use crate::pace::Paces;
 
-    async fn pieces(length: usize) -> Vec<usize> {
+    async fn pieces(length: usize, http2: bool) -> Vec<usize> {
         let paces = Arc::new(Paces::default());
         let entered = paces.enter(None);
         let text: Bytes = (0..length).map(|at| at as u8).collect();
-        let mut held = Held::new(Body::from(text.clone()), true, entered.pace.begin().body());
+        let mut held = Held::new(Body::from(text.clone()), http2, entered.pace.begin().body());
         let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());
         while !held.is_end_stream() {
             assert_eq!(held.size_hint().exact(), Some((length - whole.len()) as u64));
@@ -294,11 +310,25 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_answer_is_given_in_pieces_and_its_end_alone() {
-        assert_eq!(pieces(0).await, [] as [usize; 0]);
-        assert_eq!(pieces(LAST).await, [LAST]);
-        assert_eq!(pieces(LAST + 1).await, [LAST, 1]);
-        assert_eq!(pieces(PIECE).await, [PIECE - 1, 1]);
-        assert_eq!(pieces(PIECE + 5).await, [PIECE, 5]);
-        assert_eq!(pieces(2 * PIECE + LAST + 1).await, [PIECE, PIECE, LAST, 1]);
+        assert_eq!(pieces(0, true).await, [] as [usize; 0]);
+        assert_eq!(pieces(LAST, true).await, [LAST]);
+        assert_eq!(pieces(LAST + 1, true).await, [LAST, 1]);
+        assert_eq!(pieces(PIECE, true).await, [PIECE - 1, 1]);
+        assert_eq!(pieces(PIECE + 5, true).await, [PIECE, 5]);
+        assert_eq!(pieces(2 * PIECE + LAST + 1, true).await, [PIECE, PIECE, LAST, 1]);
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_over_http1_lets_others_have_their_turn() {
+        assert_eq!(pieces(SLICE, false).await, [SLICE]);
+        assert_eq!(pieces(2 * SLICE + 1, false).await, [SLICE, SLICE, 1]);
+        let paces = Arc::new(Paces::default());
+        let entered = paces.enter();
+        let mut held = Held::new(Body::from(vec![0; 2 * TURN]), false, entered.pace.begin().body());
+        for _ in 0..TURN / SLICE {
+            assert!(matches!(futures_util::poll!(held.frame()), Poll::Ready(Some(Ok(_)))));
+        }
+        assert!(futures_util::poll!(held.frame()).is_pending());
+        assert!(futures_util::poll!(held.frame()).is_ready());
     }
 }

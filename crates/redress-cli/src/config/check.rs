@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, Size, access::OneOrMany, bounds::BOUNDS};
+use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, access::OneOrMany, bounds::BOUNDS};
 use crate::{
     terminal::{harmless, is_harmful},
     trouble::Trouble,
@@ -101,21 +101,14 @@ impl Settings {
             return Some(("limits.in_flight", says));
         }
         let default = redress_serve::Limits::default();
-        let all = limits.answer_bytes.or(Some(Size(default.answer_bytes)));
-        let caller = limits.answer_bytes_per_caller.or(Some(Size(default.answer_bytes_per_caller)));
+        let (caller, connection) = (limits.answer_bytes_per_caller, limits.answer_bytes_per_connection);
+        let all = limits.answer_bytes.map_or(default.answer_bytes, |size| size.0);
+        let of_caller = caller.map_or(default.answer_bytes_per_caller.min(all), |size| size.0);
         for (key, part, of, whole) in [
             ("limits.answer_bytes_per_caller", caller, "limits.answer_bytes", all),
-            ("limits.answer_bytes_per_connection", limits.answer_bytes_per_connection, "limits.answer_bytes", all),
-            (
-                "limits.answer_bytes_per_connection",
-                limits.answer_bytes_per_connection,
-                "limits.answer_bytes_per_caller",
-                caller,
-            ),
+            ("limits.answer_bytes_per_connection", connection, "limits.answer_bytes_per_caller", of_caller),
         ] {
-            if let (Some(part), Some(whole)) = (part, whole)
-                && part.0 > whole.0
-            {
+            if part.is_some_and(|part| part.0 > whole) {
                 return Some((
                     key,
                     format!("`{key}` is more than `{of}`, of which it is a part: write less, or leave it out"),

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
-use redress_contract::EngineCode;
-use redress_core::{BatchOrder, Face, Refusal, Request};
+use redress_contract::{EngineCode, Envelope};
+use redress_core::{
+    BatchOrder, Face, Refusal, Request,
+    offload::{LARGE, offload},
+};
 use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
@@ -63,9 +66,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let request_id = answer::request_id(&envelope.meta().request_id);
     let Some(id) = id else { return nothing(request_id) };
     let reservation = envelope.take_reservation();
-    let mut out = Vec::with_capacity(512);
-    jsonrpc::write_answer(id, &envelope, &mut out);
-    drop(envelope);
+    let out = written(id, envelope).await;
     answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id)
 }
 
@@ -105,10 +106,22 @@ impl Batch {
         };
         let id = id.and_then(|id| Id::read(std::str::from_utf8(id).ok()?))?;
         let reservation = envelope.take_reservation();
-        let mut out = Vec::with_capacity(512);
-        jsonrpc::write_answer(id, &envelope, &mut out);
-        Some((out, reservation))
+        Some((written(id, envelope).await, reservation))
     }
+}
+
+/// The answer as a response. A large one is copied off the worker.
+async fn written(id: Id<'_>, envelope: Envelope) -> Vec<u8> {
+    fn write(id: Id<'_>, envelope: &Envelope) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        jsonrpc::write_answer(id, envelope, &mut out);
+        out
+    }
+    if envelope.output().is_none_or(|output| output.len() <= LARGE) {
+        return write(id, &envelope);
+    }
+    let id = id.as_json().to_owned();
+    Box::pin(offload(move || write(Id::read(&id).unwrap_or(Id::NULL), &envelope))).await
 }
 
 async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
