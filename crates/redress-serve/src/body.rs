@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(pieces(SLICE, false).await, [SLICE]);
         assert_eq!(pieces(2 * SLICE + 1, false).await, [SLICE, SLICE, 1]);
         let paces = Arc::new(Paces::default());
-        let entered = paces.enter();
+        let entered = paces.enter(None);
         let mut held = Held::new(Body::from(vec![0; 2 * TURN]), false, entered.pace.begin().body());
         for _ in 0..TURN / SLICE {
             assert!(matches!(futures_util::poll!(held.frame()), Poll::Ready(Some(Ok(_)))));
