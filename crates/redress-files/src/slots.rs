@@ -9,9 +9,9 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How many pieces of work run at once: half of the threads that the runtime has for blocking work.
-const IN_ALL: usize = 256;
+const IN_ALL: usize = 64;
 /// How many of them are one caller's.
-const EACH: usize = 32;
+const EACH: usize = 16;
 
 /// Who may run blocking work, and how much of it.
 pub(crate) struct Slots {

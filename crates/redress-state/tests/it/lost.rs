@@ -25,7 +25,9 @@ fn database(folder: &Path) -> PathBuf {
 }
 
 /// Ways to take a state away.
-const LOSSES: [(&str, fn(&Path)); 9] = [
+type Loss = fn(&Path);
+
+const LOSSES: [(&str, Loss); 9] = [
     ("the file removed", |folder| fs::remove_file(database(folder)).unwrap()),
     ("the file moved", |folder| fs::rename(database(folder), folder.join("moved")).unwrap()),
     ("the file replaced", |folder| {
