@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many pieces of work run at once: half of the threads that the runtime has for blocking work.
+/// How many pieces of work run at once. Each has a thread, which keeps memory of its own for some seconds.
 const IN_ALL: usize = 64;
 /// How many of them are one caller's.
 const EACH: usize = 16;
