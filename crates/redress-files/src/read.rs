@@ -210,7 +210,9 @@ async fn at_most(ctx: &Ctx, files: &State<Files>, path: &WirePath, input: &Read)
 fn memory(bytes: u64, encoding: Encoding) -> usize {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     match encoding {
-        Encoding::Text => bytes.saturating_mul(2),
+        // A control character is six in JSON. What is not needed is given back; what was needed and not reserved would
+        // be held by everyone who waits for it.
+        Encoding::Text => bytes.saturating_mul(7),
         Encoding::Base64 => bytes.saturating_mul(3),
     }
 }

@@ -20,7 +20,7 @@ use door::Door;
 const MOST_GROWTH: f64 = 5.0;
 /// The most instructions of the largest message in an unoptimised build: for a schema of many branches, and for each byte.
 const MOST: (u64, u64) = (200_000_000, 25_000);
-/// Below this many instructions a difference is noise: a table that grows, a timer that fires.
+/// So many instructions are noise in any message: a table that grows, a timer that fires, a thread that starts.
 const NOISE: u64 = 1_000_000;
 
 /// Sends every message of every case. The messages are made first, so that nothing but sending is counted.
@@ -116,9 +116,8 @@ impl Verdict {
     }
 
     fn fault(&self, most_growth: f64) -> Option<String> {
-        if self.grown < NOISE {
-            None
-        } else if self.growth > most_growth {
+        let once = self.grown as f64 / self.growth.max(f64::MIN_POSITIVE);
+        if self.grown as f64 > most_growth * once + NOISE as f64 {
             Some(format!("four times the bytes cost {:.1} times as much", self.growth))
         } else if self.grown > self.most {
             Some(format!("they cost {} instructions, and may cost {}", self.grown, self.most))
