@@ -199,8 +199,15 @@ impl Plan {
         let id = format!("{}.{}", self.name, self.made);
         let way = Way::ALL[self.rng.usize(..Way::ALL.len())];
         let count = if way == Way::Batch { self.rng.usize(2..=5) } else { 1 };
-        let calls: Vec<What> = (0..count).map(|place| self.call(&format!("{id}-{place}"), way)).collect();
-        let key = calls.iter().any(|call| matches!(call, What::Add { .. })).then(|| format!("k-{id}"));
+        let mut calls: Vec<What> = (0..count).map(|place| self.call(&format!("{id}-{place}"), way)).collect();
+        let has_effect = |call: &What| matches!(call, What::Add { .. });
+        let key = calls.iter().any(has_effect).then(|| format!("k-{id}"));
+        if key.is_some() {
+            // The key of a message is each of its calls' own, and is refused where none is taken.
+            for (place, call) in calls.iter_mut().enumerate().filter(|(_, call)| !has_effect(call)) {
+                *call = add(&mut self.rng, &format!("{id}-{place}"), 5);
+            }
+        }
         Message { id, way, calls, key }
     }
 

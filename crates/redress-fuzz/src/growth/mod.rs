@@ -1,6 +1,6 @@
 //! How work grows with what is sent: instructions at n, 2n and 4n bytes, through the doors that outside bytes come in by.
 //!
-//! `scripts/growth` runs this under callgrind, which dumps what was counted, on all threads, whenever [`measured`] is
+//! `scripts/growth` runs this under callgrind, which dumps what was counted, on all threads, whenever `measured` is
 //! entered; [`judge`] reads those dumps. A count of instructions is the same on every machine and under every load, so
 //! it can be held against a bound where a time cannot.
 //!
