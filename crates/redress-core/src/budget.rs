@@ -4,28 +4,28 @@
 //! no room waits in the order of asking, and holds nothing meanwhile, so that no two calls wait for each other. One that
 //! has room already may grow past those who wait.
 
+mod batch;
+
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
     },
 };
 
 use redress_contract::{Caller, Reservation};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::household;
+pub use batch::BatchOrder;
+use batch::Place;
 
 /// An answer of up to so many bytes is not charged where it is the only one on its connection.
 const FREE: usize = 16 * 1024;
 /// An answer of up to so many bytes is not charged where there may be many on one connection.
 const FREE_OF_MANY: usize = 1024;
-/// How many bytes of one batch may be charged for answers that an earlier one of the batch holds up.
-const AHEAD: usize = 1024 * 1024;
-
 /// How many bytes of answers may be held. At each level one answer always fits where nothing is held.
 ///
 /// ```
@@ -87,56 +87,22 @@ struct AccountOf {
     levels: Arc<Levels>,
     connection: u64,
     free: usize,
-    kept: Option<Arc<KeptCharges>>,
+    message: Option<Arc<Message>>,
 }
 
-/// Keeps what calls are charged for longer than their answers are there: for a face that hands answers over to others
-/// who copy them.
-#[derive(Debug, Default)]
-pub struct KeptCharges(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    charges: Vec<Arc<Charge>>,
-    over: bool,
+/// The account of one message that a face writes itself, out of the answers of the calls that are charged to it.
+#[derive(Debug)]
+struct Message {
+    /// How many bytes are charged for each byte of an answer: it and the message are there at once.
+    copies: usize,
+    /// What the answers so far are charged, until the message is written.
+    charges: Mutex<Vec<Charge>>,
 }
 
-impl KeptCharges {
-    /// Gives back what is kept. From here on nothing is.
-    pub fn give_back(&self) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.over = true;
-        let charges = std::mem::take(&mut kept.charges);
-        drop(kept);
-        drop(charges);
+impl Message {
+    fn charges(&self) -> MutexGuard<'_, Vec<Charge>> {
+        self.charges.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).charges.is_empty()
-    }
-
-    fn keep(&self, charge: &Arc<Charge>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.over {
-            kept.charges.push(Arc::clone(charge));
-        }
-    }
-}
-
-/// The calls of one batch, whose answers are given in their order.
-#[derive(Debug, Default)]
-pub struct BatchOrder {
-    /// The first call that has not ended, and which of the later ones have.
-    ended: Mutex<(usize, Vec<bool>)>,
-    moved: Notify,
-    ahead: AtomicUsize,
-}
-
-/// The place of a call in its batch.
-#[derive(Clone, Debug)]
-struct Place {
-    order: Arc<BatchOrder>,
-    number: usize,
 }
 
 /// Who is charged.
@@ -390,7 +356,7 @@ impl Budget {
     /// The account of one more connection, which answers one call after the other.
     pub fn connection(&self) -> Account {
         let connection = self.0.connections.fetch_add(1, Relaxed);
-        let of = AccountOf { levels: Arc::clone(&self.0), connection, free: FREE, kept: None };
+        let of = AccountOf { levels: Arc::clone(&self.0), connection, free: FREE, message: None };
         Account { of: Arc::new(of), place: None }
     }
 
@@ -416,14 +382,29 @@ impl Account {
     /// have theirs: what is held by an answer that cannot be given yet must not be what an earlier one waits for.
     #[must_use]
     pub fn member(&self, order: &Arc<BatchOrder>, number: usize) -> Account {
-        Account { of: Arc::clone(&self.of), place: Some(Place { order: Arc::clone(order), number }) }
+        Account { of: Arc::clone(&self.of), place: Some(Place::new(order, number)) }
     }
 
-    /// The same connection, for calls whose room is held until `kept` gives it back.
+    /// The same connection, for the calls of one message that is written out of their answers, and takes up to
+    /// `copies - 1` times their bytes. What they are charged is held until it is [settled](Account::settle).
     #[must_use]
-    pub fn keeping(&self, kept: &Arc<KeptCharges>) -> Account {
-        let of = AccountOf { kept: Some(Arc::clone(kept)), ..AccountOf::clone(&self.of) };
+    pub fn message(&self, copies: usize) -> Account {
+        let message = Message { copies, charges: Mutex::default() };
+        let of = AccountOf { message: Some(Arc::new(message)), ..AccountOf::clone(&self.of) };
         Account { of: Arc::new(of), place: self.place.clone() }
+    }
+
+    /// What the calls so far are charged, now held by a message of `bytes` that was written out of their answers.
+    /// Nothing, where these were small.
+    pub fn settle(&self, bytes: usize) -> Option<Reservation> {
+        let mut charges = std::mem::take(&mut *self.of.message.as_ref()?.charges());
+        let mut less = charges.iter().map(|charge| charge.bytes).sum::<usize>().saturating_sub(bytes);
+        for charge in &mut charges {
+            let kept = charge.bytes.saturating_sub(less);
+            less -= charge.bytes - kept;
+            charge.shrink(kept);
+        }
+        (!charges.is_empty()).then(|| Reservation::new(charges))
     }
 
     /// Waits for room for `bytes` that no call answers with, such as a document. Nothing is held for a small one.
@@ -439,53 +420,6 @@ impl Account {
     /// Up to how many bytes an answer is not charged.
     pub(crate) fn free(&self) -> usize {
         self.of.free
-    }
-}
-
-impl BatchOrder {
-    /// Says that the call of this place has ended, and what it needed is charged.
-    pub fn ended(&self, number: usize) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, later) = &mut *ended;
-        if later.len() <= number {
-            later.resize(number + 1, false);
-        }
-        if let Some(place) = later.get_mut(number) {
-            *place = true;
-        }
-        let before = *first;
-        while later.get(*first).is_some_and(|ended| *ended) {
-            *first += 1;
-        }
-        let moved = *first > before;
-        drop(ended);
-        if moved {
-            self.moved.notify_waiters();
-        }
-    }
-}
-
-impl Place {
-    fn is_first(&self) -> bool {
-        self.order.ended.lock().unwrap_or_else(PoisonError::into_inner).0 >= self.number
-    }
-
-    /// Resolves when every call before this one has ended.
-    async fn first(&self) {
-        loop {
-            let mut moved = pin!(self.order.moved.notified());
-            moved.as_mut().enable();
-            if self.is_first() {
-                return;
-            }
-            moved.await;
-        }
-    }
-
-    /// Counts `bytes` as charged ahead of their turn, if there may be so many.
-    fn ahead(&self, bytes: usize) -> bool {
-        let more = |ahead: usize| ahead.checked_add(bytes).filter(|ahead| *ahead <= AHEAD);
-        self.order.ahead.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 }
 
@@ -512,16 +446,22 @@ impl AnswerRoom {
         self.charge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The levels that an answer is charged at. One whose message keeps others already does not count for the
+    /// The levels that an answer is charged at. One whose message holds others already does not count for the
     /// connection: it would wait for those, and they are given back with it.
     fn levels(&self, connection: bool) -> Vec<At> {
-        let alone = self.account.of.kept.as_ref().is_none_or(|kept| kept.is_empty());
+        let alone = self.account.of.message.as_ref().is_none_or(|message| message.charges().is_empty());
         let connection = (connection && alone).then_some(At::Connection(self.account.of.connection));
         connection.into_iter().chain([At::Caller(self.payer.clone()), At::All]).collect()
     }
 
-    /// Makes room for `bytes` in all, if there is some at once.
+    /// How many bytes are charged for one byte of the answer.
+    fn copies(&self) -> usize {
+        self.account.of.message.as_ref().map_or(1, |message| message.copies.max(1))
+    }
+
+    /// Makes room for an answer of `bytes` in all, if there is some at once.
     pub(crate) fn try_reserve(&self, bytes: usize) -> bool {
+        let bytes = bytes.saturating_mul(self.copies());
         let mut charge = self.charge();
         let own = charge.as_ref().map_or(0, |charge| charge.bytes);
         if own >= bytes && charge.is_some() {
@@ -542,7 +482,7 @@ impl AnswerRoom {
         }
     }
 
-    /// Makes room for `bytes` in all. What was reserved before is given back while there is none: whoever waits holds
+    /// Makes room for an answer of `bytes` in all. What was reserved before is given back while there is none: whoever waits holds
     /// nothing that another one waits for.
     pub(crate) async fn reserve(&self, bytes: usize) {
         if self.try_reserve(bytes) {
@@ -555,6 +495,7 @@ impl AnswerRoom {
         if let Some(place) = &self.account.place {
             place.first().await;
         }
+        let bytes = bytes.saturating_mul(self.copies());
         let mut charge = Charge { levels: Arc::clone(levels), bytes, at: Vec::with_capacity(3) };
         for at in self.levels(true) {
             let per = match at {
@@ -575,23 +516,22 @@ impl AnswerRoom {
         PER.get(usize::from(self.waits_for.load(Relaxed))).copied().unwrap_or("server")
     }
 
-    /// How much is reserved.
+    /// How large an answer may be for which there is room.
     pub(crate) fn reserved(&self) -> usize {
-        self.charge().as_ref().map_or(0, |charge| charge.bytes)
+        self.charge().as_ref().map_or(0, |charge| charge.bytes) / self.copies()
     }
 
-    /// What is reserved, now held by an answer that takes `bytes`.
+    /// What is reserved, now held by an answer that takes `bytes`, or by the message that is written out of it.
     pub(crate) fn hold(&self, bytes: usize) -> Option<Reservation> {
         let mut charge = self.charge().take()?;
-        charge.shrink(bytes);
-        Some(match &self.account.of.kept {
-            None => Reservation::new(charge),
-            Some(kept) => {
-                let charge = Arc::new(charge);
-                kept.keep(&charge);
-                Reservation::new(charge)
+        charge.shrink(bytes.saturating_mul(self.copies()));
+        match &self.account.of.message {
+            None => Some(Reservation::new(charge)),
+            Some(message) => {
+                message.charges().push(charge);
+                None
             }
-        })
+        }
     }
 
     /// Gives back what is reserved.

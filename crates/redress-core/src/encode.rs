@@ -77,12 +77,15 @@ async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc
     let max = max_output(ctx);
     loop {
         let into = room.clone();
-        let (unwritten_output, written) = offload(move || {
+        let written = offload(move || {
             // Nobody counts where there is no account.
             let reserved = into.as_ref().map_or(usize::MAX, |room| room.reserved());
             let grow = |bytes| into.as_ref().is_none_or(|room| room.try_reserve(bytes));
-            let written = Output::encode_within(&output, max, reserved, grow).map(Output::counted);
-            (output, written)
+            match Output::encode_within(&output, max, reserved, grow) {
+                Err(error) => Err((error, output)),
+                // What was large is let go of where it was read.
+                Ok(written) => Ok(written.counted()),
+            }
         })
         .await;
         match (written, &room) {
@@ -93,14 +96,14 @@ async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc
                     None => written,
                 });
             }
-            (Err(EncodeError::NoRoom { bytes }), Some(room)) => {
+            (Err((EncodeError::NoRoom { bytes }, again)), Some(room)) => {
                 // The operation is known for what it answers before its answer can be written, so that no more of it
                 // starts.
                 note_output(ctx, bytes);
                 room.reserve(bytes).await;
-                output = unwritten_output;
+                output = again;
             }
-            (Err(error), _) => return Err(unwritten(error)),
+            (Err((error, _)), _) => return Err(unwritten(error)),
         }
     }
 }

@@ -56,7 +56,7 @@ pub use ask::{
 };
 pub use audit::{Audit, AuditedCall, Receipt};
 pub use broken::StoreBroken;
-pub use budget::{Account, BatchOrder, Budget, BudgetLimits, BudgetUsage, KeptCharges};
+pub use budget::{Account, BatchOrder, Budget, BudgetLimits, BudgetUsage};
 pub use called::Called;
 pub use changes::{Change, ChangeReader, Changes};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};

@@ -337,7 +337,7 @@ impl HttpFace {
 
     fn respond(&self, parts: &Parts, reply: Reply, era: Era) -> Response<Body> {
         let Reply { body, ending, request_id } = reply;
-        let mut response = Response::new(Either::Left(Full::new(Bytes::from(body))));
+        let mut response = Response::new(Either::Left(Full::new(body)));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, JSON);
         if let Some(id) = request_id.as_ref().and_then(self::request_id) {
@@ -414,7 +414,7 @@ fn refuse(status: StatusCode, error: ProtocolError, says: &str) -> Response<Body
 }
 
 fn bad(reply: Reply) -> Response<Body> {
-    let mut response = Response::new(Either::Left(Full::new(Bytes::from(reply.body))));
+    let mut response = Response::new(Either::Left(Full::new(reply.body)));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response

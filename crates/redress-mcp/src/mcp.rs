@@ -16,6 +16,10 @@ use crate::{
     shelf::Shelf, stdio, way::Way,
 };
 
+/// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
+/// `structuredContent`, and as text, in which each may be escaped.
+const COPIES: usize = 4;
+
 /// The MCP face of a registry. Cloning is cheap, and all clones are the same face.
 #[derive(Clone, Debug)]
 pub struct Mcp(pub(crate) Arc<Inner>);
@@ -105,6 +109,17 @@ impl Inner {
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
     /// a connection may carry the requests of many.
     pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
+        let Some(account) = asking.account.as_ref().filter(|_| asked.runs()) else {
+            return self.traced(id, asked, era, asking, way).await;
+        };
+        let account = account.message(COPIES);
+        let asking = Asking { account: Some(account.clone()), ..asking.clone() };
+        let reply = self.traced(id, asked, era, &asking, way).await;
+        let reservation = account.settle(reply.body.len());
+        reply.holding(reservation)
+    }
+
+    async fn traced(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
         match asked.meta().and_then(span) {
             None => self.respond(id, asked, era, asking, way).await,
             Some(span) => Box::pin(self.respond(id, asked, era, asking, way).instrument(span)).await,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     Asking,
     asked::InRounds as _,
-    call::{ending, keyed},
+    call::{ending, keyed, written},
     mcp::Inner,
     reply::{Ending, Reply, with_member},
     way::Way,
@@ -45,9 +45,13 @@ impl Inner {
         let Some(messages) = envelope.output() else {
             return failed(id, &envelope, None, era);
         };
-        let mut body = Vec::with_capacity(messages.len() + 256);
-        write_messages(id, operation.summary(), messages, era, &mut body);
-        Reply { body, ending: Ending::Result, request_id: Some(envelope.meta().request_id.clone()) }
+        let request_id = Some(envelope.meta().request_id.clone());
+        let (length, summary) = (messages.len(), operation.summary().to_owned());
+        let body = written(id, length, move |id, body| {
+            body.reserve(length + 256);
+            write_messages(id, &summary, envelope.output().unwrap_or(b"[]"), era, body);
+        });
+        Reply { body: body.await.into(), ending: Ending::Result, request_id }
     }
 
     /// Says that there is no such prompt, and what is near.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Envelope, RequestId};
+use bytes::Bytes;
+use redress_contract::{Envelope, RequestId, Reservation};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{ProtocolError, open_result, write_error},
@@ -13,7 +14,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// The response, as JSON.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) ending: Ending,
     /// The name of the call, where there was one.
     pub(crate) request_id: Option<RequestId>,
@@ -41,13 +42,35 @@ impl Reply {
         open_result(id, &mut body);
         body.extend_from_slice(result);
         body.push(b'}');
-        Reply { body, ending: Ending::Result, request_id: None }
+        Reply { body: body.into(), ending: Ending::Result, request_id: None }
     }
 
     pub(crate) fn error(id: Id<'_>, error: ProtocolError, message: &str, data: Option<&[u8]>) -> Reply {
         let mut body = Vec::with_capacity(256);
         write_error(id, error, message, data, &mut body);
-        Reply { body, ending: Ending::Error(error), request_id: None }
+        Reply { body: body.into(), ending: Ending::Error(error), request_id: None }
+    }
+
+    /// The same, with what it holds of the budget for as long as its bytes are in memory, whoever has them by then.
+    pub(crate) fn holding(self, reservation: Option<Reservation>) -> Reply {
+        match reservation {
+            None => self,
+            Some(reservation) => {
+                let held = HeldBytes { bytes: self.body, _reservation: reservation };
+                Reply { body: Bytes::from_owner(held), ..self }
+            }
+        }
+    }
+}
+
+struct HeldBytes {
+    bytes: Bytes,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use redress_contract::{EngineCode, Operation, Part};
-use redress_core::Refusal;
+use redress_core::{Refusal, offload::LARGE};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CacheScope, Caching, Era, ProtocolError, ReadParams, write_contents},
@@ -52,9 +52,17 @@ impl Inner {
             let Some(output) = envelope.output() else {
                 return failed(id, &envelope, Some(uri), era);
             };
-            let mut reply = contents(id, &operation.parts(uri, output), era);
-            reply.request_id = Some(envelope.meta().request_id.clone());
-            return reply;
+            let request_id = Some(envelope.meta().request_id.clone());
+            if output.len() <= LARGE {
+                return Reply { request_id, ..contents(id, &operation.parts(uri, output), era) };
+            }
+            let (registry, name, uri) = (self.registry.clone(), operation.name().clone(), uri.to_owned());
+            let body = call::written(id, output.len(), move |id, body| {
+                let operation = registry.operation(name.as_str());
+                let parts = operation.zip(envelope.output()).map(|(operation, output)| operation.parts(&uri, output));
+                write_contents(id, &parts.unwrap_or_default(), era, FRESH, body);
+            });
+            return Reply { body: body.await.into(), ending: Ending::Result, request_id };
         }
         if let Some((item, about)) = self.shelf.builtin(uri) {
             if keyed.idempotency_key.is_some() {
@@ -122,5 +130,5 @@ impl Inner {
 fn contents(id: Id<'_>, parts: &[Part], era: Era) -> Reply {
     let mut body = Vec::with_capacity(512);
     write_contents(id, parts, era, FRESH, &mut body);
-    Reply { body, ending: Ending::Result, request_id: None }
+    Reply { body: body.into(), ending: Ending::Result, request_id: None }
 }

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{Asking, checks, mcp::Inner, reply::Reply, stdout::own_stdout};
 use client::Client;
 use lines::Line;
-use out::{Charges, Out};
+use out::Out;
 use request::Request;
 
 /// What a message may hold beside the input of its call: what it says of itself, the state of a
@@ -214,11 +214,9 @@ impl Connection {
     }
 
     fn request(&self, cancelled: CancellationToken) -> Request {
-        let charges = Charges::default();
         Request {
             inner: Arc::clone(&self.inner),
-            asking: Asking { account: Some(self.account.keeping(&charges.0)), ..self.asking.clone() },
-            charges,
+            asking: Asking { account: Some(self.account.clone()), ..self.asking.clone() },
             client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: Arc::clone(&self.running),

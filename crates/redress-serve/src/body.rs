@@ -208,7 +208,7 @@ pub(crate) struct Held {
 }
 
 /// How much of a large answer is given at once on HTTP/1.1.
-const SLICE: usize = 256 * 1024;
+pub(crate) const SLICE: usize = 256 * 1024;
 /// After how much of an answer the others on the same worker get their turn. A reader on the same machine takes it as
 /// fast as it is given, and every byte is copied into the socket on the way.
 const TURN: usize = 1024 * 1024;

@@ -28,7 +28,7 @@ use crate::tls::Tls;
 use crate::{
     Limits,
     accept::Open,
-    body::Held,
+    body::{Held, SLICE},
     framing,
     house::{House, counted_as},
     listener::Socket,
@@ -263,7 +263,7 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
                 Ok(()) => shared.answer(line, request).await,
                 Err(refusal) => shared.misframed(refusal, http2),
             };
-            if !http2 && response.body().size_hint().exact().is_some() {
+            if !http2 && response.body().size_hint().exact().is_some_and(|length| length <= SLICE as u64) {
                 return Ok(response);
             }
             Ok(response.map(|body| Body::new(Held::new(body, http2, running.body()))))

@@ -14,7 +14,7 @@ use axum::{
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use redress_contract::Envelope;
-use redress_core::{KeptCharges, Refusal, Registry};
+use redress_core::{Refusal, Registry};
 use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
 use redress_wire::{
     http::Info,
@@ -96,16 +96,12 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
     let (body, broke, room) = Timed::new(body, shared.limits.body_time, taken);
-    // The answer is copied by those who carry it, so its room is held until the body is written.
-    let kept = Arc::new(KeptCharges::default());
-    asking.account = asking.account.map(|account| account.keeping(&kept));
-    let kept = Keeping(kept);
     let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
         return refuse(shared.registry.refuse(refusal, asking.bare()));
     }
-    answer.map(|body| Body::new(KeptBody { body, _kept: kept, _room: room }))
+    answer.map(|body| Body::new(KeptBody { body, _room: room }))
 }
 
 /// Refuses a message that the protocol does not get to see: under the status that HTTP has for it, as an error of
@@ -119,19 +115,9 @@ fn refuse(envelope: Envelope) -> Response {
     response
 }
 
-/// Gives the room of the answers back when it is dropped.
-struct Keeping(Arc<KeptCharges>);
-
-impl Drop for Keeping {
-    fn drop(&mut self) {
-        self.0.give_back();
-    }
-}
-
-/// A body with the room of what is in it, and of what was asked.
+/// A body with the room of what was asked.
 struct KeptBody<B> {
     body: B,
-    _kept: Keeping,
     _room: BodyRoom,
 }
 

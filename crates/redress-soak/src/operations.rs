@@ -67,6 +67,11 @@ struct Size {
     bytes: usize,
 }
 
+/// A text of so many bytes, made off the workers as files are read: an operation's own work is its author's to place.
+async fn text(bytes: usize) -> String {
+    tokio::task::spawn_blocking(move || "x".repeat(bytes)).await.unwrap_or_default()
+}
+
 #[data]
 struct Text {
     text: String,
@@ -77,7 +82,7 @@ struct Text {
 async fn large(ctx: &Ctx, input: Size) -> Outcome<Text> {
     // The text, and the answer that is made of it.
     ctx.reserve(input.bytes * 2).await;
-    Ok(Text { text: "x".repeat(input.bytes) })
+    Ok(Text { text: text(input.bytes).await })
 }
 
 /// Take a list and a text, and count them.
@@ -101,7 +106,7 @@ struct Counted {
 /// Give a text of a wanted size, under a key.
 #[operation(mutation, name = "soak.keep", access(scopes = "soak"), idempotency_key)]
 async fn keep(input: Size) -> Outcome<Text> {
-    Ok(Text { text: "x".repeat(input.bytes) })
+    Ok(Text { text: text(input.bytes).await })
 }
 
 /// An operation whose input is explained with the most work that a schema can ask for.

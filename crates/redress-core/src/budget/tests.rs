@@ -1,4 +1,4 @@
-use super::*;
+use super::{batch::AHEAD, *};
 use futures_util::{FutureExt as _, poll};
 
 const LIMITS: BudgetLimits = BudgetLimits { connection: 100, caller: 150, all: 200 };
@@ -90,15 +90,23 @@ async fn a_later_call_of_a_batch_never_holds_what_an_earlier_one_waits_for() {
 }
 
 #[tokio::test]
-async fn what_is_kept_outlives_the_answer_and_no_longer() {
+async fn a_message_is_charged_for_its_copies_until_it_is_written_and_for_itself_from_then_on() {
     let budget = Budget::new(LIMITS);
-    let kept = Arc::new(KeptCharges::default());
-    let account = budget.connection().keeping(&kept);
-    let answer = room(&account, "ada");
-    assert!(answer.try_reserve(50));
-    drop(answer.hold(20));
-    assert_eq!(budget.usage().held, 20);
-    kept.give_back();
+    let account = budget.connection().message(4);
+    assert!(account.settle(10).is_none(), "nothing is charged yet");
+    let (one, two) = (room(&account, "ada"), room(&account, "ada"));
+    assert!(one.try_reserve(15));
+    assert_eq!((one.reserved(), budget.usage().held), (15, 60));
+    drop(one.hold(10));
+    assert_eq!(budget.usage().held, 40, "the message is still to be written");
+    assert!(two.try_reserve(5));
+    drop(two.hold(5));
+    assert_eq!(budget.usage().held, 60);
+    let message = account.settle(45);
+    assert_eq!(budget.usage().held, 45);
+    drop(account);
+    assert_eq!(budget.usage().held, 45, "the message is there for longer than its calls");
+    drop(message);
     assert!(is_empty(&budget));
 }
 

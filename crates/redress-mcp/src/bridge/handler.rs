@@ -99,7 +99,7 @@ impl Handler {
         method: &str,
         params: impl Serialize,
         context: RequestContext<RoleServer>,
-    ) -> Result<Vec<u8>, ErrorData> {
+    ) -> Result<bytes::Bytes, ErrorData> {
         let modern = context.protocol_version().is_some_and(|version| version.as_str() >= MODERN);
         let era = if modern { Era::Modern } else { Era::Legacy };
         let asking = asking(&context);

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 
+use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::out::{OutLine, Weight};
@@ -80,7 +81,9 @@ pub(super) fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<Line>)
 pub(super) fn write(mut output: impl Write, mut lines: mpsc::Receiver<OutLine>) -> io::Result<()> {
     let mut gathered = Gathered::default();
     while let Some(line) = lines.blocking_recv() {
-        output.write_all(gathered.gather(line, &mut lines))?;
+        for part in gathered.gather(line, &mut lines) {
+            output.write_all(part)?;
+        }
         output.flush()?;
         gathered.written();
     }
@@ -90,30 +93,34 @@ pub(super) fn write(mut output: impl Write, mut lines: mpsc::Receiver<OutLine>) 
 /// Lines that go out together.
 #[derive(Default)]
 pub(super) struct Gathered {
+    /// A long line, which goes out as it is: a copy of it would weigh as much again.
+    long: Bytes,
+    /// What goes out after it.
     buffer: Vec<u8>,
     weights: Vec<Weight>,
 }
 
 impl Gathered {
     /// Takes `line` and what else is at hand.
-    pub(super) fn gather(&mut self, line: OutLine, lines: &mut mpsc::Receiver<OutLine>) -> &[u8] {
+    pub(super) fn gather(&mut self, line: OutLine, lines: &mut mpsc::Receiver<OutLine>) -> [&[u8]; 2] {
         let mut next = Some(line);
         while let Some(OutLine { bytes, weight }) = next {
             if self.buffer.is_empty() && bytes.len() >= CHUNK {
-                // A long line goes out as it is: a copy of it would weigh as much again.
-                self.buffer = bytes;
+                self.long = bytes;
             } else {
                 self.buffer.extend_from_slice(&bytes);
             }
             self.buffer.push(b'\n');
             self.weights.push(weight);
-            next = if self.buffer.len() < CHUNK { lines.try_recv().ok() } else { None };
+            let more = self.long.is_empty() && self.buffer.len() < CHUNK;
+            next = if more { lines.try_recv().ok() } else { None };
         }
-        &self.buffer
+        [&self.long, &self.buffer]
     }
 
     /// Lets go of what was written.
     pub(super) fn written(&mut self) {
+        self.long = Bytes::new();
         self.buffer.clear();
         self.buffer.shrink_to(2 * CHUNK);
         self.weights.clear();

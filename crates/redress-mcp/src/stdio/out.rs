@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use redress_core::KeptCharges;
+use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
 /// How many lines wait to be written.
@@ -17,7 +17,7 @@ pub(super) const MOST_UNWRITTEN: usize = 8 * 1024 * 1024;
 /// A line to be written.
 #[derive(Debug)]
 pub(super) struct OutLine {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
     pub(super) weight: Weight,
 }
 
@@ -26,17 +26,6 @@ pub(super) struct OutLine {
 pub(super) struct Weight {
     unwritten: Arc<Unwritten>,
     bytes: usize,
-    _charges: Option<Charges>,
-}
-
-/// What the answer to one request is charged, given back when this is dropped.
-#[derive(Debug, Default)]
-pub(super) struct Charges(pub(super) Arc<KeptCharges>);
-
-impl Drop for Charges {
-    fn drop(&mut self) {
-        self.0.give_back();
-    }
 }
 
 impl Drop for Weight {
@@ -72,27 +61,21 @@ impl Out {
         (Out { lines, unwritten: Arc::default() }, written)
     }
 
-    fn line(&self, bytes: Vec<u8>, charges: Option<Charges>) -> OutLine {
-        self.unwritten.bytes.fetch_add(bytes.capacity(), Ordering::AcqRel);
-        let weight = Weight { unwritten: Arc::clone(&self.unwritten), bytes: bytes.capacity(), _charges: charges };
+    fn line(&self, bytes: Bytes) -> OutLine {
+        self.unwritten.bytes.fetch_add(bytes.len(), Ordering::AcqRel);
+        let weight = Weight { unwritten: Arc::clone(&self.unwritten), bytes: bytes.len() };
         OutLine { bytes, weight }
     }
 
     /// Sends a line once there is room for it. It weighs from now on.
-    pub(super) async fn send(&self, line: Vec<u8>) -> Result<(), Closed> {
-        self.lines.send(self.line(line, None)).await.map_err(|_| Closed)
-    }
-
-    /// Sends an answer once there is room for it, and holds what it is charged until it is written.
-    pub(super) async fn answer(&self, line: Vec<u8>, charges: Charges) {
-        // Where the output is closed, everything ends by itself.
-        let _ = self.lines.send(self.line(line, Some(charges))).await;
+    pub(super) async fn send(&self, line: impl Into<Bytes>) -> Result<(), Closed> {
+        self.lines.send(self.line(line.into())).await.map_err(|_| Closed)
     }
 
     /// Sends a line, if there is room for it.
     pub(super) fn offer(&self, line: Vec<u8>) {
         if !self.is_full() {
-            let _ = self.lines.try_send(self.line(line, None));
+            let _ = self.lines.try_send(self.line(line.into()));
         }
     }
 

@@ -76,7 +76,9 @@ impl PipeLines {
 pub(super) async fn write(mut pipe: Sender, mut lines: mpsc::Receiver<OutLine>) -> io::Result<()> {
     let mut gathered = Gathered::default();
     while let Some(line) = lines.recv().await {
-        pipe.write_all(gathered.gather(line, &mut lines)).await?;
+        for part in gathered.gather(line, &mut lines) {
+            pipe.write_all(part).await?;
+        }
         gathered.written();
     }
     Ok(())

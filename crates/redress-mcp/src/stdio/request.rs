@@ -12,12 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Running,
-    client::Client,
-    notification,
-    out::{Charges, Out},
-};
+use super::{Running, client::Client, notification, out::Out};
 use crate::{
     Asking,
     asked::Asked,
@@ -32,7 +27,6 @@ use crate::{
 pub(super) struct Request {
     pub(super) inner: Arc<Inner>,
     pub(super) asking: Asking,
-    pub(super) charges: Charges,
     pub(super) client: Arc<Client>,
     pub(super) out: Out,
     pub(super) running: Running,
@@ -54,7 +48,8 @@ impl Request {
         // The id is free before the answer is out, so that it can be used at once.
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(id.as_json());
         if let Some(reply) = reply {
-            self.out.answer(reply.body, self.charges).await;
+            // Where the output is closed, everything ends by itself.
+            let _ = self.out.send(reply.body).await;
         }
     }
 

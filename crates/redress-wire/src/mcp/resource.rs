@@ -35,7 +35,7 @@ pub fn write_contents(id: Id<'_>, parts: &[Part], era: Era, caching: Caching, ou
     open(id, era, out);
     out.extend_from_slice(br#""contents":"#);
     // A part is made of texts, which can always be written.
-    out.extend_from_slice(&serde_json::to_vec(parts).unwrap_or_default());
+    let _ = serde_json::to_writer(&mut *out, parts);
     if era == Era::Modern {
         caching.write_to(out);
     }

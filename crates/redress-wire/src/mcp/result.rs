@@ -6,6 +6,9 @@ use crate::jsonrpc::Id;
 
 use super::{ERROR_META, EnvelopeUse, Era, text::escaped};
 
+/// Up to how many bytes an output is not looked through before it is written.
+const LARGE: usize = 64 * 1024;
+
 /// How the outcome of one call is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carriage {
@@ -66,7 +69,7 @@ pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Opt
 
 /// Appends the response to a call that ended well with this output, which is JSON.
 pub fn write_output(id: Id<'_>, output: &[u8], carriage: Carriage, out: &mut Vec<u8>) {
-    out.reserve(output.len() * 2 + output.len() / 4 + 160);
+    out.reserve(output.len() * 2 + escapes(output) + 160);
     open(id, carriage.era, out);
     out.extend_from_slice(br#""content":[{"type":"text","text":""#);
     escaped(output, out);
@@ -77,6 +80,15 @@ pub fn write_output(id: Id<'_>, output: &[u8], carriage: Carriage, out: &mut Vec
         out.extend_from_slice(output);
     }
     out.extend_from_slice(b"}}");
+}
+
+/// How many bytes the escapes of this JSON take, about: those of a large one are counted, so that no buffer outgrows
+/// what was reserved for it.
+fn escapes(output: &[u8]) -> usize {
+    if output.len() <= LARGE {
+        return output.len() / 4;
+    }
+    output.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }
 
 /// Appends the response to a call that gave pieces to look at: they are what the client shows, so
