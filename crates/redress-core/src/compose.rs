@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     AnyFailure, Called, Ctx, Declared, DynamicFailure, Failure, OperationFn,
+    offload::{LARGE, offload},
     path::{Asked, Call, make_id},
 };
 
@@ -40,17 +41,21 @@ impl Ctx {
 
     async fn compose<T, F>(&self, name: &str, input: &impl Serialize) -> Result<T, Called<F>>
     where
-        T: DeserializeOwned,
+        T: DeserializeOwned + Send + 'static,
         F: Failure,
     {
         let (envelope, failure) = self.composed(name, serde_json::to_vec(input)).await;
-        match envelope.output().map(serde_json::from_slice) {
-            Some(Ok(output)) => Ok(output),
-            Some(Err(error)) => {
+        let read = match envelope.output() {
+            None => return Err(Called::of(envelope, failure)),
+            Some(output) if output.len() <= LARGE => serde_json::from_slice(output),
+            Some(_) => offload(move || serde_json::from_slice(envelope.output().unwrap_or_default())).await,
+        };
+        match read {
+            Ok(output) => Ok(output),
+            Err(error) => {
                 tracing::error!(request_id = %self.request_id, cause = %error, "the output of a composed call cannot be read");
                 Err(Called::engine(EngineCode::InvalidOutput))
             }
-            None => Err(Called::of(envelope, failure)),
         }
     }
 

@@ -30,8 +30,6 @@ pub(crate) fn all(seed: u64) -> Vec<Hostile> {
         let post = |target: &str, body: String| HostileWay::Post { target: target.to_owned(), body, key: None };
         add("/ops", post(&path, input.clone()));
         add("/call", post("/call", format!(r#"{{"operation":"{operation}","input":{input}}}"#)));
-        let rpc =
-            |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
         add("/rpc", post("/rpc", rpc(operation, &input)));
         add("/mcp", post("/mcp", rpc("tools/call", &format!(r#"{{"name":"{tool}","arguments":{input}}}"#))));
         add(
@@ -50,9 +48,11 @@ pub(crate) fn all(seed: u64) -> Vec<Hostile> {
     for target in ["/openapi.json", "/openrpc.json", "/contract.json", "/ops", "/metrics"] {
         all.push(Hostile { name: format!("GET {target}"), way: HostileWay::Get(target) });
     }
-    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#.to_owned();
-    let way = HostileWay::Post { target: "/mcp".to_owned(), body: list, key: None };
+    let way = HostileWay::Post { target: "/mcp".to_owned(), body: rpc("tools/list", "{}"), key: None };
     all.push(Hostile { name: "tools/list, /mcp".to_owned(), way });
+    let told = r#"{"name":"soak_large","arguments":{"bytes":4000000},"_meta":{"progressToken":1}}"#;
+    let way = HostileWay::Post { target: "/mcp".to_owned(), body: rpc("tools/call", told), key: None };
+    all.push(Hostile { name: "a large output with progress, /mcp".to_owned(), way });
     // The second of them is a repetition, which gets what was kept.
     for round in ["first", "again"] {
         let (body, key) = (r#"{"bytes":4000000}"#.to_owned(), Some(format!("stall-{seed}")));
@@ -60,6 +60,10 @@ pub(crate) fn all(seed: u64) -> Vec<Hostile> {
         all.push(Hostile { name: format!("a large outcome under a key, {round}"), way });
     }
     all
+}
+
+fn rpc(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
 }
 
 /// Inputs of nearly the largest size: what they are, the operation, and the JSON.

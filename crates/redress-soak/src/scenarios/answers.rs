@@ -44,6 +44,8 @@ const WRITE_SECS: u64 = 5;
 /// How large each answer is, and how many are asked for over one connection.
 const LARGE: usize = 1024 * 1024;
 const CALLS: usize = 50;
+/// Over how many connections at once one caller calls a tool.
+const TOOLS: usize = 8;
 /// What answers may hold: in all, of one caller and of one connection, in MiB.
 const ANSWERS: [u32; 3] = [64, 16, 8];
 /// How much memory the server may have beside what it had before. All answers at once have 64 MiB. Twice that: an answer
@@ -140,12 +142,14 @@ enum Greed {
     /// Over HTTP/2, without any window.
     NoWindow,
     Events,
+    /// Tools over many connections, half of them with their progress.
+    Tools,
     /// A little of an answer at a time.
     Slowly,
 }
 
-const GREEDS: [Greed; 6] =
-    [Greed::Batch, Greed::RpcBatch, Greed::WebSocket, Greed::NoWindow, Greed::Events, Greed::Slowly];
+const GREEDS: [Greed; 7] =
+    [Greed::Batch, Greed::RpcBatch, Greed::WebSocket, Greed::NoWindow, Greed::Events, Greed::Tools, Greed::Slowly];
 
 /// Clients that ask.
 #[derive(Clone)]
@@ -226,6 +230,7 @@ impl Asking {
                 let (head, body) = request(identity, &message, &message.calls[0]);
                 raw.send(&[head, body].concat()).await?;
             }
+            Greed::Tools => return self.tools(identity, id, holds).await,
             Greed::Slowly => {
                 let message = Message::one(id, Way::Http1, large());
                 self.enter(identity, &message);
@@ -249,6 +254,24 @@ impl Asking {
         while Instant::now() < until && !self.enough.load(Ordering::Relaxed) {
             sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    async fn tools(&self, identity: &Identity, id: &str, holds: Duration) -> io::Result<()> {
+        let mut open = Vec::new();
+        for place in 0..TOOLS {
+            let message = Message::one(format!("{id}-{place}"), Way::Mcp, What::Large { bytes: LARGE });
+            self.enter(identity, &message);
+            let mut params = json!({"name": "soak_large", "arguments": message.calls[0].input()});
+            if place % 2 == 1 {
+                params["_meta"] = json!({"progressToken": place});
+            }
+            let body = json!({"jsonrpc": "2.0", "id": place, "method": "tools/call", "params": params});
+            let mut raw = Raw::narrow(self.address).await?;
+            raw.send(&post(identity, "/mcp", &message.id, &body)).await?;
+            open.push(raw);
+        }
+        self.hold(holds).await;
+        Ok(())
     }
 
     async fn no_window(&self, identity: &Identity, id: &str, holds: Duration) -> io::Result<()> {
@@ -286,7 +309,7 @@ fn post(identity: &Identity, path: &str, id: &str, body: &Value) -> Vec<u8> {
     let body = body.to_string();
     format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer {}\r\n\
-         X-Request-Id: {id}\r\nContent-Length: {}\r\n\r\n{body}",
+         Accept: application/json, text/event-stream\r\nX-Request-Id: {id}\r\nContent-Length: {}\r\n\r\n{body}",
         identity.token,
         body.len()
     )
