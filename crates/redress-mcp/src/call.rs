@@ -99,7 +99,7 @@ impl Inner {
     pub(crate) async fn output(&self, id: Id<'_>, output: Vec<u8>, era: Era) -> Reply {
         let carriage = self.carriage(None, era);
         let body = written(id, output.len(), move |id, body| write_output(id, &output, carriage, body)).await;
-        Reply { body, ending: Ending::Result, request_id: None }
+        Reply { body: body.into(), ending: Ending::Result, request_id: None }
     }
 
     /// Writes how a call ended, off the worker where that is large.
@@ -118,7 +118,7 @@ impl Inner {
         let (carriage, ending) = (self.carriage(entry, era), ending_of(entry, &envelope));
         let request_id = Some(envelope.meta().request_id.clone());
         let write = move |id: Id<'_>, body: &mut Vec<u8>| write_call(id, &envelope, carriage, more.as_deref(), body);
-        Reply { body: written(id, length, write).await, ending, request_id }
+        Reply { body: written(id, length, write).await.into(), ending, request_id }
     }
 
     fn carriage(&self, entry: Option<&Entry>, era: Era) -> Carriage {
@@ -141,7 +141,8 @@ impl Inner {
     ) -> Reply {
         let mut body = Vec::new();
         write_call(id, envelope, self.carriage(entry, era), more, &mut body);
-        Reply { body, ending: ending_of(entry, envelope), request_id: Some(envelope.meta().request_id.clone()) }
+        let request_id = Some(envelope.meta().request_id.clone());
+        Reply { body: body.into(), ending: ending_of(entry, envelope), request_id }
     }
 
     /// Refuses the key of a request that calls nothing that could take it.

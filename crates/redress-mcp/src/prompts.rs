@@ -47,7 +47,7 @@ impl Inner {
         };
         let mut body = Vec::with_capacity(messages.len() + 256);
         write_messages(id, operation.summary(), messages, era, &mut body);
-        Reply { body, ending: Ending::Result, request_id: Some(envelope.meta().request_id.clone()) }
+        Reply { body: body.into(), ending: Ending::Result, request_id: Some(envelope.meta().request_id.clone()) }
     }
 
     /// Says that there is no such prompt, and what is near.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use redress_contract::{Envelope, RequestId};
 use redress_wire::{
     jsonrpc::Id,
@@ -13,7 +14,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// The response, as JSON.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) ending: Ending,
     /// The name of the call, where there was one.
     pub(crate) request_id: Option<RequestId>,
@@ -41,13 +42,13 @@ impl Reply {
         open_result(id, &mut body);
         body.extend_from_slice(result);
         body.push(b'}');
-        Reply { body, ending: Ending::Result, request_id: None }
+        Reply { body: body.into(), ending: Ending::Result, request_id: None }
     }
 
     pub(crate) fn error(id: Id<'_>, error: ProtocolError, message: &str, data: Option<&[u8]>) -> Reply {
         let mut body = Vec::with_capacity(256);
         write_error(id, error, message, data, &mut body);
-        Reply { body, ending: Ending::Error(error), request_id: None }
+        Reply { body: body.into(), ending: Ending::Error(error), request_id: None }
     }
 }
 

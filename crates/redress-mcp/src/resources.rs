@@ -122,5 +122,5 @@ impl Inner {
 fn contents(id: Id<'_>, parts: &[Part], era: Era) -> Reply {
     let mut body = Vec::with_capacity(512);
     write_contents(id, parts, era, FRESH, &mut body);
-    Reply { body, ending: Ending::Result, request_id: None }
+    Reply { body: body.into(), ending: Ending::Result, request_id: None }
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use questions::{answer, asked};
 use state::Opened;
-pub(crate) use state::Seal;
+pub(crate) use state::{Seal, random};
 
 use crate::{
     asked::Rounds,
@@ -121,7 +121,7 @@ impl Inner {
                 open_result(id, &mut body);
                 body.extend_from_slice(result.to_string().as_bytes());
                 body.push(b'}');
-                Err(Reply { body, ending: Ending::Result, request_id: Some(asks.meta.request_id) })
+                Err(Reply { body: body.into(), ending: Ending::Result, request_id: Some(asks.meta.request_id) })
             }
         }
     }
