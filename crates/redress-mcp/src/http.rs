@@ -246,7 +246,6 @@ impl HttpFace {
         if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
             return self.respond(parts, reply, era);
         }
-        let accepts = Accepts::of(&parts.headers);
         let way = Way { session: session.as_deref().map(|session| &session.state), ..Way::default() };
         match (&asked, &session) {
             (asked, Some(session)) if asked.runs() => {
@@ -257,7 +256,7 @@ impl HttpFace {
                 return match self.open(parts, id, Some(asked), asking) {
                     Ok(open) => {
                         let (message, asking) = (body.clone(), asking.clone());
-                        let running = Running { message, era, asking, open, within: Some(within), accepts };
+                        let running = Running { message, era, asking, open, within: Some(within) };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => {
@@ -266,11 +265,11 @@ impl HttpFace {
                     }
                 };
             }
-            (asked, None) if asked.runs() && accepts != Accepts::Json && tells(asked, era) => {
+            (asked, None) if asked.runs() && tells(asked, era) && Accepts::of(&parts.headers) != Accepts::Json => {
                 return match self.open(parts, id, Some(asked), asking) {
                     Ok(open) => {
                         let (message, asking) = (body.clone(), asking.clone());
-                        let running = Running { message, era, asking, open, within: None, accepts };
+                        let running = Running { message, era, asking, open, within: None };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => *refused,
@@ -282,7 +281,7 @@ impl HttpFace {
                 }
             }
             (Asked::Listen(params), _) if era == Era::Modern => {
-                return self.listen(parts, id, params, &asked, asking, accepts);
+                return self.listen(parts, id, params, &asked, asking);
             }
             _ => {}
         }

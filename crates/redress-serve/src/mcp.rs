@@ -100,7 +100,8 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let kept = Arc::new(KeptCharges::default());
     asking.account = asking.account.map(|account| account.keeping(&kept));
     let kept = Keeping(kept);
-    let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
+    let told = redress_mcp::Asking { room: Some(Place::new(room.clone())), ..asking.for_mcp(&shared) };
+    let answer = face.answer(parts, body, token, told).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
         return refuse(shared.registry.refuse(refusal, asking.bare()));

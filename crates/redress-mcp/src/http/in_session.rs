@@ -117,9 +117,8 @@ impl HttpFace {
         params: &ListenParams<'_>,
         asked: &Asked<'_>,
         asking: &Asking,
-        accepts: Accepts,
     ) -> Response<Body> {
-        if accepts == Accepts::Json {
+        if Accepts::of(&parts.headers) == Accepts::Json {
             return not_streamed();
         }
         let open = match self.open(parts, id, Some(asked), asking) {

@@ -51,7 +51,6 @@ pub(super) struct Running {
     pub(super) open: Open,
     /// The session that it belongs to, and what tells that its client has called it off.
     pub(super) within: Option<(Arc<HttpSession>, CancellationToken)>,
-    pub(super) accepts: Accepts,
 }
 
 impl HttpFace {
@@ -59,7 +58,8 @@ impl HttpFace {
     /// it does not. One that belongs to no session is called off when its client leaves; one of a session is not, since
     /// its client may come back.
     pub(super) async fn run(&self, parts: &Parts, running: Running) -> Response<Body> {
-        let Running { message, era, asking, open, within, accepts } = running;
+        let Running { message, era, asking, open, within } = running;
+        let accepts = Accepts::of(&parts.headers);
         let (session, cancelled) = within.unzip();
         let resumable = session.as_ref().is_some_and(|session| session.resumable);
         let log = Arc::new(EventLog::new(MOST_WAITING, resumable));

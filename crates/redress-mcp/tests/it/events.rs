@@ -12,9 +12,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client of a session, which can be asked anything.
 pub(crate) struct Client<'a> {
-    running: &'a Running,
+    pub(crate) running: &'a Running,
     pub(crate) session: String,
-    version: &'static str,
+    pub(crate) version: &'static str,
 }
 
 impl Client<'_> {
@@ -93,7 +93,8 @@ pub(crate) struct Events {
 impl Events {
     #[track_caller]
     pub(crate) fn of(response: Response) -> Events {
-        assert_eq!((response.status().as_u16(), &response.headers()["content-type"]), (200, "text/event-stream"));
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
         Events { response, read: String::new() }
     }
 
