@@ -1,7 +1,7 @@
 //! Event streams (`text/event-stream`): a message is the data of an event.
 //!
-//! The bytes of a message are a frame of their own and go out as they are. They hold no line break, since no message
-//! here is written with one.
+//! The bytes of a message are a frame of their own and go out as they are, unless they are few. They hold no line break,
+//! since no message here is written with one.
 
 use std::{
     collections::VecDeque,
@@ -25,6 +25,9 @@ use super::Body;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// After how many milliseconds a client whose connection was lost should come back.
 const RETRY_MS: u32 = 3000;
+/// The longest message that is written in one piece with what stands around it: three pieces would cost more than to
+/// copy it.
+const SHORT: usize = 1024;
 const END: Bytes = Bytes::from_static(b"\n\n");
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 static BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -58,6 +61,9 @@ impl Event {
             head.push_str(&format!("retry: {RETRY_MS}\n"));
         }
         head.push_str("data: ");
+        if self.message.len() <= SHORT {
+            return VecDeque::from([[head.as_bytes(), &self.message, &END].concat().into()]);
+        }
         VecDeque::from([head.into(), self.message, END])
     }
 }
@@ -119,10 +125,8 @@ impl HttpBody for EventStream {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        while let Some(frame) = self.frames.pop_front() {
-            if !frame.is_empty() {
-                return Poll::Ready(Some(Ok(Frame::data(frame))));
-            }
+        if let Some(frame) = self.frames.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(frame))));
         }
         if self.ended {
             return Poll::Ready(None);
