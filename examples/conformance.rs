@@ -525,22 +525,5 @@ fn main() -> ExitCode {
         .add(template)
         .add(schema_tool());
     let registry = registry.build().expect("the declarations are sound");
-    if std::env::args().nth(1).as_deref() == Some("bridged") {
-        return bridged(registry);
-    }
     redress::main(registry)
-}
-
-/// Serves with every request on the way through the protocol's library, which most do not take, so
-/// that the suite can be held against that way too.
-#[expect(clippy::print_stdout, reason = "whoever starts it has to learn where it is")]
-#[tokio::main]
-async fn bridged(registry: Registry) -> ExitCode {
-    let Ok(listener) = tokio::net::TcpListener::bind("127.0.0.1:0").await else { return ExitCode::FAILURE };
-    let Ok(address) = listener.local_addr() else { return ExitCode::FAILURE };
-    let mut options = redress::mcp::HttpOptions::default();
-    options.direct = false;
-    println!("{}", json!({"url": format!("http://{address}")}));
-    let served = redress::serve::Faces::new(registry).mcp_http(options).serve(listener, std::future::pending()).await;
-    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -6,6 +6,8 @@ use redress_contract::Caller;
 use redress_core::{Account, Face, Request};
 use tokio_util::sync::CancellationToken;
 
+use crate::Place;
+
 /// What is known of a request beside its message: who sends it, and what its connection asks of
 /// every call.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,9 @@ pub struct Asking {
     pub trace: Option<tracing::Span>,
     /// What the answers are charged to.
     pub account: Option<Account>,
+    /// What the message itself takes, given back when its request has ended: one of a session may outlive its
+    /// connection.
+    pub room: Option<Place>,
 }
 
 impl Asking {

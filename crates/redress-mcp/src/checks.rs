@@ -4,6 +4,7 @@ use ::http::{
     HeaderMap,
     header::{AUTHORIZATION, HeaderName},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use redress_wire::{
     http::header::LAST_EVENT_ID,
     jsonrpc::Id,
@@ -17,19 +18,24 @@ use crate::{
     session,
 };
 
-static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
-static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+pub(crate) static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
+pub(crate) static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 static VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
 static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
 static NAME: HeaderName = HeaderName::from_static(header::NAME);
 
-/// How a header value says that it is written in Base64.
-pub(crate) const ENCODED: &str = "=?base64?";
+/// How a header value says that it is written in Base64, because its text does not fit into a header.
+const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
 /// Whether an id is one that the protocol has: a string, or a whole number.
 pub(crate) fn is_id(id: Id<'_>) -> bool {
     let json = id.as_json();
     json.starts_with('"') || json.parse::<i64>().is_ok()
+}
+
+/// The answer to a request whose id is none.
+pub(crate) fn no_id() -> Reply {
+    Reply::error(Id::NULL, ProtocolError::InvalidRequest, "an id is a string or a whole number", None)
 }
 
 /// The session that a message belongs to, if it says so. In the modern era there are none, and each request stands on
@@ -112,11 +118,6 @@ pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Repl
     }
 }
 
-/// Whether the name of the subject is written in a way that only the protocol's library reads.
-pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
-    headers.get(&NAME).and_then(|value| value.to_str().ok()).is_some_and(|name| name.starts_with(ENCODED))
-}
-
 /// The headers by which others on the way lead the request.
 fn routing(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<(), Reply> {
     match single(id, headers, &METHOD)? {
@@ -129,11 +130,16 @@ fn routing(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> 
     let Some(subject) = asked.subject() else { return Ok(()) };
     match single(id, headers, &NAME)? {
         None => Err(mismatch(id, "the header Mcp-Name is missing")),
-        Some(said) if said != subject && !said.starts_with(ENCODED) => {
+        Some(said) if said != subject && decoded(said).as_deref() != Some(subject.as_bytes()) => {
             Err(mismatch(id, "the header Mcp-Name is not the name in the body"))
         }
         Some(_) => Ok(()),
     }
+}
+
+/// The text of a header value that is written in Base64.
+fn decoded(value: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(value.strip_prefix(ENCODED.0)?.strip_suffix(ENCODED.1)?).ok()
 }
 
 /// Whether a request of the modern era says all that it has to, and any request nothing odd.

@@ -1,21 +1,26 @@
 //! The face over HTTP: what may come in, and which way it takes.
 
 mod admission;
+mod events;
+mod in_session;
 mod places;
+mod running;
+mod session;
 mod sessions;
+mod sse;
 
 use std::{convert::Infallible, sync::Arc};
 
 use ::http::{HeaderValue, Method, Response, StatusCode, header, header::HeaderName, request::Parts};
 use bytes::Bytes;
 use http_body::Body as HttpBody;
-use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::BoxBody};
+use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::UnsyncBoxBody};
 use redress_contract::{EngineCode, RequestId};
 use redress_core::{Refusal, Secret};
 use redress_wire::{
     http::header::REQUEST_ID,
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
-    mcp::{Era, ProtocolError, RequestMeta, header as mcp_header},
+    mcp::{Era, ProtocolError, RequestMeta},
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -25,25 +30,22 @@ use crate::{
     Asking, Mcp, Metadata,
     asked::Asked,
     auth::Challenge,
-    bridge::Bridge,
     checks,
     mcp::Inner,
     owner::Owner,
     reply::{Ending, Reply},
     way::Way,
 };
-use places::Open;
+use admission::Accepts;
 pub use places::{Place, Places};
-pub(crate) use sessions::Belongings;
+use running::Running;
+use session::HttpSession;
 use sessions::Sessions;
 
 /// The body of an answer.
-pub type Body = Either<Full<Bytes>, BoxBody<Bytes, Infallible>>;
+pub type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
 
 static CALL_ID: HeaderName = HeaderName::from_static(REQUEST_ID);
-static SESSION: HeaderName = HeaderName::from_static(mcp_header::SESSION_ID);
-/// How many bytes a client that gets a session may say of itself.
-const LARGEST_HELLO: usize = 16 * 1024;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What can be set of the face over HTTP.
@@ -73,11 +75,8 @@ pub struct HttpOptions {
     /// Who counts what each caller holds open: every session, and every answer that is a stream.
     /// Without it, nobody does.
     pub places: Option<Arc<dyn Places>>,
-    /// What ends every stream that is still open.
+    /// What ends every session, and every stream that is still open.
     pub shutdown: CancellationToken,
-    /// Whether requests that stand on their own are answered straight from the call path; if
-    /// not, all go through the protocol's library.
-    pub direct: bool,
 }
 
 impl Default for HttpOptions {
@@ -93,7 +92,6 @@ impl Default for HttpOptions {
             max_sessions: 1024,
             places: None,
             shutdown: CancellationToken::new(),
-            direct: true,
         }
     }
 }
@@ -116,7 +114,6 @@ pub enum Page {
 #[derive(Clone)]
 pub struct HttpFace {
     inner: Arc<Inner>,
-    bridge: Bridge,
     sessions: Arc<Sessions>,
     /// The streams of changes that there may still be.
     listening: Arc<Semaphore>,
@@ -132,8 +129,7 @@ impl HttpFace {
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
         let listening = Arc::new(Semaphore::new(options.max_sessions.min(Semaphore::MAX_PERMITS)));
-        let (bridge, sessions) = (Bridge::new(&inner, &options), Arc::default());
-        HttpFace { bridge, sessions, listening, inner, options, metadata }
+        HttpFace { sessions: Arc::default(), listening, inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.
@@ -158,27 +154,19 @@ impl HttpFace {
             return self.unidentified(&parts, why, &asking);
         }
         // Before anything else is looked at, so that nothing tells a session of another from none.
-        if let Some(name) = &session
-            && !self.sessions.has(name, &Owner::of(&asking))
-        {
-            return self.no_session(&parts, &asking);
-        }
-        if parts.method != Method::POST {
-            let open = match (&parts.method, &session) {
-                (&Method::GET, Some(_)) => self.open(&parts, Id::NULL, None, &asking),
-                (&Method::DELETE, Some(_)) => Ok(Open::default()),
-                _ => return not_allowed(),
-            };
-            let open = match open {
-                Ok(open) => open,
-                Err(refused) => return *refused,
-            };
-            let ends = session.filter(|_| parts.method == Method::DELETE);
-            let answer = self.bridge.session(parts, Bytes::new(), asking).await;
-            if let Some(name) = ends.filter(|_| answer.status().is_success()) {
-                self.sessions.ended(&name);
+        let session = match session.map(|name| self.sessions.find(&name, &Owner::of(&asking))) {
+            Some(None) => return self.no_session(&parts, &asking),
+            Some(Some(session)) => {
+                session.touch();
+                Some(session)
             }
-            return open.keep(answer);
+            None => None,
+        };
+        match (&parts.method, &session) {
+            (&Method::POST, _) => {}
+            (&Method::GET, Some(session)) => return self.stream_of(&parts, session, &asking),
+            (&Method::DELETE, Some(session)) => return self.end(session),
+            _ => return not_allowed(),
         }
         if let Err((status, says)) = admission::negotiate(&parts.headers) {
             return refuse(status, ProtocolError::InvalidRequest, says);
@@ -190,22 +178,12 @@ impl HttpFace {
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, ProtocolError::InvalidRequest, says);
             }
         };
-        if session.is_some() {
-            return match self.open_in_session(&parts, &body, &asking) {
-                Ok(open) => open.keep(self.bridge.session(parts, body, asking).await),
-                Err(refused) => *refused,
-            };
-        }
         match jsonrpc::read(&body, 1) {
-            Ok(Message::Single(Member::Call(call))) => {
-                let lane = self.lane(&parts, &call, &asking).await;
-                match lane {
-                    Lane::Answered(reply, era) => self.respond(&parts, reply, era),
-                    Lane::Session(place) => self.begin(parts, body, asking, place).await,
-                    Lane::Stateless(Ok(open)) => open.keep(self.bridge.stateless(parts, body, asking).await),
-                    Lane::Stateless(Err(refused)) => *refused,
-                    Lane::Nothing => empty(StatusCode::ACCEPTED),
-                }
+            Ok(Message::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
+            Ok(Message::Single(Member::Invalid(_)))
+                if session.is_some_and(|session| session.questions.answered(&body)) =>
+            {
+                empty(StatusCode::ACCEPTED)
             }
             Ok(Message::Single(Member::Invalid(id))) => {
                 bad(Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None))
@@ -218,17 +196,6 @@ impl HttpFace {
                 bad(Reply::error(Id::NULL, ProtocolError::Parse, "the message is not JSON", None))
             }
         }
-    }
-
-    /// Opens a session, which is its caller's from the first on.
-    async fn begin(&self, mut parts: Parts, body: Bytes, asking: Asking, place: Option<Place>) -> Response<Body> {
-        let belongings = Belongings::new(Owner::of(&asking), place);
-        parts.extensions.insert(Arc::clone(&belongings));
-        let begun = self.bridge.session(parts, body, asking).await;
-        if let Some(name) = begun.headers().get(&SESSION).and_then(|name| name.to_str().ok()) {
-            self.sessions.opened(name, &belongings);
-        }
-        begun
     }
 
     /// The answer where there is no such session, or none of this caller's.
@@ -246,61 +213,80 @@ impl HttpFace {
         response
     }
 
-    /// Leads a message: to its answer, or to where it is answered.
-    async fn lane(&self, parts: &Parts, call: &Call<'_>, asking: &Asking) -> Lane {
+    /// Answers a request, or takes a notification.
+    async fn call(
+        &self,
+        parts: &Parts,
+        call: &Call<'_>,
+        body: &Bytes,
+        asking: &Asking,
+        session: Option<Arc<HttpSession>>,
+    ) -> Response<Body> {
         let Some(id) = call.id else {
-            return match checks::notification(&parts.headers, &call.method) {
-                Ok(()) => Lane::Nothing,
-                Err(reply) => Lane::Answered(reply, Era::Modern),
+            return match (session, checks::notification(&parts.headers, &call.method)) {
+                (Some(session), _) => {
+                    session.notified(&self.inner, &call.method, call.params);
+                    empty(StatusCode::ACCEPTED)
+                }
+                (None, Ok(())) => empty(StatusCode::ACCEPTED),
+                (None, Err(reply)) => self.respond(parts, reply, Era::Modern),
             };
         };
         if !checks::is_id(id) {
-            let says = "an id is a string or a whole number";
-            return Lane::Answered(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None), Era::Modern);
+            return self.respond(parts, checks::no_id(), Era::Modern);
         }
-        let asked = Asked::read(&call.method, call.params);
-        if !self.options.direct {
-            return Lane::Stateless(self.open(parts, id, asked.as_ref(), asking));
-        }
-        let Some(asked) = asked else {
-            return Lane::Answered(checks::unreadable(id, &call.method), Era::Legacy);
+        let Some(asked) = Asked::read(&call.method, call.params) else {
+            return self.respond(parts, checks::unreadable(id, &call.method), Era::Legacy);
         };
         let era = match checks::over_http(id, &parts.headers, &call.method, &asked) {
             Ok(era) => era,
-            Err(reply) => return Lane::Answered(reply, Era::Modern),
+            Err(reply) => return self.respond(parts, reply, Era::Modern),
         };
-        // Before it is led elsewhere: what calls nothing has no use for a key.
+        // Before it takes a place: what calls nothing has no use for a key.
         if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
-            return Lane::Answered(reply, era);
+            return self.respond(parts, reply, era);
         }
-        if asked.runs() {
-            let wanted = |meta: &RequestMeta<'_>| meta.progress_token.is_some() || meta.log_level.is_some();
-            let told = asked.meta().is_some_and(wanted) || checks::is_encoded(&parts.headers);
-            if told && !self.denied(&asked, asking) {
-                return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
+        let way = Way { session: session.as_deref().map(|session| &session.state), ..Way::default() };
+        match (&asked, &session) {
+            (asked, Some(session)) if asked.runs() => {
+                let within = match self.admit(parts, session, id, asked, asking) {
+                    Ok(cancelled) => (Arc::clone(session), cancelled),
+                    Err(refused) => return *refused,
+                };
+                return match self.open(parts, id, Some(asked), asking) {
+                    Ok(open) => {
+                        let (message, asking) = (body.clone(), asking.clone());
+                        let running = Running { message, era, asking, open, within: Some(within) };
+                        Box::pin(self.run(parts, running)).await
+                    }
+                    Err(refused) => {
+                        session.requests.ended(id.as_json());
+                        *refused
+                    }
+                };
             }
-        } else if let Asked::Initialize(params) = &asked {
-            // Only a client that can be asked something while it waits needs a session, in which what it says of
-            // itself is kept.
-            if params.client_can().any()
-                && call.params.len() <= LARGEST_HELLO
-                && self.bridge.sessions().await < self.options.max_sessions
-                && let Ok(place) = self.place(asking)
-            {
-                return Lane::Session(place);
+            (asked, None) if asked.runs() && tells(asked, era) && Accepts::of(&parts.headers) != Accepts::Json => {
+                return match self.open(parts, id, Some(asked), asking) {
+                    Ok(open) => {
+                        let (message, asking) = (body.clone(), asking.clone());
+                        let running = Running { message, era, asking, open, within: None };
+                        Box::pin(self.run(parts, running)).await
+                    }
+                    Err(refused) => *refused,
+                };
             }
-        } else if matches!(asked, Asked::Listen(_)) && era == Era::Modern {
-            return Lane::Stateless(self.open(parts, id, Some(&asked), asking));
+            (Asked::Initialize(params), None) => {
+                if let Some(session) = self.begin(params, asking) {
+                    return self.begun(parts, id, &asked, asking, &session).await;
+                }
+            }
+            (Asked::Listen(params), _) if era == Era::Modern => {
+                return self.listen(parts, id, params, &asked, asking);
+            }
+            _ => {}
         }
-        Lane::Answered(self.inner.answer(id, &asked, era, asking, Way::default()).await, era)
-    }
-
-    /// Whether the caller may not call what is asked for. It is told so under a status, which the
-    /// protocol's library has no say in.
-    fn denied(&self, asked: &Asked<'_>, asking: &Asking) -> bool {
-        let Asked::Call(params) = asked else { return false };
-        let entry = self.inner.catalogue.find(&params.name);
-        entry.is_some_and(|entry| entry.access().admit(asking.caller()).is_err())
+        let reply = self.inner.answer(id, &asked, era, asking, way).await;
+        self.respond(parts, reply, era)
     }
 
     /// Tells who calls from the token, or refuses the whole request.
@@ -386,16 +372,11 @@ impl HttpFace {
     }
 }
 
-/// Which way a message takes.
-enum Lane {
-    /// It is answered.
-    Answered(Reply, Era),
-    /// It opens a session, which holds this.
-    Session(Option<Place>),
-    /// It goes through the protocol's library, on its own, if there is a place for its answer.
-    Stateless(Result<Open, Box<Response<Body>>>),
-    /// It wants no answer.
-    Nothing,
+/// Whether a request that stands on its own wants to be told something while it runs.
+fn tells(asked: &Asked<'_>, era: Era) -> bool {
+    let wanted =
+        |meta: &RequestMeta<'_>| meta.progress_token.is_some() || (era == Era::Modern && meta.log_level.is_some());
+    asked.meta().is_some_and(wanted)
 }
 
 fn status(error: ProtocolError, era: Era) -> StatusCode {

@@ -1,13 +1,11 @@
 //! The MCP face of a registry: every external operation is a tool, a prompt or a document, over
 //! streamable HTTP and over standard input and output, for clients of both eras of the protocol.
 //!
-//! Requests that stand on their own are answered straight from the call path. What needs a
-//! session or a stream of messages goes through the protocol's own library, whose handler asks
-//! the same functions, so that both ways answer alike.
+//! One function answers every request, from bytes to bytes. What differs is what carries them: a
+//! body of JSON, an event stream of a request or of a session, or lines.
 //!
-//! **Invariant:** this crate decides nothing about an outcome, and no type of the protocol's
-//! library is in its public items: `redress-wire` says how messages look, `Registry` what they
-//! say.
+//! **Invariant:** this crate decides nothing about an outcome: `redress-wire` says how messages
+//! look, `Registry` what they say.
 //!
 //! ```
 //! use redress_core::{Registry, consent_grant};
@@ -21,7 +19,6 @@
 mod asked;
 mod asking;
 mod auth;
-mod bridge;
 mod builtin;
 mod call;
 mod catalogue;
@@ -29,12 +26,15 @@ mod checks;
 mod complete;
 mod discovery;
 mod http;
+mod listen;
+mod live;
 mod mcp;
 mod options;
 mod owner;
 mod profile;
 mod prompts;
 mod reply;
+mod requests;
 mod resources;
 mod rounds;
 mod search;

@@ -184,12 +184,6 @@ impl Inner {
         let result = results.iter().find(|(version, _)| *version == agreed);
         Reply::result(id, result.map(|(_, result)| result.as_slice()).unwrap_or(b"{}"))
     }
-
-    /// The result of `initialize` for the newest revision that has it.
-    pub(crate) fn initialized(&self, in_session: bool) -> &[u8] {
-        let results = if in_session { &self.in_session } else { &self.alone };
-        results.last().map(|(_, result)| result.as_slice()).unwrap_or_default()
-    }
 }
 
 fn no_method(id: Id<'_>) -> Reply {

@@ -144,6 +144,11 @@ impl Notice {
     }
 }
 
+/// A message that wants no answer.
+pub(crate) fn notification(method: &str, params: &Value) -> Vec<u8> {
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string().into_bytes()
+}
+
 /// A note as the parameters of its message.
 pub(crate) fn note(note: &redress_core::Note) -> Value {
     let mut params = json!({"level": note.level, "data": note.data});

@@ -8,9 +8,8 @@ mod pipes;
 mod request;
 
 use std::{
-    collections::HashMap,
     io::{self, Read, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -19,15 +18,13 @@ use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
     mcp::{InitializeParams, ProtocolError, method, read_params},
 };
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asking, checks, mcp::Inner, reply::Reply, stdout::own_stdout};
+use crate::{Asking, mcp::Inner, reply::Reply, requests::Requests, session::notification, stdout::own_stdout};
 use client::Client;
 use lines::Line;
 use out::Out;
@@ -40,9 +37,6 @@ const AROUND_INPUT: usize = 256 * 1024;
 const LINES: usize = 64;
 /// How long requests that run have to end once the input has.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-
-/// The requests that run, by their ids as they were written.
-type Running = Arc<Mutex<HashMap<Box<str>, CancellationToken>>>;
 
 /// Where lines come from.
 enum Source {
@@ -120,7 +114,7 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
         asking,
         client: Arc::new(Client::new(out.clone())),
         out,
-        running: Running::default(),
+        running: Requests::default(),
         ending: CancellationToken::new(),
         tasks: JoinSet::new(),
         announcer: JoinSet::new(),
@@ -154,7 +148,7 @@ struct Connection {
     account: Account,
     client: Arc<Client>,
     out: Out,
-    running: Running,
+    running: Requests,
     /// What ends requests that would never end by themselves.
     ending: CancellationToken,
     tasks: JoinSet<()>,
@@ -169,7 +163,7 @@ impl Connection {
             return self.send(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
-            Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.admit(id) {
+            Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.running.admit(id) {
                 Ok(token) => {
                     // What follows may come from a client that can be asked because of this.
                     if method == method::INITIALIZE
@@ -184,7 +178,7 @@ impl Connection {
                 Err(reply) => reply,
             },
             Ok(Message::Single(Member::Call(call))) => return self.notified(&call),
-            Ok(Message::Single(Member::Invalid(_))) if self.client.answered(&line) => return,
+            Ok(Message::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
             Ok(Message::Single(Member::Invalid(id))) => {
                 Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None)
             }
@@ -197,46 +191,21 @@ impl Connection {
         self.send(reply).await;
     }
 
-    /// Takes note of a request that starts.
-    fn admit(&self, id: Id<'_>) -> Result<CancellationToken, Reply> {
-        if !checks::is_id(id) {
-            let says = "an id is a string or a whole number";
-            return Err(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None));
-        }
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.contains_key(id.as_json()) {
-            let says = "a request of this id still runs";
-            return Err(Reply::error(id, ProtocolError::InvalidRequest, says, None));
-        }
-        let token = CancellationToken::new();
-        running.insert(id.as_json().into(), token.clone());
-        Ok(token)
-    }
-
     fn request(&self, cancelled: CancellationToken) -> Request {
         Request {
             inner: Arc::clone(&self.inner),
             asking: Asking { account: Some(self.account.clone()), ..self.asking.clone() },
             client: Arc::clone(&self.client),
             out: self.out.clone(),
-            running: Arc::clone(&self.running),
+            running: self.running.clone(),
             cancelled,
             ending: self.ending.clone(),
         }
     }
 
     fn notified(&mut self, call: &Call<'_>) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Cancelled<'a> {
-            #[serde(borrow)]
-            request_id: &'a RawValue,
-        }
-        if call.method == method::CANCELLED
-            && let Some(Cancelled { request_id }) = read_params(call.params)
-            && let Some(token) = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(request_id.get())
-        {
-            token.cancel();
+        if call.method == method::CANCELLED {
+            self.running.cancel(call.params);
         }
         if call.method == method::INITIALIZED && self.announcer.is_empty() {
             let mut changes = self.inner.registry.changes().subscribe();
@@ -256,14 +225,14 @@ impl Connection {
 
     async fn send(&self, reply: Reply) {
         // Where the output is closed, the loop ends by itself.
-        let _ = self.out.send(reply.body).await;
+        let _ = self.out.send(reply.body.into()).await;
     }
 
     /// Lets what runs come to its end, for a while, and then calls it off.
     async fn close(mut self) {
         self.announcer.shutdown().await;
         // Nobody answers any more.
-        self.client.gone();
+        self.client.questions().gone();
         self.ending.cancel();
         let gone = self.out.clone();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
@@ -274,9 +243,4 @@ impl Connection {
         }
         self.tasks.shutdown().await;
     }
-}
-
-/// A message that wants no answer.
-fn notification(method: &str, params: &Value) -> Vec<u8> {
-    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string().into_bytes()
 }

@@ -1,11 +1,19 @@
 //! What a connection can do for one request while that runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use redress_core::{self as core, Asker, Level, Listener, Note, Request};
+use redress_wire::mcp::method;
+use serde_json::{json, value::RawValue};
 use tokio::sync::mpsc;
 
-use crate::session::Session;
+use crate::{
+    reply::Reply,
+    session::{self, Session, notification},
+};
 
 /// How many things that were told wait to be sent.
 const WAITING: usize = 64;
@@ -30,6 +38,62 @@ pub(crate) struct Way<'a> {
 pub(crate) enum Told {
     Step(Step),
     Note(Note),
+}
+
+impl Told {
+    /// What was told, as a message to a client that knows its progress by `token`.
+    pub(crate) fn message(&self, token: Option<&RawValue>) -> Vec<u8> {
+        match self {
+            Told::Step(Step { progress, total, message }) => {
+                let mut params = json!({"progressToken": token, "progress": progress});
+                if let Some(members) = params.as_object_mut() {
+                    members.extend(total.map(|total| ("total".to_owned(), total.into())));
+                    members.extend(message.clone().map(|message| ("message".to_owned(), message.into())));
+                }
+                notification(method::PROGRESS, &params)
+            }
+            Told::Note(note) => notification(method::NOTE, &session::note(note)),
+        }
+    }
+}
+
+/// An answer that is waited for, and what is told meanwhile.
+pub(crate) struct Telling<F> {
+    answer: Pin<Box<F>>,
+    told: mpsc::Receiver<Told>,
+    ended: Option<Reply>,
+}
+
+/// What comes next of a request.
+pub(crate) enum Next {
+    Told(Told),
+    Ended(Reply),
+}
+
+impl<F: Future<Output = Reply>> Telling<F> {
+    pub(crate) fn new(answer: F, told: mpsc::Receiver<Told>) -> Telling<F> {
+        Telling { answer: Box::pin(answer), told, ended: None }
+    }
+
+    pub(crate) async fn next(&mut self) -> Next {
+        if self.ended.is_none() {
+            tokio::select! {
+                biased;
+                Some(told) = self.told.recv() => return Next::Told(told),
+                reply = &mut self.answer => self.ended = Some(reply),
+            }
+        }
+        // A call that never paused has left what it told behind.
+        match (self.told.try_recv(), self.ended.take()) {
+            (Err(_), Some(reply)) => Next::Ended(reply),
+            (Ok(told), ended) => {
+                self.ended = ended;
+                Next::Told(told)
+            }
+            // Whoever has the answer does not ask for more.
+            (Err(_), None) => std::future::pending().await,
+        }
+    }
 }
 
 /// How far a request has come.

@@ -362,6 +362,7 @@ impl Asking {
             cancellation: Some(shared.house.shutdown.over().clone()),
             trace: self.trace.clone(),
             account: self.account.clone(),
+            room: None,
         }
     }
 

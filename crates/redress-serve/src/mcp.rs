@@ -96,7 +96,8 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
     let (body, broke, room) = Timed::new(body, shared.limits.body_time, taken);
-    let answer = face.answer(parts, body, token, asking.for_mcp(&shared)).await;
+    let told = redress_mcp::Asking { room: Some(Place::new(room.clone())), ..asking.for_mcp(&shared) };
+    let answer = face.answer(parts, body, token, told).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
         return refuse(shared.registry.refuse(refusal, asking.bare()));

@@ -69,6 +69,37 @@ fn is_local(authority: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
+/// What an answer may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepts {
+    /// JSON and nothing else.
+    Json,
+    /// Anything: an event stream only where something was asked for that needs one.
+    Anything,
+    /// An event stream, by its name.
+    EventStream,
+}
+
+impl Accepts {
+    pub(super) fn of(headers: &HeaderMap) -> Accepts {
+        let mut accepts = Accepts::Json;
+        let mut said = headers.get_all(header::ACCEPT).iter().peekable();
+        if said.peek().is_none() {
+            return Accepts::Anything;
+        }
+        for media in said.filter_map(|said| said.to_str().ok()).flat_map(|said| said.split(',')) {
+            let media = media.split(';').next().unwrap_or_default().trim();
+            if ["text/event-stream", "text/*"].iter().any(|stream| media.eq_ignore_ascii_case(stream)) {
+                return Accepts::EventStream;
+            }
+            if media == "*/*" {
+                accepts = Accepts::Anything;
+            }
+        }
+        accepts
+    }
+}
+
 /// Whether the message claims to be JSON, and takes JSON for an answer.
 pub(super) fn negotiate(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -122,6 +153,17 @@ mod tests {
         assert!(!admitted(&local, &[]));
         let named = HttpOptions { allowed_hosts: vec!["mcp.example.com".to_owned()], ..HttpOptions::default() };
         assert!(admitted(&named, &[("host", "mcp.example.com:8443")]));
+    }
+
+    #[test]
+    fn an_event_stream_is_for_whoever_names_it() {
+        let accepts = |accept: &[(&str, &str)]| Accepts::of(&parts(accept).headers);
+        assert_eq!(accepts(&[]), Accepts::Anything);
+        assert_eq!(accepts(&[("accept", "*/*")]), Accepts::Anything);
+        assert_eq!(accepts(&[("accept", "application/json")]), Accepts::Json);
+        assert_eq!(accepts(&[("accept", "application/json, text/Event-Stream;q=0.5")]), Accepts::EventStream);
+        assert_eq!(accepts(&[("accept", "application/json"), ("accept", "text/event-stream")]), Accepts::EventStream);
+        assert_eq!(accepts(&[("accept", "application/json, text/event-streams")]), Accepts::Json);
     }
 
     #[test]

@@ -12,14 +12,10 @@ use std::{
 use ::http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::{BodyExt as _, Either, combinators::BoxBody};
+use http_body_util::{BodyExt as _, Either, combinators::UnsyncBoxBody};
 use redress_contract::EngineCode;
 use redress_core::Refusal;
-use redress_wire::{
-    http as wire,
-    jsonrpc::{self, Id, Member, Message},
-    mcp::Era,
-};
+use redress_wire::{http as wire, jsonrpc::Id, mcp::Era};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -52,10 +48,10 @@ impl fmt::Debug for Place {
 }
 
 /// What an answer holds for as long as it is read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Open {
     _place: Option<Place>,
-    _listening: Option<OwnedSemaphorePermit>,
+    _listening: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Open {
@@ -63,14 +59,14 @@ impl Open {
     pub(super) fn keep(self, answer: Response<Body>) -> Response<Body> {
         answer.map(|body| match body {
             Either::Left(whole) => Either::Left(whole),
-            Either::Right(body) => Either::Right(Kept { body, _open: self }.boxed()),
+            Either::Right(body) => Either::Right(Kept { body, _open: self }.boxed_unsync()),
         })
     }
 }
 
 /// A body, and what is held until it has ended.
 struct Kept {
-    body: BoxBody<Bytes, Infallible>,
+    body: UnsyncBoxBody<Bytes, Infallible>,
     _open: Open,
 }
 
@@ -98,7 +94,7 @@ impl HttpFace {
     }
 
     /// What a request holds whose answer may be a stream, or the answer that there is no place for
-    /// it. What cannot be read is counted, since the protocol's library may read it another way.
+    /// it.
     pub(super) fn open(
         &self,
         parts: &Parts,
@@ -118,31 +114,13 @@ impl HttpFace {
                     .with_details(&json!({"limit": "max_sessions"}))
                     .with_retry_after_ms(1000)
             })?;
-            Ok(Open { _place: place, _listening: listening })
+            Ok(Open { _place: place, _listening: listening.map(Arc::new) })
         };
         open().map_err(|refusal| Box::new(self.no_place(parts, id, asked, refusal, asking)))
     }
 
-    /// The same for a message of a session. Notifications, and answers to what the client was
-    /// asked, are taken in any case: a call may wait for them.
-    pub(super) fn open_in_session(
-        &self,
-        parts: &Parts,
-        body: &[u8],
-        asking: &Asking,
-    ) -> Result<Open, Box<Response<Body>>> {
-        match jsonrpc::read(body, 1) {
-            Ok(Message::Single(Member::Call(call))) => match call.id {
-                Some(id) => self.open(parts, id, Asked::read(&call.method, call.params).as_ref(), asking),
-                None => Ok(Open::default()),
-            },
-            Ok(Message::Single(Member::Invalid(_))) => Ok(Open::default()),
-            Ok(Message::Batch(_)) | Err(_) => self.open(parts, Id::NULL, None, asking),
-        }
-    }
-
     /// Refuses what there is no place for: a tool in its result, anything else under a status.
-    fn no_place(
+    pub(super) fn no_place(
         &self,
         parts: &Parts,
         id: Id<'_>,

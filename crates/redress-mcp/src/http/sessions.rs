@@ -2,72 +2,97 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::Place;
-use crate::owner::Owner;
+use super::session::HttpSession;
+use crate::{owner::Owner, rounds::random};
 
-/// What a session has until it ends.
-#[derive(Debug)]
-pub(crate) struct Belongings {
-    owner: Owner,
-    _place: Option<Place>,
-}
-
-impl Belongings {
-    pub(super) fn new(owner: Owner, place: Option<Place>) -> Arc<Belongings> {
-        Arc::new(Belongings { owner, _place: place })
-    }
-}
-
-/// The sessions that are open, by their names. What each has is held by the session itself, so that one that ended
-/// is nobody's.
+/// The sessions that are open, by their names.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Box<str>, Weak<Belongings>>>);
+pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<HttpSession>>>);
 
 impl Sessions {
-    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Weak<Belongings>>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<HttpSession>>> {
         // No change of it can be half made, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a session before its name is told to anybody.
-    pub(super) fn opened(&self, name: &str, belongings: &Arc<Belongings>) {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.table().len()
+    }
+
+    /// Takes note of a session before its name is told to anybody, unless there are as many as there may be.
+    pub(super) fn open(&self, session: &Arc<HttpSession>, most: usize) -> bool {
         let mut table = self.table();
-        table.retain(|_, known| known.strong_count() > 0);
-        table.insert(name.into(), Arc::downgrade(belongings));
+        let room = table.len() < most;
+        if room {
+            table.insert(session.name.clone(), Arc::clone(session));
+        }
+        room
     }
 
-    /// Whether there is such a session of this owner.
-    pub(super) fn has(&self, name: &str, owner: &Owner) -> bool {
-        let known = self.table().get(name).and_then(Weak::upgrade);
-        known.is_some_and(|belongings| belongings.owner == *owner)
+    /// The session of this name, if there is one of this owner.
+    pub(super) fn find(&self, name: &str, owner: &Owner) -> Option<Arc<HttpSession>> {
+        self.table().get(name).filter(|session| session.owner == *owner && !session.over.is_cancelled()).cloned()
     }
 
-    /// Forgets a session that its owner has ended.
-    pub(super) fn ended(&self, name: &str) {
+    /// Forgets a session that is over.
+    pub(super) fn remove(&self, name: &str) {
         self.table().remove(name);
     }
 }
 
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.table().values().for_each(|session| session.end());
+    }
+}
+
+/// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
+pub(super) fn unguessable() -> Option<Box<str>> {
+    let bytes = random::<16>().ok()?;
+    let hex = bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    Some(hex.into())
+}
+
 #[cfg(test)]
 mod tests {
+    use redress_wire::mcp::read_params;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
 
-    #[test]
-    fn a_session_is_its_owners_until_it_ends_and_nobodys_after_that() {
+    fn session(name: &str, owner: &Owner) -> Arc<HttpSession> {
+        let params = br#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}"#;
+        let params = read_params(params).unwrap();
+        Arc::new(HttpSession::new(name.into(), owner.clone(), None, &params, CancellationToken::new()))
+    }
+
+    #[tokio::test]
+    async fn a_session_is_its_owners_until_it_ends_and_nobodys_after_that() {
         let (sessions, ada, bob) = (Sessions::default(), Owner::Caller("ada".into()), Owner::Caller("bob".into()));
-        let (one, other) = (Belongings::new(ada.clone(), None), Belongings::new(bob.clone(), None));
-        sessions.opened("one", &one);
-        sessions.opened("other", &other);
-        assert!(sessions.has("one", &ada) && sessions.has("other", &bob));
-        assert!(!sessions.has("one", &bob) && !sessions.has("other", &ada) && !sessions.has("none", &ada));
-        sessions.ended("one");
-        assert!(!sessions.has("one", &ada));
-        drop(other);
-        assert!(!sessions.has("other", &bob));
-        sessions.opened("third", &one);
-        assert_eq!(sessions.table().len(), 1, "what has ended takes no room");
+        let (one, other) = (session("one", &ada), session("other", &bob));
+        assert!(sessions.open(&one, 2) && sessions.open(&other, 2) && !sessions.open(&session("third", &ada), 2));
+        let has = |name, owner| sessions.find(name, owner).is_some();
+        assert!(has("one", &ada) && has("other", &bob));
+        assert!(!has("one", &bob) && !has("other", &ada) && !has("none", &ada));
+        one.end();
+        assert!(!has("one", &ada));
+        sessions.remove("one");
+        assert_eq!(sessions.len(), 1);
+        drop(sessions);
+        assert!(other.over.is_cancelled(), "no session outlives its face");
+    }
+
+    #[test]
+    fn no_two_sessions_have_one_name() {
+        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
+        assert!(one.len() == 32 && one != other);
     }
 }

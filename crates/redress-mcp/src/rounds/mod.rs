@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use questions::{answer, asked};
 use state::Opened;
-pub(crate) use state::Seal;
+pub(crate) use state::{Seal, random};
 
 use crate::{
     asked::Rounds,

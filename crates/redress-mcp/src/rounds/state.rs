@@ -3,22 +3,29 @@
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use redress_core::Secret;
-use rmcp::model::{RequestStateCodec, SealOptions};
+use sha2::Sha256;
 
 use super::spent::{Number, Spent};
 use crate::{McpError, owner::Owner};
 
 /// What the seal is for, so that nothing else that is sealed with the same key is taken for it.
 const PURPOSE: &[u8] = b"redress: the state of a call";
+/// What a sealed state begins with, so that another form can be told from this one.
+const FORM: &str = "s1.";
+/// The fewest bytes of a key: as many as the digest has.
+const SHORTEST_KEY: usize = 32;
 
 /// Seals states, and opens those that it sealed.
 #[derive(Debug)]
 pub(crate) struct Seal {
-    codec: RequestStateCodec,
+    /// What was begun with the key, which is not shown by `Debug`.
+    mac: Hmac<Sha256>,
     lasts: Duration,
     /// What the numbers of this process begin with, and how many there were.
     own: [u8; 8],
@@ -40,22 +47,44 @@ impl Seal {
             Some(key) => key.expose().as_bytes().to_vec(),
             None => random::<32>()?.to_vec(),
         };
-        let codec = RequestStateCodec::try_new(key).map_err(|_| McpError::StateKeyShort)?;
-        Ok(Seal { codec, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default() })
+        if key.len() < SHORTEST_KEY {
+            return Err(McpError::StateKeyShort);
+        }
+        let mac = Hmac::new_from_slice(&key).map_err(|_| McpError::StateKeyShort)?;
+        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default() })
     }
 
     /// The state, for its owner alone.
     pub(super) fn close(&self, state: &[u8], owner: &Owner) -> String {
+        let ends = since_epoch().saturating_add(self.lasts);
+        let ends = u64::try_from(ends.as_millis()).unwrap_or(u64::MAX).to_be_bytes();
         let count = self.made.fetch_add(1, Ordering::Relaxed).to_le_bytes();
-        let numbered = [&self.own, &count, state].concat();
-        self.codec.seal_with(&numbered, &SealOptions::new().associated_data(&purpose(owner)).ttl(self.lasts))
+        let sealed = [&ends, &self.own, &count, state].concat();
+        let tag = self.tag(&sealed, owner).finalize().into_bytes();
+        format!("{FORM}{}.{}", URL_SAFE_NO_PAD.encode(&sealed), URL_SAFE_NO_PAD.encode(tag))
     }
 
     /// The state, if it is one that was sealed here for this owner and is not too old.
     pub(super) fn open(&self, sealed: &str, owner: &Owner) -> Option<Opened> {
-        let numbered = self.codec.open_with(sealed, &purpose(owner)).ok()?;
+        let (sealed, tag) = sealed.strip_prefix(FORM)?.split_once('.')?;
+        let (sealed, tag) = (URL_SAFE_NO_PAD.decode(sealed).ok()?, URL_SAFE_NO_PAD.decode(tag).ok()?);
+        // Compared in constant time, and before anything in it is looked at.
+        self.tag(&sealed, owner).verify_slice(&tag).ok()?;
+        let (ends, numbered) = sealed.split_first_chunk()?;
+        if since_epoch() >= Duration::from_millis(u64::from_be_bytes(*ends)) {
+            return None;
+        }
         let (number, state) = numbered.split_first_chunk()?;
         Some(Opened { number: *number, state: state.to_vec() })
+    }
+
+    /// What proves that the bytes were sealed here for this owner. The owner's length comes first, so that no byte can
+    /// move from the owner to what is sealed.
+    fn tag(&self, sealed: &[u8], owner: &Owner) -> Hmac<Sha256> {
+        let owner = owner.to_bytes();
+        let length = u64::try_from(owner.len()).unwrap_or(u64::MAX).to_be_bytes();
+        let parts = [PURPOSE, b"\0", &length, &owner, sealed];
+        parts.into_iter().fold(self.mac.clone(), |mac, part| mac.chain_update(part))
     }
 
     /// Whether the state of this number gives a consent for the first time.
@@ -64,12 +93,12 @@ impl Seal {
     }
 }
 
-/// What a state is sealed for.
-fn purpose(owner: &Owner) -> Vec<u8> {
-    [PURPOSE, b"\0", &owner.to_bytes()].concat()
+/// The time by the calendar: nodes that share a key share it too.
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-fn random<const N: usize>() -> Result<[u8; N], McpError> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], McpError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| McpError::NoRandomness)?;
     Ok(bytes)

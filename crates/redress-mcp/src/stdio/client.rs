@@ -1,23 +1,15 @@
 //! The client at the other end: what it can be asked, what it was asked, and what it is told.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::sync::{Arc, OnceLock};
 
 use redress_core::{Answer, AskError, Asker, Level, Listener, Note, Progress, Question, QuestionKind};
 use redress_wire::mcp::{ClientCan, method};
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
-use tokio::sync::oneshot;
 
-use super::{notification, out::Out};
+use super::out::Out;
 use crate::{
+    live::Questions,
     rounds,
-    session::{self, Session},
+    session::{self, Session, notification},
 };
 
 /// The client at the other end. Only one that has said hello, as the legacy era does, can be
@@ -26,8 +18,7 @@ pub(super) struct Client {
     out: Out,
     session: Session,
     greeted: OnceLock<Greeted>,
-    asked: Mutex<Asked>,
-    gone: AtomicBool,
+    questions: Questions,
 }
 
 /// What follows from the greeting. The same for every request, so it is made once.
@@ -36,28 +27,9 @@ struct Greeted {
     listener: Arc<dyn Listener>,
 }
 
-/// The questions that wait for an answer, by the ids that they were sent under.
-#[derive(Default)]
-struct Asked {
-    last: u64,
-    waiting: HashMap<u64, oneshot::Sender<Response>>,
-}
-
-/// What came back.
-enum Response {
-    Result(Value),
-    Error,
-}
-
 impl Client {
     pub(super) fn new(out: Out) -> Client {
-        Client {
-            out,
-            session: Session::default(),
-            greeted: OnceLock::new(),
-            asked: Mutex::default(),
-            gone: AtomicBool::new(false),
-        }
+        Client { out, session: Session::default(), greeted: OnceLock::new(), questions: Questions::default() }
     }
 
     /// Takes note of what the client can be asked. It can say so once.
@@ -86,41 +58,9 @@ impl Client {
         self.greeted.get().map(|_| self.session.level())
     }
 
-    /// Takes a line that may be an answer, to a question that waits or to none; says whether it is
-    /// one.
-    pub(super) fn answered(&self, line: &[u8]) -> bool {
-        #[derive(Deserialize)]
-        struct Given<'a> {
-            #[serde(borrow, default)]
-            id: Option<&'a RawValue>,
-            #[serde(default)]
-            result: Option<Value>,
-            #[serde(borrow, default)]
-            error: Option<&'a RawValue>,
-        }
-        let Ok(Given { id, result, error }) = serde_json::from_slice(line) else { return false };
-        let response = match (result, error) {
-            (Some(result), _) => Response::Result(result),
-            (None, Some(_)) => Response::Error,
-            (None, None) => return false,
-        };
-        let waiting = id.and_then(|id| id.get().parse().ok()).and_then(|id: u64| self.asked().waiting.remove(&id));
-        if let Some(waiting) = waiting {
-            // Who does not wait any more needs no answer.
-            let _ = waiting.send(response);
-        }
-        true
-    }
-
-    /// Says to everybody who waits that no answer will come.
-    pub(super) fn gone(&self) {
-        self.gone.store(true, Ordering::Release);
-        self.asked().waiting.clear();
-    }
-
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        // No change of it can be half made, so poison says nothing here.
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The questions that wait for an answer.
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
     }
 }
 
@@ -142,46 +82,11 @@ impl Asker for Asking {
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Answer, AskError>> + Send + 'a>> {
         Box::pin(async move {
             let client = self.client.upgrade().ok_or(AskError::Gone)?;
-            let (sender, answer) = oneshot::channel();
-            let id = {
-                let mut asked = client.asked();
-                // Looked at under the lock, so that nobody starts to wait after all were let go.
-                if client.gone.load(Ordering::Acquire) {
-                    return Err(AskError::Gone);
-                }
-                asked.last += 1;
-                let id = asked.last;
-                asked.waiting.insert(id, sender);
-                id
-            };
-            let _waiting = Waiting { client: &client, id };
-            let (method, params) = rounds::asked(key, question);
-            let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-            client.out.send(message.to_string().into_bytes()).await.map_err(|_| AskError::Gone)?;
-            match answer.await {
-                Ok(Response::Result(result)) => {
-                    rounds::answer(result).ok_or_else(|| AskError::Unfit { id: key.to_owned() })
-                }
-                // A client that refuses says so with an error.
-                Ok(Response::Error) => Ok(Answer::Declined),
-                Err(_) => Err(AskError::Gone),
-            }
+            let waiting = client.questions.begin(|line| client.out.offer(line))?;
+            let message = waiting.message(key, question);
+            client.out.send(message).await.map_err(|_| AskError::Gone)?;
+            waiting.answer(key).await
         })
-    }
-}
-
-/// A question that waits. Let go before its answer came, it is taken back.
-struct Waiting<'a> {
-    client: &'a Client,
-    id: u64,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if self.client.asked().waiting.remove(&self.id).is_some() {
-            let line = notification(method::CANCELLED, &json!({"requestId": self.id}));
-            self.client.out.offer(line);
-        }
     }
 }
 

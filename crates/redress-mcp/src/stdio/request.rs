@@ -1,18 +1,16 @@
 //! One request that runs, and what it tells meanwhile.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message},
-    mcp::{Era, ListenParams, SUBSCRIPTION_META, Wanted, method},
+    mcp::{Era, ListenParams},
 };
-use serde_json::{Value, json, value::RawValue};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Running, client::Client, notification, out::Out};
+use super::{client::Client, out::Out};
 use crate::{
     Asking,
     asked::Asked,
@@ -20,8 +18,9 @@ use crate::{
     mcp::Inner,
     prompts::failed,
     reply::Reply,
+    requests::Requests,
     session,
-    way::{Step, Tells, Told, Way},
+    way::{Next, Telling, Tells, Way},
 };
 
 pub(super) struct Request {
@@ -29,7 +28,7 @@ pub(super) struct Request {
     pub(super) asking: Asking,
     pub(super) client: Arc<Client>,
     pub(super) out: Out,
-    pub(super) running: Running,
+    pub(super) running: Requests,
     pub(super) cancelled: CancellationToken,
     pub(super) ending: CancellationToken,
 }
@@ -46,7 +45,7 @@ impl Request {
             reply = self.answer(id, &method, params) => Some(reply),
         };
         // The id is free before the answer is out, so that it can be used at once.
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(id.as_json());
+        self.running.ended(id.as_json());
         if let Some(reply) = reply {
             // Where the output is closed, everything ends by itself.
             let _ = self.out.send(reply.body).await;
@@ -90,82 +89,37 @@ impl Request {
         match Tells::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
             Some((tells, told)) => {
                 let way = Way { tells: Some(&tells), ..way };
-                self.telling(id, &asked, era, way, token, told).await
+                let answer = self.inner.answer(id, &asked, era, &self.asking, way);
+                let mut telling = Telling::new(answer, told);
+                loop {
+                    match telling.next().await {
+                        Next::Told(told) => drop(self.out.send(told.message(token)).await),
+                        Next::Ended(reply) => return reply,
+                    }
+                }
             }
             None => self.inner.answer(id, &asked, era, &self.asking, way).await,
         }
     }
 
     fn is_overloaded(&self) -> bool {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).len() > self.inner.options.in_flight
-    }
-
-    /// Answers, and tells meanwhile what the handler tells.
-    async fn telling(
-        &self,
-        id: Id<'_>,
-        asked: &Asked<'_>,
-        era: Era,
-        way: Way<'_>,
-        token: Option<&RawValue>,
-        mut told: mpsc::Receiver<Told>,
-    ) -> Reply {
-        let mut answer = std::pin::pin!(self.inner.answer(id, asked, era, &self.asking, way));
-        let reply = loop {
-            tokio::select! {
-                biased;
-                Some(told) = told.recv() => {
-                    let _ = self.out.send(line(token, &told)).await;
-                }
-                reply = &mut answer => break reply,
-            }
-        };
-        // A call that never paused has left what it told behind.
-        while let Ok(told) = told.try_recv() {
-            let _ = self.out.send(line(token, &told)).await;
-        }
-        reply
+        self.running.len() > self.inner.options.in_flight
     }
 
     /// Tells what changes until the request is called off or the input ends.
     async fn listen(&self, id: Id<'_>, params: &ListenParams<'_>) -> Reply {
-        let mut changes = self.inner.registry.changes().subscribe();
-        let asked = &params.notifications;
-        let wanted = Wanted {
-            resource_subscriptions: self.inner.readable(asked.resource_subscriptions.iter(), &self.asking),
-            ..asked.clone()
-        };
-        let own: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-        let meta = json!({SUBSCRIPTION_META: own});
-        let acknowledged = notification(method::ACKNOWLEDGED, &json!({"notifications": wanted, "_meta": meta}));
-        let mut open = self.out.send(acknowledged).await.is_ok();
+        let mut listening = self.inner.listening(id, params, &self.asking);
+        let mut open = self.out.send(listening.acknowledged()).await.is_ok();
         while open {
-            let change = tokio::select! {
+            let told = tokio::select! {
                 () = self.ending.cancelled() => break,
-                change = changes.next() => change,
+                told = listening.next() => told,
             };
-            let Some(change) = change else { break };
-            for notice in session::notices(&change, &wanted) {
-                let (method, mut params) = notice.message();
-                params["_meta"] = meta.clone();
-                open = open && self.out.send(notification(method, &params)).await.is_ok();
+            let Some(told) = told else { break };
+            for message in told {
+                open = open && self.out.send(message).await.is_ok();
             }
         }
-        Reply::result(id, json!({"resultType": "complete", "_meta": meta}).to_string().as_bytes())
-    }
-}
-
-/// What was told, as a message.
-fn line(token: Option<&RawValue>, told: &Told) -> Vec<u8> {
-    match told {
-        Told::Step(Step { progress, total, message }) => {
-            let mut params = json!({"progressToken": token, "progress": progress});
-            if let Some(members) = params.as_object_mut() {
-                members.extend(total.map(|total| ("total".to_owned(), total.into())));
-                members.extend(message.clone().map(|message| ("message".to_owned(), message.into())));
-            }
-            notification(method::PROGRESS, &params)
-        }
-        Told::Note(note) => notification(method::NOTE, &session::note(note)),
+        listening.ended(id)
     }
 }

@@ -5,9 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt as _;
 use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt as _, ErrorData, RoleClient,
-    model::{
-        CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    },
+    model::{CallToolRequestParams, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction},
     service::{NotificationContext, RequestContext},
     transport::StreamableHttpClientTransport,
 };
@@ -111,7 +109,7 @@ struct Ada {
 impl ClientHandler for Ada {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
-        info.capabilities = ClientCapabilities::builder().enable_elicitation().build();
+        info.capabilities = serde_json::from_value(json!({"elicitation": {}})).unwrap();
         info
     }
 

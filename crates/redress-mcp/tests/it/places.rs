@@ -176,7 +176,7 @@ async fn a_session_holds_a_place_of_its_caller_until_it_ends() {
     let called = served.within(&session, Method::POST, call).await;
     assert!(called.text().await.unwrap().contains(r#""complete":true"#));
     served.until(2).await;
-    assert_eq!(served.within(&session, Method::DELETE, String::new()).await.status(), StatusCode::ACCEPTED);
+    assert_eq!(served.within(&session, Method::DELETE, String::new()).await.status(), StatusCode::NO_CONTENT);
     served.until(1).await;
     assert!(served.begin("ada").await.is_some() && served.begin("ada").await.is_some());
     assert_eq!(served.begin("ada").await, None);

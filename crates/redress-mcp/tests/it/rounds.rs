@@ -32,37 +32,33 @@ fn asks(answer: &Answer, key: &str, method: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_ends_with_its_question_and_goes_on_with_the_answer_on_both_ways() {
-    for direct in [true, false] {
-        let running = talk::running(|http| http.direct = direct).await;
-        let call = json!({"name": "talk_greet", "arguments": {"word": "hi"}});
-        let first = ask(&running, form(), "tools/call", call.clone()).await;
-        let asked = &first.result()["inputRequests"]["who"]["params"];
-        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
-        assert_eq!((&asked["message"], &asked["requestedSchema"]), (&json!("Who are you?"), &schema));
-        let state = asks(&first, "who", "elicitation/create");
+async fn a_call_ends_with_its_question_and_goes_on_with_the_answer() {
+    let running = talk::running(|_| {}).await;
+    let call = json!({"name": "talk_greet", "arguments": {"word": "hi"}});
+    let first = ask(&running, form(), "tools/call", call.clone()).await;
+    let asked = &first.result()["inputRequests"]["who"]["params"];
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+    assert_eq!((&asked["message"], &asked["requestedSchema"]), (&json!("Who are you?"), &schema));
+    let state = asks(&first, "who", "elicitation/create");
 
-        let mut again = call.clone();
-        again["requestState"] = state.clone();
-        again["inputResponses"] = json!({"who": named("Ada"), "nobody asked": named("x")});
-        let result = ask(&running, form(), "tools/call", again.clone()).await.result();
-        assert_eq!(result["structuredContent"], json!({"greeted": "Ada"}), "direct: {direct}");
+    let mut again = call.clone();
+    again["requestState"] = state.clone();
+    again["inputResponses"] = json!({"who": named("Ada"), "nobody asked": named("x")});
+    let result = ask(&running, form(), "tools/call", again.clone()).await.result();
+    assert_eq!(result["structuredContent"], json!({"greeted": "Ada"}));
 
-        again["inputResponses"] = json!({"who": {"action": "decline"}});
-        let declined = ask(&running, form(), "tools/call", again.clone()).await.result();
-        assert_eq!(declined["structuredContent"], json!({"greeted": null}));
+    again["inputResponses"] = json!({"who": {"action": "decline"}});
+    let declined = ask(&running, form(), "tools/call", again.clone()).await.result();
+    assert_eq!(declined["structuredContent"], json!({"greeted": null}));
 
-        // What does not fit is asked for again, and what is missing too.
-        for unfit in [json!({"who": {"action": "accept", "content": {"name": 7}}}), json!({"other": named("x")})] {
-            again["inputResponses"] = unfit;
-            asks(&ask(&running, form(), "tools/call", again.clone()).await, "who", "elicitation/create");
-        }
-        for wrong in [json!({"who": 7}), json!([]), json!({"who": {"action": "perhaps"}})] {
-            again["inputResponses"] = wrong;
-            // The library does not know a method whose parameters it cannot read.
-            let code = if direct || again["inputResponses"].is_object() { -32602 } else { -32601 };
-            assert_eq!(ask(&running, form(), "tools/call", again.clone()).await.error().0, code);
-        }
+    // What does not fit is asked for again, and what is missing too.
+    for unfit in [json!({"who": {"action": "accept", "content": {"name": 7}}}), json!({"other": named("x")})] {
+        again["inputResponses"] = unfit;
+        asks(&ask(&running, form(), "tools/call", again.clone()).await, "who", "elicitation/create");
+    }
+    for wrong in [json!({"who": 7}), json!([]), json!({"who": {"action": "perhaps"}})] {
+        again["inputResponses"] = wrong;
+        assert_eq!(ask(&running, form(), "tools/call", again.clone()).await.error().0, -32602);
     }
 }
 
@@ -96,37 +92,33 @@ async fn a_state_that_was_changed_or_belongs_to_another_call_is_refused() {
 
 #[tokio::test]
 async fn a_client_is_asked_only_what_it_says_it_can_be_asked() {
-    for direct in [true, false] {
-        let running = talk::running(|http| http.direct = direct).await;
-        for (can, tool, needed) in [
-            (json!({}), "talk_greet", json!({"elicitation": {"form": {}}})),
-            (json!({"elicitation": {"url": {}}, "sampling": {}}), "talk_greet", json!({"elicitation": {"form": {}}})),
-            (form(), "talk_sample", json!({"sampling": {}})),
-        ] {
-            let refused = ask(&running, can, "tools/call", json!({"name": tool})).await;
-            assert_eq!((refused.status, refused.error().0), (400, -32021), "{refused:?}");
-            let data = &refused.json()["error"]["data"];
-            assert_eq!((&data["requiredCapabilities"], &data["code"]), (&needed, &json!("INVALID_OPERATION_TYPE")));
-        }
-        let sampled = ask(&running, json!({"sampling": {}}), "tools/call", json!({"name": "talk_sample"})).await;
-        let state = asks(&sampled, "line", "sampling/createMessage");
-        let said = json!({"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m"});
-        let again = json!({"name": "talk_sample", "requestState": state, "inputResponses": {"line": said}});
-        let result = ask(&running, json!({"sampling": {}}), "tools/call", again).await.result();
-        assert_eq!(result["structuredContent"], json!({"form": false}));
+    let running = talk::running(|_| {}).await;
+    for (can, tool, needed) in [
+        (json!({}), "talk_greet", json!({"elicitation": {"form": {}}})),
+        (json!({"elicitation": {"url": {}}, "sampling": {}}), "talk_greet", json!({"elicitation": {"form": {}}})),
+        (form(), "talk_sample", json!({"sampling": {}})),
+    ] {
+        let refused = ask(&running, can, "tools/call", json!({"name": tool})).await;
+        assert_eq!((refused.status, refused.error().0), (400, -32021), "{refused:?}");
+        let data = &refused.json()["error"]["data"];
+        assert_eq!((&data["requiredCapabilities"], &data["code"]), (&needed, &json!("INVALID_OPERATION_TYPE")));
     }
+    let sampled = ask(&running, json!({"sampling": {}}), "tools/call", json!({"name": "talk_sample"})).await;
+    let state = asks(&sampled, "line", "sampling/createMessage");
+    let said = json!({"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m"});
+    let again = json!({"name": "talk_sample", "requestState": state, "inputResponses": {"line": said}});
+    let result = ask(&running, json!({"sampling": {}}), "tools/call", again).await.result();
+    assert_eq!(result["structuredContent"], json!({"form": false}));
 }
 
 #[tokio::test]
 async fn prompts_ask_too() {
-    for direct in [true, false] {
-        let running = talk::running(|http| http.direct = direct).await;
-        let first = ask(&running, form(), "prompts/get", json!({"name": "talk_asks"})).await;
-        let state = asks(&first, "who", "elicitation/create");
-        let again = json!({"name": "talk_asks", "requestState": state, "inputResponses": {"who": named("Ada")}});
-        let result = ask(&running, form(), "prompts/get", again).await.result();
-        assert_eq!(result["messages"][0]["content"]["text"], "asked");
-    }
+    let running = talk::running(|_| {}).await;
+    let first = ask(&running, form(), "prompts/get", json!({"name": "talk_asks"})).await;
+    let state = asks(&first, "who", "elicitation/create");
+    let again = json!({"name": "talk_asks", "requestState": state, "inputResponses": {"who": named("Ada")}});
+    let result = ask(&running, form(), "prompts/get", again).await.result();
+    assert_eq!(result["messages"][0]["content"]["text"], "asked");
 }
 
 #[tokio::test]

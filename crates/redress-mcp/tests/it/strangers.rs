@@ -263,7 +263,7 @@ async fn nobody_but_its_caller_can_use_end_or_even_see_a_session() {
         let (_, done) = next(&mut stream, &mut read).await;
         let expected = if owner == ADA { json!({"wiped": true}) } else { json!({"greeted": "Ada"}) };
         assert_eq!(done["result"]["structuredContent"], expected, "the question waited for whom it was asked");
-        assert_eq!(served.within(owner, &session, &Act::bare(Method::DELETE, None)).await.status(), 202);
+        assert_eq!(served.within(owner, &session, &Act::bare(Method::DELETE, None)).await.status(), 204);
         let gone = served.within(owner, &session, &Act::ask("ping", json!({}))).await;
         let unknown = served.within(owner, made_up, &Act::ask("ping", json!({}))).await;
         assert_eq!(shape(gone).await, shape(unknown).await);

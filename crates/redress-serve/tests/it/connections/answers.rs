@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{SinkExt as _, StreamExt as _, stream};
 use redress_core::{
-    Ctx, EndedCall, Events, Observer, Operation, Registry,
+    Ctx, EndedCall, Events, Observer, Operation, Progress, Registry,
     contract::{self, Access, Streaming},
 };
 use redress_serve::{Faces, Limits, Server};
@@ -87,6 +87,7 @@ async fn text(ctx: Ctx, input: Value, marks: Marks, reserves: bool) -> Value {
         // The text, and the answer that is made of it.
         ctx.reserve(2 * length).await;
     }
+    ctx.progress(Progress::new(1.0));
     marks.made.fetch_add(1, Ordering::SeqCst);
     json!("x".repeat(length - 2))
 }
@@ -395,6 +396,53 @@ async fn many_connections_of_one_caller_hold_no_more_than_it_may_and_all_togethe
         let stats = served.handle.stats();
         assert!(stats.answer_bytes_peak as usize <= (4 * ALL).max((12 + 6) * copies * MIB), "{path} {stats:?}");
         drop(readers);
+        served.until(|stats| stats.answer_bytes == 0 && stats.connections == 0).await;
+        marks.endings();
+        served.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_whose_answers_are_not_read_holds_no_more_than_its_caller_may() {
+    // As a body of JSON, and as the last event of a stream.
+    for meta in [json!({}), json!({"progressToken": 1})] {
+        let (served, marks) = large(|limits| limits.write_time = SOON).await;
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {}});
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).to_string();
+        let mut opening = narrow(&served, "127.0.0.1").await;
+        opening.write_all(post("/mcp", &hello).as_bytes()).await.unwrap();
+        let (head, _) = whole(&mut opening).await;
+        let session = head.lines().find(|line| line.starts_with("mcp-session-id: ")).expect("there is a session");
+        let within = |request: String| request.replacen("\r\n", &format!("\r\n{session}\r\n"), 1);
+        let mut readers = Vec::new();
+        for id in 1..=8 {
+            let params = json!({"name": "demo_reserved", "arguments": {"mib": 6}, "_meta": meta});
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
+            let mut reader = narrow(&served, "127.0.0.1").await;
+            reader.write_all(within(post("/mcp", &call)).as_bytes()).await.unwrap();
+            readers.push(reader);
+        }
+        stands_still(&served, &marks, (12 + 6) * MIB).await;
+        assert!(marks.made() <= 3, "{}", marks.made());
+        // One is read after all, in its whole length.
+        let mut read = Vec::new();
+        for reader in &mut readers {
+            if let Ok(Ok(length)) = timeout(Duration::from_millis(100), reader.peek(&mut [0; 64])).await
+                && length > 0
+            {
+                let (head, body) = whole(reader).await;
+                assert!(body.len() > 6 * MIB, "{head}");
+                read.push(head);
+                break;
+            }
+        }
+        assert_eq!(read.len(), 1);
+        assert_eq!(read[0].contains("text/event-stream"), meta["progressToken"] == 1, "{read:?}");
+        drop(readers);
+        // A call of a session outlives its connection, and ends with the session.
+        let mut ending = narrow(&served, "127.0.0.1").await;
+        let end = within("DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".to_owned());
+        assert!(exchange(&mut ending, &end).await.starts_with("HTTP/1.1 204"));
         served.until(|stats| stats.answer_bytes == 0 && stats.connections == 0).await;
         marks.endings();
         served.end().await;

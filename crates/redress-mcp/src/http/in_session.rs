@@ -1,0 +1,166 @@
+//! Sessions and streams that are not of one request: how they are opened and ended.
+
+use std::sync::Arc;
+
+use ::http::{HeaderValue, Response, StatusCode, request::Parts};
+use futures_util::stream;
+use redress_contract::EngineCode;
+use redress_core::Refusal;
+use redress_wire::{
+    jsonrpc::Id,
+    mcp::{Era, InitializeParams, ListenParams, ProtocolError},
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Body, HttpFace,
+    admission::Accepts,
+    empty, refuse,
+    running::Events,
+    session::{CHANGES, HttpSession},
+    sessions::unguessable,
+    sse::{self, Event},
+};
+use crate::{Asking, asked::Asked, checks, owner::Owner, way::Way};
+
+impl HttpFace {
+    /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
+    /// there is no room for it, it is served without.
+    pub(super) fn begin(&self, params: &InitializeParams<'_>, asking: &Asking) -> Option<Arc<HttpSession>> {
+        // Looked at before a place is taken, which would be given back at once.
+        if !params.client_can().any() || self.sessions.len() >= self.options.max_sessions {
+            return None;
+        }
+        let (place, owner) = (self.place(asking).ok()?, Owner::of(asking));
+        let over = self.options.shutdown.child_token();
+        let session = Arc::new(HttpSession::new(unguessable()?, owner, place, params, over));
+        self.sessions.open(&session, self.options.max_sessions).then_some(session)
+    }
+
+    /// Answers `initialize` with the name of its session.
+    pub(super) async fn begun(
+        &self,
+        parts: &Parts,
+        id: Id<'_>,
+        asked: &Asked<'_>,
+        asking: &Asking,
+        session: &Arc<HttpSession>,
+    ) -> Response<Body> {
+        tokio::spawn(Arc::clone(session).attend(Arc::downgrade(&self.sessions)));
+        let way = Way { session: Some(&session.state), ..Way::default() };
+        let reply = self.inner.answer(id, asked, Era::Legacy, asking, way).await;
+        let mut response = self.respond(parts, reply, Era::Legacy);
+        if let Ok(name) = HeaderValue::from_str(&session.name) {
+            response.headers_mut().insert(checks::SESSION.clone(), name);
+        }
+        response
+    }
+
+    /// Takes note of a request that starts in a session, or says why it does not.
+    pub(super) fn admit(
+        &self,
+        parts: &Parts,
+        session: &HttpSession,
+        id: Id<'_>,
+        asked: &Asked<'_>,
+        asking: &Asking,
+    ) -> Result<CancellationToken, Box<Response<Body>>> {
+        let cancelled =
+            session.requests.admit(id).map_err(|reply| Box::new(self.respond(parts, reply, Era::Legacy)))?;
+        if session.requests.len() > self.inner.options.in_flight {
+            session.requests.ended(id.as_json());
+            let refusal = Refusal::new(EngineCode::Overloaded)
+                .with_details(&json!({"limit": "in_flight"}))
+                .with_retry_after_ms(1000);
+            return Err(Box::new(self.no_place(parts, id, Some(asked), refusal, asking)));
+        }
+        Ok(cancelled)
+    }
+
+    /// Ends a session.
+    pub(super) fn end(&self, session: &HttpSession) -> Response<Body> {
+        session.end();
+        self.sessions.remove(&session.name);
+        empty(StatusCode::NO_CONTENT)
+    }
+
+    /// The stream of changes of a session, or what is left of a stream whose connection was lost. Whoever read it
+    /// before is at its end: a connection that was lost may seem open for long.
+    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &Asking) -> Response<Body> {
+        if Accepts::of(&parts.headers) == Accepts::Json {
+            return not_streamed();
+        }
+        let open = match self.open(parts, Id::NULL, None, asking) {
+            Ok(open) => open,
+            Err(refused) => return *refused,
+        };
+        let over = session.over.clone();
+        let (number, after) = match parts.headers.get(&checks::RESUMED) {
+            None => (CHANGES, None),
+            Some(said) => match said.to_str().ok().and_then(read_id) {
+                Some((number, after)) if session.resumable => (number, Some(after)),
+                // An error would make clients ask for the same again and again.
+                Some(_) | None => return sse::response(stream::empty(), over),
+            },
+        };
+        let Some(log) = session.stream(number) else { return sse::response(stream::empty(), over) };
+        let events = Events::new(log, after, session.resumable.then_some(number), None);
+        open.keep(sse::response(events, over))
+    }
+
+    /// A stream of changes for a client of the modern era.
+    pub(super) fn listen(
+        &self,
+        parts: &Parts,
+        id: Id<'_>,
+        params: &ListenParams<'_>,
+        asked: &Asked<'_>,
+        asking: &Asking,
+    ) -> Response<Body> {
+        if Accepts::of(&parts.headers) == Accepts::Json {
+            return not_streamed();
+        }
+        let open = match self.open(parts, id, Some(asked), asking) {
+            Ok(open) => open,
+            Err(refused) => return *refused,
+        };
+        let listening = self.inner.listening(id, params, asking);
+        let told = vec![listening.acknowledged()].into_iter();
+        let (over, id) = (self.options.shutdown.clone(), id.as_json().to_owned());
+        let events = stream::unfold((Some(listening), told), move |(mut listening, mut told)| {
+            let (over, id) = (over.clone(), id.clone());
+            async move {
+                loop {
+                    if let Some(message) = told.next() {
+                        return Some((Event::new(None, message.into()), (listening, told)));
+                    }
+                    let heard = listening.as_mut()?;
+                    let next = tokio::select! {
+                        () = over.cancelled() => None,
+                        next = heard.next() => next,
+                    };
+                    match next {
+                        Some(next) => told = next.into_iter(),
+                        None => {
+                            let ended = heard.ended(Id::read(&id).unwrap_or(Id::NULL));
+                            return Some((Event::new(None, ended.body), (None, told)));
+                        }
+                    }
+                }
+            }
+        });
+        open.keep(sse::response(events, self.options.shutdown.clone()))
+    }
+}
+
+/// The stream and the event that an id names.
+fn read_id(id: &str) -> Option<(u64, u64)> {
+    let (number, event) = id.split_once('/')?;
+    Some((number.parse().ok()?, event.parse().ok()?))
+}
+
+fn not_streamed() -> Response<Body> {
+    let says = "the answer is text/event-stream, which the header Accept does not name";
+    refuse(StatusCode::NOT_ACCEPTABLE, ProtocolError::InvalidRequest, says)
+}
