@@ -24,9 +24,6 @@ use crate::{
     way::Way,
 };
 
-/// The longest idempotency key that is taken.
-const LONGEST_KEY: usize = 255;
-
 impl Inner {
     pub(crate) async fn call(
         &self,
@@ -217,7 +214,7 @@ fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, 
 /// promise broken in silence; the call path refuses one where none is taken.
 pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a str>, Refusal> {
     match meta.and_then(|meta| meta.idempotency_key.as_deref()) {
-        Some(key) if key.is_empty() || key.len() > LONGEST_KEY || !key.bytes().all(|b| b.is_ascii_graphic()) => {
+        Some(key) if !redress_wire::http::header::is_idempotency_key(key) => {
             Err(Refusal::new(EngineCode::InvalidRequest)
                 .with_hint("Correct the idempotency key in `_meta`, or leave it out."))
         }

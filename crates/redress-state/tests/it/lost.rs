@@ -103,6 +103,22 @@ async fn a_file_that_was_removed_is_not_made_anew_under_a_running_service() {
 }
 
 #[tokio::test]
+async fn a_look_sees_that_any_of_the_files_of_a_running_service_is_gone_or_another_one() {
+    for name in ["redress.db", "redress.db-wal", "redress.db-shm"] {
+        let (_around, folder) = place();
+        let state = open_state(&folder).await;
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Taken)), "{name}");
+        // The copy is there before the file goes, so that it cannot be of the same number.
+        fs::copy(folder.join(name), folder.join("copy")).unwrap();
+        fs::rename(folder.join("copy"), folder.join(name)).unwrap();
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, replaced");
+        fs::remove_file(folder.join(name)).unwrap();
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, gone");
+        let _ = state.close().await;
+    }
+}
+
+#[tokio::test]
 async fn the_lock_is_on_the_folder_itself_and_not_on_a_file_in_it() {
     let (_around, folder) = place();
     let state = open_state(&folder).await;
