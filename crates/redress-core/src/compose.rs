@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 use redress_contract::{EngineCode, Envelope, Output};
@@ -75,6 +75,7 @@ impl Ctx {
             depth: self.depth + 1,
             face: self.face,
             peer: self.peer,
+            sign_in: None,
             session_id: None,
             idempotency_key: None,
             last_event_id: None,
@@ -85,6 +86,7 @@ impl Ctx {
             // What another operation gets is not an answer yet.
             account: None,
             room: OnceLock::new(),
+            reserves: AtomicBool::new(false),
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;

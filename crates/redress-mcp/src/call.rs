@@ -8,9 +8,11 @@ use redress_core::{
     offload::{LARGE, offload},
 };
 use redress_wire::{
+    http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
     mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, write_call, write_output},
 };
+use serde_json::json;
 
 use crate::{
     Asking,
@@ -214,10 +216,9 @@ fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, 
 /// promise broken in silence; the call path refuses one where none is taken.
 pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a str>, Refusal> {
     match meta.and_then(|meta| meta.idempotency_key.as_deref()) {
-        Some(key) if !redress_wire::http::header::is_idempotency_key(key) => {
-            Err(Refusal::new(EngineCode::InvalidRequest)
-                .with_hint("Correct the idempotency key in `_meta`, or leave it out."))
-        }
+        Some(key) if !is_idempotency_key(key) => Err(Refusal::new(EngineCode::InvalidRequest)
+            .with_details(&json!({"member": "_meta", "expected": A_KEY}))
+            .with_hint(correction(A_KEY, "as `dev.redress/idempotency_key` in `_meta`"))),
         key => Ok(key),
     }
 }

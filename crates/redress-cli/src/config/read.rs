@@ -117,7 +117,7 @@ mod tests {
         insta::assert_snapshot!(wrong("state = \"disk\"\n"), @r#"CONFIG_INVALID redress.toml, line 1: invalid value: string "disk", expected "memory" or a table | Correct the value; docs/redress.toml.md says what each takes."#);
         insta::assert_snapshot!(wrong("[state]\n\nkeys_last = 5\n"), @"CONFIG_INVALID redress.toml, line 3: invalid type: integer `5`, expected a string | Correct the value; docs/redress.toml.md says what each takes.");
         insta::assert_snapshot!(wrong("[limits]\nrate = \"fast\"\n"), @"CONFIG_INVALID redress.toml, line 2: `fast` is not a rate: write a number and a unit, such as `100/s`, `10/min` or `5/h` | Correct the value; docs/redress.toml.md says what each takes.");
-        insta::assert_snapshot!(wrong("[limits]\nin_flight = 0\n"), @"CONFIG_INVALID redress.toml, line 2: invalid value: integer `0`, expected a nonzero u32 | Correct the value; docs/redress.toml.md says what each takes.");
+        insta::assert_snapshot!(wrong("[limits]\nin_flight = 0\n"), @"CONFIG_INVALID redress.toml, line 2: invalid value: integer `0`, expected a whole number from 1 to 4294967295 | Correct the value; docs/redress.toml.md says what each takes.");
         insta::assert_snapshot!(wrong("[access.jwt]\nalgorithms = [\"none\"]\n"), @"CONFIG_INVALID redress.toml, line 2: unknown variant `none`, expected one of `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `EdDSA` | Correct the value; docs/redress.toml.md says what each takes.");
         insta::assert_snapshot!(wrong("[access.jwt]\naudience = 1\n"), @"CONFIG_INVALID redress.toml, line 2: expected a text, or a list of texts | Correct the value; docs/redress.toml.md says what each takes.");
     }

@@ -1,6 +1,6 @@
 //! A context for a unit test that calls an operation's function itself.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
@@ -149,6 +149,7 @@ impl TestCtx {
             parent: None,
             face: crate::Face::Process,
             peer: None,
+            sign_in: None,
             deadline: None,
             depth: 0,
             session_id: None,
@@ -160,6 +161,7 @@ impl TestCtx {
             own: OnceLock::new(),
             account: None,
             room: OnceLock::new(),
+            reserves: AtomicBool::new(false),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use redress_state::{AuditFilter, AuditReader, CloseError, OpenError, State, StateOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::service::{Runs, call, keyed, open_state, service, until};
 
@@ -60,8 +60,16 @@ async fn a_state_that_is_taken_away_refuses_what_has_to_be_kept_and_is_not_ready
         assert!(call(&registry, "pay.send", &json!({})).await.is_ok() && registry.is_ready(), "{loss}");
         take_away(&folder);
         until(|| !registry.is_ready()).await;
-        assert_eq!(call(&registry, "pay.send", &json!({})).await.code(), Some("OVERLOADED"), "{loss}");
-        assert_eq!(keyed(&registry, "pay.send", "k", &json!({})).await.code(), Some("OVERLOADED"), "{loss}");
+        for refused in
+            [call(&registry, "pay.send", &json!({})).await, keyed(&registry, "pay.send", "k", &json!({})).await]
+        {
+            let refused: Value = serde_json::from_slice(&refused.into_bytes()).unwrap();
+            assert_eq!((&refused["code"], &refused["retry"]), (&json!("OVERLOADED"), &json!("safe")), "{loss}");
+            assert_eq!(refused["error"], "the call cannot be recorded, so it was not made", "{loss}");
+            assert_eq!(refused["details"], json!({"state": "unwritable"}), "{loss}");
+            assert!(refused["hint"].as_str().unwrap().contains("`redress doctor`"), "{loss}: {refused}");
+            assert!(!refused.to_string().contains(folder.to_str().unwrap()), "{loss}: {refused}");
+        }
         assert_eq!(runs.get(), 1, "{loss}");
         assert!(matches!(state.close().await, Err(CloseError::Lost)), "{loss}");
     }
