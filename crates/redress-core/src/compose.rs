@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, OnceLock},
 };
 
 use redress_contract::{EngineCode, Envelope, Output};
@@ -86,7 +86,7 @@ impl Ctx {
             // What another operation gets is not an answer yet.
             account: None,
             room: OnceLock::new(),
-            reserves: AtomicBool::new(false),
+            reserves: OnceLock::new(),
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;

@@ -48,8 +48,8 @@ pub struct Ctx {
     pub(crate) account: Option<Account>,
     /// The room of the answer, made only when something asks for it.
     pub(crate) room: OnceLock<Arc<AnswerRoom>>,
-    /// Whether the handler waits for room, and has done nothing else since.
-    pub(crate) reserves: AtomicBool,
+    /// Whether the handler waits for room at this moment; shared with the clone that it may have been given.
+    pub(crate) reserves: OnceLock<Arc<AtomicBool>>,
 }
 
 impl Ctx {
@@ -118,9 +118,14 @@ impl Ctx {
     pub async fn reserve(&self, bytes: usize) {
         if let Some(room) = self.room().filter(|_| self.account.as_ref().is_some_and(|account| bytes > account.free()))
         {
-            let _waiting = Waiting::of(&self.reserves);
+            let _waiting = Waiting::of(self.reserves.get_or_init(Arc::default));
             room.reserve(bytes).await;
         }
+    }
+
+    /// Whether its handler waits for room at this moment.
+    pub(crate) fn reserves(&self) -> bool {
+        self.reserves.get().is_some_and(|reserves| reserves.load(Ordering::Relaxed))
     }
 
     /// The room of this call's answer, where answers are charged.
@@ -182,6 +187,8 @@ impl Clone for Ctx {
         // Both sides must hold the one token of this call, so it is made before they part.
         let own = OnceLock::from(self.cancellation().clone());
         let room = self.room().map(Arc::clone).map(OnceLock::from).unwrap_or_default();
+        let reserves = self.account.as_ref().map(|_| Arc::clone(self.reserves.get_or_init(Arc::default)));
+        let reserves = reserves.map(OnceLock::from).unwrap_or_default();
         Ctx {
             registry: self.registry.clone(),
             entry: self.entry.clone(),
@@ -202,7 +209,7 @@ impl Clone for Ctx {
             own,
             account: self.account.clone(),
             room,
-            reserves: AtomicBool::new(false),
+            reserves,
         }
     }
 }

@@ -6,7 +6,6 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::atomic::Ordering,
     task::{Context, Poll},
 };
 
@@ -93,7 +92,7 @@ impl<T> Future for Drive<'_, T> {
                 let stop = this.stop.get_or_insert_with(|| stop(ctx));
                 match stop.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Stop::Deadline) if ctx.reserves.load(Ordering::Relaxed) => Driven::NoRoom,
+                    Poll::Ready(Stop::Deadline) if ctx.reserves() => Driven::NoRoom,
                     Poll::Ready(Stop::Deadline) => Driven::TimedOut,
                     Poll::Ready(Stop::Cancellation) => Driven::Cancelled,
                     Poll::Ready(Stop::Question) => Driven::Asks,

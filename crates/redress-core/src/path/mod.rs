@@ -29,7 +29,7 @@ use std::{
     future::{Future as _, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, OnceLock},
     task::Poll,
 };
 
@@ -96,7 +96,7 @@ impl Registry {
             own: OnceLock::new(),
             account: request.account,
             room: OnceLock::new(),
-            reserves: AtomicBool::new(false),
+            reserves: OnceLock::new(),
         };
         (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
     }

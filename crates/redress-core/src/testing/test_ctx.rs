@@ -1,6 +1,6 @@
 //! A context for a unit test that calls an operation's function itself.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicBool};
+use std::sync::{Arc, OnceLock};
 
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
@@ -161,7 +161,7 @@ impl TestCtx {
             own: OnceLock::new(),
             account: None,
             room: OnceLock::new(),
-            reserves: AtomicBool::new(false),
+            reserves: OnceLock::new(),
         }
     }
 }

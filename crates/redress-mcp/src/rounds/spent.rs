@@ -22,11 +22,16 @@ pub(super) type Number = [u8; 16];
 #[derive(Debug, Default)]
 pub(super) struct Spent(Mutex<Table>);
 
+/// When a state is good no more, and a count that tells it from others of that moment.
+type Due = (Instant, u64);
+
 #[derive(Debug, Default)]
 struct Table {
-    of: HashMap<Owner, HashMap<Number, Instant>>,
+    of: HashMap<Owner, HashMap<Number, Due>>,
     /// All of them, by when they are good no more.
-    due: BTreeMap<(Instant, Number), Owner>,
+    due: BTreeMap<Due, (Owner, Number)>,
+    /// How many there have been.
+    count: u64,
 }
 
 impl Table {
@@ -36,7 +41,7 @@ impl Table {
         for _ in 0..FORGOTTEN_AT_ONCE {
             match self.due.first_entry() {
                 Some(first) if first.key().0 <= now => {
-                    let ((_, number), owner) = first.remove_entry();
+                    let (owner, number) = first.remove();
                     if let Entry::Occupied(mut spent) = self.of.entry(owner) {
                         spent.get_mut().remove(&number);
                         if spent.get().is_empty() {
@@ -62,11 +67,11 @@ impl Spent {
         let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.forget_some(now);
         let full = table.due.len() >= MOST;
-        let Table { of, due } = table;
+        let Table { of, due, count } = table;
         let spent = of.entry(owner.clone()).or_default();
         if spent.len() >= MOST_OF_ONE {
-            for (number, until) in spent.extract_if(|_, until| *until <= now) {
-                due.remove(&(until, number));
+            for (_, until) in spent.extract_if(|_, (until, _)| *until <= now) {
+                due.remove(&until);
             }
         }
         if full || spent.len() >= MOST_OF_ONE || spent.contains_key(&number) {
@@ -77,8 +82,9 @@ impl Spent {
         }
         // A time that is too far away to be told never comes.
         let until = now.checked_add(lasts).unwrap_or_else(|| now + Duration::from_secs(86_400 * 365));
-        spent.insert(number, until);
-        due.insert((until, number), owner.clone());
+        *count += 1;
+        spent.insert(number, (until, *count));
+        due.insert((until, *count), (owner.clone(), number));
         true
     }
 }
@@ -112,7 +118,8 @@ mod tests {
         let later = now + HOUR + Duration::from_secs(1);
         assert!(spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
         let table = spent.0.lock().unwrap();
-        assert_eq!((table.due.len(), table.of[&ada].len()), (1, 1), "and bob's is forgotten on the way");
+        assert_eq!(table.due.len(), MOST_OF_ONE + 2 - FORGOTTEN_AT_ONCE);
+        assert_eq!(table.of[&ada].len(), MOST_OF_ONE + 1 - FORGOTTEN_AT_ONCE);
     }
 
     #[test]
