@@ -85,6 +85,11 @@ pub(crate) struct Exchange {
 }
 
 impl Shared {
+    /// Whether calls can be kept as they have to be, and the program says nothing against it.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.registry.is_ready() && self.ready.as_ref().is_none_or(|ready| ready())
+    }
+
     /// What somebody who is not known can do to be; nothing where a token would do.
     pub(crate) fn sign_in(&self) -> Option<&'static str> {
         if self.registry.identity().is_some() { None } else { self.caller.sign_in() }
@@ -336,7 +341,7 @@ impl Exchange {
         if !self.shared.registry.is_ready() {
             return self.refuse(Refusal::cannot_keep());
         }
-        if self.shared.ready.as_ref().is_some_and(|ready| !ready()) {
+        if !self.shared.is_ready() {
             let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"ready": false}));
             return self.refuse(refusal.with_retry_after_ms(1000));
         }
