@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use redress_wire::http::header;
 
 use crate::{
     config::{Envelope, Format, Level, Listen, NamedProfile, OutputSchema, Size, Span},
@@ -219,10 +220,10 @@ pub(crate) struct Call {
     pub(crate) consent: Option<String>,
 }
 
-fn idempotency_key(text: &str) -> Result<String, &'static str> {
-    match redress_wire::http::header::is_idempotency_key(text) {
+fn idempotency_key(text: &str) -> Result<String, String> {
+    match header::is_idempotency_key(text) {
         true => Ok(text.to_owned()),
-        false => Err("expected 1 to 255 visible ASCII characters"),
+        false => Err(format!("expected {}", header::A_KEY)),
     }
 }
 

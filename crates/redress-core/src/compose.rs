@@ -80,6 +80,7 @@ impl Ctx {
             depth: self.depth + 1,
             face: self.face,
             peer: self.peer,
+            sign_in: None,
             session_id: None,
             idempotency_key: None,
             last_event_id: None,
@@ -90,6 +91,7 @@ impl Ctx {
             // What another operation gets is not an answer yet.
             account: None,
             room: OnceLock::new(),
+            reserves: OnceLock::new(),
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;

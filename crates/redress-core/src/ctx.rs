@@ -3,7 +3,10 @@
 use std::{
     any::{Any, TypeId},
     net::IpAddr,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
@@ -28,6 +31,8 @@ pub struct Ctx {
     pub(crate) depth: usize,
     pub(crate) face: Face,
     pub(crate) peer: Option<IpAddr>,
+    /// What a caller that is not known can do to be.
+    pub(crate) sign_in: Option<&'static str>,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
@@ -43,6 +48,8 @@ pub struct Ctx {
     pub(crate) account: Option<Account>,
     /// The room of the answer, made only when something asks for it.
     pub(crate) room: OnceLock<Arc<AnswerRoom>>,
+    /// Whether the handler waits for room at this moment; shared with the clone that it may have been given.
+    pub(crate) reserves: OnceLock<Arc<AtomicBool>>,
 }
 
 impl Ctx {
@@ -111,8 +118,14 @@ impl Ctx {
     pub async fn reserve(&self, bytes: usize) {
         if let Some(room) = self.room().filter(|_| self.account.as_ref().is_some_and(|account| bytes > account.free()))
         {
+            let _waiting = Waiting::of(self.reserves.get_or_init(Arc::default));
             room.reserve(bytes).await;
         }
+    }
+
+    /// Whether its handler waits for room at this moment.
+    pub(crate) fn reserves(&self) -> bool {
+        self.reserves.get().is_some_and(|reserves| reserves.load(Ordering::Relaxed))
     }
 
     /// The room of this call's answer, where answers are charged.
@@ -174,6 +187,8 @@ impl Clone for Ctx {
         // Both sides must hold the one token of this call, so it is made before they part.
         let own = OnceLock::from(self.cancellation().clone());
         let room = self.room().map(Arc::clone).map(OnceLock::from).unwrap_or_default();
+        let reserves = self.account.as_ref().map(|_| Arc::clone(self.reserves.get_or_init(Arc::default)));
+        let reserves = reserves.map(OnceLock::from).unwrap_or_default();
         Ctx {
             registry: self.registry.clone(),
             entry: self.entry.clone(),
@@ -184,6 +199,7 @@ impl Clone for Ctx {
             depth: self.depth,
             face: self.face,
             peer: self.peer,
+            sign_in: self.sign_in,
             session_id: self.session_id.clone(),
             idempotency_key: self.idempotency_key.clone(),
             last_event_id: self.last_event_id.clone(),
@@ -193,7 +209,24 @@ impl Clone for Ctx {
             own,
             account: self.account.clone(),
             room,
+            reserves,
         }
+    }
+}
+
+/// That something is waited for, until it is dropped.
+struct Waiting<'a>(&'a AtomicBool);
+
+impl<'a> Waiting<'a> {
+    fn of(waits: &'a AtomicBool) -> Waiting<'a> {
+        waits.store(true, Ordering::Relaxed);
+        Waiting(waits)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

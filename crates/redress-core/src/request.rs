@@ -36,6 +36,7 @@ pub struct Request<'a> {
     pub(crate) listener: Option<Arc<dyn Listener>>,
     pub(crate) asker: Option<Arc<dyn Asker>>,
     pub(crate) account: Option<Account>,
+    pub(crate) sign_in: Option<&'static str>,
 }
 
 impl<'a> Request<'a> {
@@ -133,6 +134,13 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_account(mut self, account: Account) -> Request<'a> {
         self.account = Some(account);
+        self
+    }
+
+    /// Says what its caller can do to be known, where credentials are not it. It is the hint of AUTH_REQUIRED.
+    #[must_use]
+    pub fn with_sign_in(mut self, hint: &'static str) -> Request<'a> {
+        self.sign_in = Some(hint);
         self
     }
 

@@ -2,12 +2,22 @@
 
 use std::{fs::File, io, path::Path, time::Duration};
 
-use crate::patience::PATIENCE;
+use crate::patience::{PATIENCE, within};
 
 /// Opens a file to write at its end, and makes it where it is not there. For somebody who reads from a pipe it waits no
 /// longer than for a disk.
 pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
-    open(path.as_ref(), PATIENCE)
+    append_within(path.as_ref(), PATIENCE, open)
+}
+
+fn append_within(
+    path: &Path,
+    patience: Duration,
+    open: impl FnOnce(&Path, Duration) -> io::Result<File> + Send + 'static,
+) -> io::Result<File> {
+    let owned = path.to_owned();
+    // Half of it is for a pipe, so that it is a pipe that is told of and not a disk.
+    within(path, patience, move || open(&owned, patience / 2))
 }
 
 #[cfg(unix)]
@@ -61,6 +71,18 @@ mod tests {
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "read");
+    }
+
+    #[test]
+    fn a_disk_that_hangs_is_not_waited_for_for_ever_when_a_file_is_opened_to_be_written() {
+        let (answer, waits) = std::sync::mpsc::channel::<()>();
+        let path = Path::new("/a/share/that/hangs/on/opening");
+        let hung = append_within(path, Duration::from_millis(20), move |path, patience| {
+            let _ = waits.recv();
+            open(path, patience)
+        });
+        assert_eq!(hung.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(answer);
     }
 
     #[test]

@@ -207,7 +207,12 @@ where
 
 /// Waits until the caller may run one more piece of file work.
 pub(crate) async fn slot(ctx: &Ctx, files: &Files) -> Slot {
-    files.slots.take(ctx.caller().map(Caller::id).unwrap_or_default()).await
+    files.slots.take(caller_id(ctx)).await
+}
+
+/// Who has to share what there is for one caller; those without a name share it together.
+pub(crate) fn caller_id(ctx: &Ctx) -> &str {
+    ctx.caller().map(Caller::id).unwrap_or_default()
 }
 
 /// Ends file work whose caller has gone.

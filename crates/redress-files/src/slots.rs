@@ -23,10 +23,17 @@ pub(crate) struct Slots {
 /// One place, given back when it is dropped. It goes along into the blocking thread: a call that is cut off does not
 /// end what runs there.
 pub(crate) struct Slot {
+    // Dropped in this order: the caller's own place is free before its entry is looked at.
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+    _known: Known,
+}
+
+/// That a caller has an entry, whether it waits or works. The last of its kind takes the entry away.
+struct Known {
     slots: Arc<Slots>,
     caller: String,
-    own: Option<OwnedSemaphorePermit>,
-    _all: OwnedSemaphorePermit,
+    own: Option<Arc<Semaphore>>,
 }
 
 impl Default for Slots {
@@ -50,19 +57,21 @@ impl Slots {
             let mut callers = self.callers();
             Arc::clone(callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
         };
+        // Before the first wait, since a call may be cut off in any.
+        let known = Known { slots: Arc::clone(self), caller: caller.to_owned(), own: Some(Arc::clone(&own)) };
         let closed = "a semaphore that nobody closes";
         let own = own.acquire_owned().await.expect(closed);
         let all = Arc::clone(&self.all).acquire_owned().await.expect(closed);
-        Slot { slots: Arc::clone(self), caller: caller.to_owned(), own: Some(own), _all: all }
+        Slot { _own: own, _all: all, _known: known }
     }
 }
 
-impl Drop for Slot {
+impl Drop for Known {
     fn drop(&mut self) {
-        self.own = None;
         let mut callers = self.slots.callers();
-        let idle = |own: &Arc<Semaphore>| Arc::strong_count(own) == 1 && own.available_permits() == self.slots.each;
-        if callers.get(&self.caller).is_some_and(idle) {
+        self.own = None;
+        // Whoever waits or works holds it as well.
+        if callers.get(&self.caller).is_some_and(|own| Arc::strong_count(own) == 1) {
             callers.remove(&self.caller);
         }
     }
@@ -83,5 +92,19 @@ mod tests {
         drop(third.await);
         drop(ada);
         assert_eq!((slots.all.available_permits(), slots.callers().len()), (4, 0));
+    }
+
+    #[tokio::test]
+    async fn who_is_cut_off_while_it_waits_leaves_nothing_behind() {
+        let slots = Arc::new(Slots::new(1, 1));
+        let ada = slots.take("ada").await;
+        for caller in ["eve", "mallory", "ada"] {
+            let mut waiting = Box::pin(slots.take(caller));
+            assert!(futures_util::poll!(&mut waiting).is_pending());
+            drop(waiting);
+        }
+        assert_eq!(slots.callers().len(), 1, "the one who works");
+        drop(ada);
+        assert_eq!((slots.all.available_permits(), slots.callers().len()), (1, 0));
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     Files,
     failures::{FolderFailure, PathFailure},
     list::top,
-    sandbox::blocking,
+    sandbox::{blocking, caller_id},
     seen::Change,
     watchers::{Watcher, Watchers},
     wire_path::WirePath,
@@ -28,6 +28,30 @@ fn yes() -> bool {
     true
 }
 
+/// What there is an end to.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Full {
+    /// Those who watch.
+    Watchers,
+    /// The folders that are watched.
+    Folders,
+    /// What is in these folders.
+    Entries,
+}
+
+/// Whose bound it is.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Whose {
+    /// That of all callers together.
+    All,
+    /// That of each caller.
+    Caller,
+}
+
 /// How watching may fail.
 #[derive(Debug, Failure)]
 #[failure(include(PathFailure, FolderFailure))]
@@ -44,9 +68,9 @@ pub(crate) enum WatchFailure {
         cause: String,
     },
     /// As much is watched already as this service watches at once: watchers, folders, or entries in them.
-    #[failure(kind = unavailable, effect = none,
-              recover(wait, hint = "Wait until other watchers have ended, or watch a folder that is watched already."))]
-    WatchersFull,
+    #[failure(kind = unavailable, message = "no more {of} are watched at once (per {per}: {limit})", effect = none,
+              recover(wait, hint = "End a watch of your own that you no longer need (`per` is `caller`), or wait until others have ended (`per` is `all`)."))]
+    WatchersFull { of: Full, limit: u64, per: Whose },
 }
 
 /// Watch a folder for changes.
@@ -63,7 +87,8 @@ pub(crate) async fn watch(
     let watcher = blocking(ctx, &files, {
         let (watchers, sandbox) = (files.watchers.clone(), files.sandbox.clone());
         let runtime = tokio::runtime::Handle::current();
-        move |_, stop| Watchers::join(&watchers, &runtime, &sandbox, path, input.recursive, stop)
+        let caller = caller_id(ctx).to_owned();
+        move |_, stop| Watchers::join(&watchers, &runtime, &sandbox, &caller, (path, input.recursive), stop)
     })
     .await?;
     Ok(Events::new(stream::unfold(watcher, Watcher::next)))

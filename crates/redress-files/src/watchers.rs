@@ -16,19 +16,25 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     sandbox::Sandbox,
     seen::Change,
-    watch::WatchFailure,
+    watch::{Full, WatchFailure, Whose},
     watching::{Ended, Watching, lost},
     wire_path::WirePath,
 };
 
 /// How many watch at once.
-const WATCHERS: usize = 4_096;
+const WATCHERS: Bound = Bound { all: 4_096, caller: 1_024 };
 /// How many folders are watched at once. Each has a thread that the operating system's events come by.
-const FOLDERS: usize = 64;
+const FOLDERS: Bound = Bound { all: 64, caller: 16 };
 /// How many entries the watched folders have, taken together.
-const ENTRIES: usize = 400_000;
+const ENTRIES: Bound = Bound { all: 400_000, caller: 200_000 };
 /// How many changes wait for one reader. One that is further behind is told that it missed some.
 const QUEUED: usize = 8_192;
+
+/// How much there may be of something in all, and of one caller's: nobody takes it all.
+struct Bound {
+    all: usize,
+    caller: usize,
+}
 
 /// A folder, and whether it is watched with what is below.
 type Watched = (String, bool);
@@ -37,8 +43,17 @@ type Watched = (String, bool);
 #[derive(Default)]
 pub(crate) struct Watchers {
     folders: Mutex<HashMap<Watched, Arc<Folder>>>,
+    callers: Mutex<HashMap<String, Own>>,
     watchers: AtomicUsize,
     entries: AtomicUsize,
+}
+
+/// What one caller watches. Whoever joins a folder has it too: it may go on for this one alone.
+#[derive(Default)]
+struct Own {
+    watchers: usize,
+    /// How often each folder, and what is shared of it once that is there.
+    folders: HashMap<Watched, (usize, Weak<Shared>)>,
 }
 
 /// One folder that may be watched.
@@ -49,8 +64,11 @@ struct Folder {
 }
 
 /// What all who watch one folder share. It ends with the last of them.
+#[derive(Default)]
 struct Shared {
     readers: Mutex<Readers>,
+    /// How many entries have been seen.
+    entries: AtomicUsize,
     /// Stops the watching.
     stop: CancellationToken,
 }
@@ -89,8 +107,12 @@ pub(crate) struct Watcher {
     _counted: Counted,
 }
 
-/// A place among those who watch.
-struct Counted(Arc<Watchers>);
+/// A place among those who watch, and among what its caller watches.
+struct Counted {
+    watchers: Arc<Watchers>,
+    caller: String,
+    watched: Watched,
+}
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing here is left half changed by a panic.
@@ -103,27 +125,28 @@ impl Watchers {
         watchers: &Arc<Watchers>,
         runtime: &Handle,
         sandbox: &Arc<Sandbox>,
-        path: WirePath,
-        recursive: bool,
+        caller: &str,
+        (path, recursive): (WirePath, bool),
         stop: &CancellationToken,
     ) -> Outcome<Watcher, WatchFailure> {
-        let counted = Watchers::count(watchers).ok_or(WatchFailure::WatchersFull)?;
         let watched = (path.as_str().to_owned(), recursive);
-        let folder = watchers.folder(&watched).ok_or(WatchFailure::WatchersFull)?;
+        let counted = Watchers::count(watchers, caller, &watched)?;
+        let folder = watchers.folder(&watched).ok_or_else(|| FOLDERS.full(Full::Folders, Whose::All))?;
         let mut started = locked(&folder.started);
         let shared = match started.upgrade().filter(|shared| locked(&shared.readers).ended.is_none()) {
             Some(shared) => shared,
             None => {
                 // What could not be started leaves its place as whoever was the last does.
                 let watching = Watching::start(sandbox, &path, recursive, stop)?;
-                let shared = Arc::new(Shared { readers: Mutex::default(), stop: CancellationToken::new() });
+                let shared = Arc::new(Shared::default());
                 let mut entries = Entries { watchers: Arc::clone(watchers), count: 0 };
-                entries.now(watching.entries()).map_err(|ended| ended.failure(&path))?;
+                entries.now(&shared, watching.entries()).map_err(|ended| ended.failure(&path))?;
                 runtime.spawn(watched_by(watching, Arc::downgrade(&shared), shared.stop.clone(), entries));
                 *started = Arc::downgrade(&shared);
                 shared
             }
         };
+        counted.shares(&shared)?;
         let queue = Arc::new(Queue::default());
         {
             let mut readers = locked(&shared.readers);
@@ -135,10 +158,25 @@ impl Watchers {
         Ok(Watcher { path, queue, over: false, _shared: shared, _counted: counted })
     }
 
-    fn count(watchers: &Arc<Watchers>) -> Option<Counted> {
-        let counted = Counted(Arc::clone(watchers));
-        // It counts down when it is dropped, so it counts up whether or not it is given away.
-        (watchers.watchers.fetch_add(1, Ordering::AcqRel) < WATCHERS).then_some(counted)
+    fn count(watchers: &Arc<Watchers>, caller: &str, watched: &Watched) -> Result<Counted, WatchFailure> {
+        let mut callers = locked(&watchers.callers);
+        if let Some(own) = callers.get(caller) {
+            if own.watchers >= WATCHERS.caller {
+                return Err(WATCHERS.full(Full::Watchers, Whose::Caller));
+            }
+            if own.folders.len() >= FOLDERS.caller && !own.folders.contains_key(watched) {
+                return Err(FOLDERS.full(Full::Folders, Whose::Caller));
+            }
+        }
+        // All of them count under this lock.
+        if watchers.watchers.load(Ordering::Acquire) >= WATCHERS.all {
+            return Err(WATCHERS.full(Full::Watchers, Whose::All));
+        }
+        watchers.watchers.fetch_add(1, Ordering::AcqRel);
+        let own = callers.entry(caller.to_owned()).or_default();
+        own.watchers += 1;
+        own.folders.entry(watched.clone()).or_default().0 += 1;
+        Ok(Counted { watchers: Arc::clone(watchers), caller: caller.to_owned(), watched: watched.clone() })
     }
 
     /// The place of a folder, if there is one for it.
@@ -146,7 +184,7 @@ impl Watchers {
         let mut folders = locked(&self.folders);
         // Whoever starts or has started a watching holds its place; the others' are free.
         folders.retain(|_, folder| Arc::strong_count(folder) > 1 || locked(&folder.started).strong_count() > 0);
-        if folders.len() >= FOLDERS && !folders.contains_key(watched) {
+        if folders.len() >= FOLDERS.all && !folders.contains_key(watched) {
             return None;
         }
         Some(Arc::clone(folders.entry(watched.clone()).or_default()))
@@ -161,9 +199,51 @@ impl Watchers {
     }
 }
 
+impl Bound {
+    /// That there is no more of it.
+    fn full(&self, of: Full, per: Whose) -> WatchFailure {
+        let limit = match per {
+            Whose::All => self.all,
+            Whose::Caller => self.caller,
+        };
+        WatchFailure::WatchersFull { of, limit: u64::try_from(limit).unwrap_or(u64::MAX), per }
+    }
+}
+
+/// That the watched folders have as many entries as they may have in all.
+pub(crate) fn entries_full() -> WatchFailure {
+    ENTRIES.full(Full::Entries, Whose::All)
+}
+
+impl Counted {
+    /// Notes what the caller watches from now on, unless that is too much of one caller's.
+    fn shares(&self, shared: &Arc<Shared>) -> Result<(), WatchFailure> {
+        let mut callers = locked(&self.watchers.callers);
+        let Some(own) = callers.get_mut(&self.caller) else { return Ok(()) };
+        if let Some((_, noted)) = own.folders.get_mut(&self.watched) {
+            *noted = Arc::downgrade(shared);
+        }
+        let entries = |(_, shared): &(usize, Weak<Shared>)| Some(shared.upgrade()?.entries.load(Ordering::Acquire));
+        let all: usize = own.folders.values().filter_map(entries).sum();
+        if all > ENTRIES.caller { Err(ENTRIES.full(Full::Entries, Whose::Caller)) } else { Ok(()) }
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.watchers.fetch_sub(1, Ordering::AcqRel);
+        let mut callers = locked(&self.watchers.callers);
+        self.watchers.watchers.fetch_sub(1, Ordering::AcqRel);
+        let Some(own) = callers.get_mut(&self.caller) else { return };
+        own.watchers -= 1;
+        if let Some((times, _)) = own.folders.get_mut(&self.watched) {
+            *times -= 1;
+            if *times == 0 {
+                own.folders.remove(&self.watched);
+            }
+        }
+        if own.watchers == 0 {
+            callers.remove(&self.caller);
+        }
     }
 }
 
@@ -181,12 +261,13 @@ struct Entries {
 
 impl Entries {
     /// Takes note of how many there are now, unless that is too many.
-    fn now(&mut self, count: usize) -> Result<(), Ended> {
+    fn now(&mut self, shared: &Shared, count: usize) -> Result<(), Ended> {
         let before = std::mem::replace(&mut self.count, count);
+        shared.entries.store(count, Ordering::Release);
         let all = &self.watchers.entries;
         all.fetch_add(count, Ordering::AcqRel);
         all.fetch_sub(before, Ordering::AcqRel);
-        if all.load(Ordering::Acquire) > ENTRIES && count > before { Err(Ended::Full) } else { Ok(()) }
+        if all.load(Ordering::Acquire) > ENTRIES.all && count > before { Err(Ended::Full) } else { Ok(()) }
     }
 }
 
@@ -204,8 +285,8 @@ async fn watched_by(mut watching: Watching, shared: Weak<Shared>, stop: Cancella
             () = stop.cancelled() => return,
             next = watching.next(&stop) => next,
         };
-        let next = next.and_then(|changes| entries.now(watching.entries()).map(|()| changes));
         let Some(shared) = shared.upgrade() else { return };
+        let next = next.and_then(|changes| entries.now(&shared, watching.entries()).map(|()| changes));
         match next {
             Ok(changes) if changes.is_empty() => {}
             Ok(changes) => shared.tell(&changes.into()),
@@ -292,6 +373,9 @@ impl Watcher {
 mod tests {
     use std::{fs, time::Duration};
 
+    use redress_core::AnyFailure as _;
+    use serde_json::json;
+
     use super::*;
     use crate::seen::Happened;
 
@@ -309,10 +393,15 @@ mod tests {
         }
 
         async fn watch(&self, path: &str) -> Outcome<Watcher, WatchFailure> {
+            self.watch_as("ada", path).await
+        }
+
+        async fn watch_as(&self, caller: &str, path: &str) -> Outcome<Watcher, WatchFailure> {
             let (watchers, sandbox, runtime) =
                 (Arc::clone(&self.watchers), Arc::clone(&self.sandbox), Handle::current());
-            let path = WirePath::parse(path).unwrap();
-            let join = move || Watchers::join(&watchers, &runtime, &sandbox, path, true, &CancellationToken::new());
+            let what = (WirePath::parse(path).unwrap(), true);
+            let caller = caller.to_owned();
+            let join = move || Watchers::join(&watchers, &runtime, &sandbox, &caller, what, &CancellationToken::new());
             tokio::task::spawn_blocking(join).await.unwrap()
         }
 
@@ -363,23 +452,77 @@ mod tests {
     #[tokio::test]
     async fn there_is_an_end_to_the_folders_and_to_those_who_watch_and_a_place_is_free_again() {
         let place = Place::new();
+        let caller = |n: usize| format!("caller {}", n % 4);
         let mut all = Vec::new();
-        for n in 0..FOLDERS {
+        for n in 0..FOLDERS.all {
             fs::create_dir(place.folder.path().join(n.to_string())).unwrap();
-            all.push(place.watch(&n.to_string()).await.unwrap());
+            all.push(place.watch_as(&caller(n), &n.to_string()).await.unwrap());
         }
-        let refused = place.watch(".").await.err().unwrap();
-        assert_eq!(refused.code(), Some("WATCHERS_FULL"));
+        full(place.watch(".").await, json!({"of": "folders", "limit": 64, "per": "all"}));
         drop(all.pop());
         let top = place.watch(".").await.unwrap();
-        while all.len() + 1 < WATCHERS {
-            all.push(place.watch("0").await.unwrap());
+        while all.len() + 1 < WATCHERS.all {
+            let n = all.len() % 4;
+            all.push(place.watch_as(&caller(n), &n.to_string()).await.unwrap());
         }
-        assert_eq!(place.watch("0").await.err().unwrap().code(), Some("WATCHERS_FULL"));
+        full(place.watch("0").await, json!({"of": "watchers", "limit": 4_096, "per": "all"}));
         drop(top);
         assert!(place.watch("0").await.is_ok());
         drop(all);
         place.is_quiet().await;
+    }
+
+    #[tokio::test]
+    async fn one_caller_cannot_take_all_folders_nor_all_watchers_and_the_others_watch_on() {
+        let place = Place::new();
+        for n in 0..=FOLDERS.caller {
+            fs::create_dir(place.folder.path().join(n.to_string())).unwrap();
+        }
+        let mut eves = Vec::new();
+        for n in 0..FOLDERS.caller {
+            eves.push(place.watch_as("eve", &n.to_string()).await.unwrap());
+        }
+        full(place.watch_as("eve", "16").await, json!({"of": "folders", "limit": 16, "per": "caller"}));
+        let ada = place.watch("16").await.unwrap();
+        // That another caller watches it already makes it no less one more of this caller's.
+        full(place.watch_as("eve", "16").await, json!({"of": "folders", "limit": 16, "per": "caller"}));
+        while eves.len() < WATCHERS.caller {
+            eves.push(place.watch_as("eve", "0").await.unwrap());
+        }
+        full(place.watch_as("eve", "0").await, json!({"of": "watchers", "limit": 1_024, "per": "caller"}));
+        let beside = place.watch("0").await.unwrap();
+        drop(eves);
+        assert!(place.watch_as("eve", "16").await.is_ok());
+        drop((ada, beside));
+        place.is_quiet().await;
+        assert!(locked(&place.watchers.callers).is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_entries_of_what_one_caller_watches_have_an_end_of_their_own() {
+        let place = Place::new();
+        for name in ["a", "b", "c"] {
+            fs::create_dir(place.folder.path().join(name)).unwrap();
+        }
+        let eves = [place.watch_as("eve", "a").await.unwrap(), place.watch_as("eve", "b").await.unwrap()];
+        for eve in &eves {
+            eve._shared.entries.store(ENTRIES.caller / 2, Ordering::Release);
+        }
+        let third = place.watch("c").await.unwrap();
+        third._shared.entries.store(1, Ordering::Release);
+        full(place.watch_as("eve", "c").await, json!({"of": "entries", "limit": 200_000, "per": "caller"}));
+        drop(eves);
+        assert!(place.watch_as("eve", "c").await.is_ok());
+        drop(third);
+        place.is_quiet().await;
+    }
+
+    #[track_caller]
+    fn full(watched: Outcome<Watcher, WatchFailure>, details: serde_json::Value) {
+        let refused = watched.err().expect("there is no place");
+        assert_eq!(refused.code(), Some("WATCHERS_FULL"));
+        let said = refused.failure().unwrap().details().unwrap().unwrap();
+        assert_eq!(serde_json::to_value(said).unwrap(), details);
     }
 
     #[tokio::test]
@@ -406,7 +549,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_is_behind_is_told_so_once_and_the_others_miss_nothing() {
-        let shared = Shared { readers: Mutex::default(), stop: CancellationToken::new() };
+        let shared = Shared::default();
         let (behind, reading) = (Arc::new(Queue::default()), Arc::new(Queue::default()));
         locked(&shared.readers).queues = vec![Arc::downgrade(&behind), Arc::downgrade(&reading)];
         let batch: Arc<[Change]> = vec![lost(&WirePath::parse(".").unwrap()); QUEUED / 2].into();

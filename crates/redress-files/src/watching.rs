@@ -23,6 +23,7 @@ use crate::{
     sandbox::{Sandbox, denied},
     seen::{Change, Happened, MOST, SeeError, Seen},
     watch::WatchFailure,
+    watchers::entries_full,
     wire_path::WirePath,
 };
 
@@ -58,7 +59,7 @@ impl Ended {
         match self {
             Ended::Gone => FolderFailure::FolderNotFound { path: path.as_str().to_owned() }.into(),
             Ended::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MOST).unwrap_or_default() }.into(),
-            Ended::Full => WatchFailure::WatchersFull.into(),
+            Ended::Full => entries_full().into(),
             Ended::Unavailable(cause) => WatchFailure::WatchUnavailable { cause }.into(),
             Ended::Io(_, Some(number)) => denied(io::Error::from_raw_os_error(number), path),
             Ended::Io(kind, None) => denied(io::Error::new(kind, "the folder handle refused"), path),

@@ -8,9 +8,11 @@ use redress_core::{
     offload::{LARGE, offload},
 };
 use redress_wire::{
+    http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
     mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, write_call, write_output},
 };
+use serde_json::json;
 
 use crate::{
     Asking,
@@ -23,9 +25,6 @@ use crate::{
     stream::{self, Collected},
     way::Way,
 };
-
-/// The longest idempotency key that is taken.
-const LONGEST_KEY: usize = 255;
 
 impl Inner {
     pub(crate) async fn call(
@@ -222,10 +221,9 @@ fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, 
 /// promise broken in silence; the call path refuses one where none is taken.
 pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a str>, Refusal> {
     match meta.and_then(|meta| meta.idempotency_key.as_deref()) {
-        Some(key) if key.is_empty() || key.len() > LONGEST_KEY || !key.bytes().all(|b| b.is_ascii_graphic()) => {
-            Err(Refusal::new(EngineCode::InvalidRequest)
-                .with_hint("Correct the idempotency key in `_meta`, or leave it out."))
-        }
+        Some(key) if !is_idempotency_key(key) => Err(Refusal::new(EngineCode::InvalidRequest)
+            .with_details(&json!({"member": "_meta", "expected": A_KEY}))
+            .with_hint(correction(A_KEY, "as `dev.redress/idempotency_key` in `_meta`"))),
         key => Ok(key),
     }
 }

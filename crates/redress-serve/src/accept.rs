@@ -75,14 +75,14 @@ fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
             Some(counted) => Some(counted),
             None => {
                 house.counters.refused_by_address.up();
-                return refuse(serving, &shared, socket);
+                return refuse(serving, &shared, socket, "address");
             }
         },
     };
     let most = u64::try_from(shared.limits.connections).unwrap_or(u64::MAX);
     if house.counters.connections.get() >= most && !house.make_way(from) {
         house.counters.refused.up();
-        return refuse(serving, &shared, socket);
+        return refuse(serving, &shared, socket, "server");
     }
     drop(shared);
     let open = Open::new(Arc::clone(house), by_address);
@@ -97,15 +97,16 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Says that there is no room, if that can be said at once, and hangs up.
-fn refuse(serving: &Serving, shared: &Shared, socket: Socket) {
+/// Says for whom there is no room, if that can be said at once, and hangs up.
+fn refuse(serving: &Serving, shared: &Shared, socket: Socket, per: &str) {
     #[cfg(feature = "tls")]
     if serving.tls.is_some() && socket.address().is_some() {
         return;
     }
     let _ = serving;
-    let refusal =
-        Refusal::new(EngineCode::Overloaded).with_details(&json!({"limit": "connections"})).with_retry_after_ms(1000);
+    let refusal = Refusal::new(EngineCode::Overloaded)
+        .with_details(&json!({"limit": "connections", "per": per}))
+        .with_retry_after_ms(1000);
     let envelope = shared.registry.refuse(refusal, Request::default());
     let Ok(ProblemDocument { body, retry_after, .. }) = http::problem(envelope) else { return };
     let status = StatusCode::SERVICE_UNAVAILABLE;

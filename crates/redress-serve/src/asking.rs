@@ -9,8 +9,8 @@ use redress_wire::{
     http::{
         OPERATION_JSON,
         header::{
-            self as wire, DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT, TRACESTATE,
-            TraceParent, is_idempotency_key,
+            self as wire, A_DEADLINE, A_KEY, DEADLINE_MS, IDEMPOTENCY_KEY, LAST_EVENT_ID, REQUEST_ID, TRACEPARENT,
+            TRACESTATE, TraceParent, correction, is_idempotency_key,
         },
     },
     mcp::header as mcp,
@@ -49,8 +49,8 @@ static ONCE: [(HeaderName, &str); 11] = [
 /// What is wrong with the headers of a message.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
-    /// The value of this one.
-    Value(&'static str),
+    /// The value of this one, and what it has to be.
+    Value(&'static str, &'static str),
     /// That there are two of this one.
     Twice(&'static str),
     /// That the body is encoded.
@@ -232,11 +232,11 @@ impl Asking {
                     }
                     IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_idempotency_key(key)) {
                         Some(key) => self.key = Some(key.into()),
-                        None => self.wrong = Some(Wrong::Value("Idempotency-Key")),
+                        None => self.wrong = Some(Wrong::Value("Idempotency-Key", A_KEY)),
                     },
                     DEADLINE_MS => match value.to_str().ok().and_then(deadline) {
                         Some(deadline) => self.deadline = Some(deadline),
-                        None => self.wrong = Some(Wrong::Value("Redress-Deadline-Ms")),
+                        None => self.wrong = Some(Wrong::Value("Redress-Deadline-Ms", A_DEADLINE)),
                     },
                     FETCH_SITE => self.of_browser = true,
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
@@ -270,9 +270,9 @@ impl Asking {
         };
         match self.wrong {
             None => Ok(()),
-            Some(Wrong::Value(header)) => Err(Refusal::new(EngineCode::InvalidRequest)
-                .with_details(&json!({"header": header}))
-                .with_hint(format!("Correct the header `{header}`, or leave it out."))),
+            Some(Wrong::Value(header, expected)) => {
+                Err(refuse(header, expected).with_hint(correction(expected, &format!("in the header `{header}`"))))
+            }
             Some(Wrong::Twice(header)) => {
                 Err(refuse(header, "once").with_hint(format!("Send the header `{header}` once.")))
             }
@@ -315,6 +315,8 @@ impl Asking {
         }
         if let Some(caller) = caller {
             request = request.with_caller(caller);
+        } else if let Some(hint) = shared.sign_in() {
+            request = request.with_sign_in(hint);
         }
         if let Some(deadline) = self.deadline {
             request = request.with_deadline(deadline);

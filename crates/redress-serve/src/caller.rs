@@ -44,6 +44,12 @@ impl<'a> Connection<'a> {
 pub trait CallerOf: Send + Sync + 'static {
     /// The caller; nobody, if the connection tells nothing.
     fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>>;
+
+    /// What somebody who is not known can do to be, where no token is taken. Without it AUTH_REQUIRED asks for
+    /// credentials.
+    fn sign_in(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Nobody is known: only a token makes a caller.
@@ -83,5 +89,13 @@ impl Default for Loopback {
 impl CallerOf for Loopback {
     fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
         connection.local.then(|| Arc::clone(&self.local))
+    }
+
+    fn sign_in(&self) -> Option<&'static str> {
+        Some(
+            "This server takes no credentials: it knows whoever calls from its own machine. Call it by `localhost` or \
+             `127.0.0.1`, through no proxy and from no page of another origin, or have the operator name the page's \
+             origin in `http.cors_origins`, or say in `[access]` who may call from elsewhere.",
+        )
     }
 }

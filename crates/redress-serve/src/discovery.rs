@@ -6,6 +6,10 @@ use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 use redress_wire::{http, pages};
 use serde_json::{Value, json};
 
+/// The most bytes that one of them answers with. It is their own, since what is told here is as long as the contract,
+/// and a setting for the answers of a service must not take away what tells how to call it.
+const MAX_OUTPUT: usize = 16 << 20;
+
 /// The operations that tell what is served. Open to everyone, since they tell each caller
 /// only of what it may call.
 ///
@@ -17,7 +21,8 @@ use serde_json::{Value, json};
 /// ```
 pub fn discovery() -> [Operation; 3] {
     let owned = |declaration: contract::Operation| {
-        Operation::dynamic(declaration.with_access(Access::anyone()).with_tag("discovery")).with_owner("redress")
+        let declaration = declaration.with_access(Access::anyone()).with_tag("discovery").with_max_output(MAX_OUTPUT);
+        Operation::dynamic(declaration).with_owner("redress")
     };
     [
         owned(list()).with_handler(run_list),
@@ -153,4 +158,24 @@ fn text_field(name: &str) -> Value {
         "required": [name],
         "additionalProperties": false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use redress_core::{Registry, testing::Harness};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_setting_takes_away_what_tells_how_to_call() {
+        let builder = discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+        let harness = Harness::new(builder.max_output(16).build().unwrap());
+        for (name, input) in [
+            ("services.list", json!({})),
+            ("services.schema", json!({"name": "services.schema"})),
+            ("errors.explain", json!({"code": "OVERLOADED"})),
+        ] {
+            assert_eq!(harness.call(name, input).await.code(), None, "{name}");
+        }
+    }
 }

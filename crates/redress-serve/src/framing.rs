@@ -13,9 +13,17 @@ use redress_contract::EngineCode;
 use redress_core::Refusal;
 use serde_json::json;
 
-/// Refuses a message whose host or coding can be read in two ways. The host that is named before the
-/// path, as HTTP/2 and proxies do, is the one of `Host` from here on.
+/// Refuses a message whose host or coding can be read in two ways, or which has no host. The host that is named before
+/// the path, as HTTP/2 and proxies do, is the one of `Host` from here on.
 pub(crate) fn check<B>(request: &mut Request<B>) -> Result<(), Refusal> {
+    check_said(request)?;
+    let nameless = !request.headers().contains_key(header::HOST) && request.version() >= Version::HTTP_11;
+    if nameless { Err(wrong_host("the host that is called")) } else { Ok(()) }
+}
+
+/// Refuses a message whose host or coding can be read in two ways. This is what is left to see of a message that
+/// somebody else's server has read, which may also have been made in the same process, and then names no host.
+pub(crate) fn check_said<B>(request: &mut Request<B>) -> Result<(), Refusal> {
     let (version, headers) = (request.version(), request.headers());
     let mut hosts = headers.get_all(header::HOST).iter();
     let (host, other) = (hosts.next(), hosts.next());
@@ -32,17 +40,13 @@ pub(crate) fn check<B>(request: &mut Request<B>) -> Result<(), Refusal> {
         return Err(wrong_host("the host that the request line names"));
     }
     check_coding(headers)?;
-    match (host, target) {
-        (Some(_), _) => Ok(()),
-        (None, None) if version < Version::HTTP_11 => Ok(()),
-        (None, Some(target)) if version != Version::HTTP_11 => {
-            if let Ok(host) = HeaderValue::from_str(target.as_str()) {
-                request.headers_mut().insert(header::HOST, host);
-            }
-            Ok(())
-        }
-        (None, _) => Err(wrong_host("the host that is called")),
+    if let (None, Some(target)) = (host, target)
+        && version != Version::HTTP_11
+        && let Ok(host) = HeaderValue::from_str(target.as_str())
+    {
+        request.headers_mut().insert(header::HOST, host);
     }
+    Ok(())
 }
 
 fn is_host(host: &HeaderValue) -> bool {

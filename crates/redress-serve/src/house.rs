@@ -148,7 +148,7 @@ impl House {
         let Some(counted) = tally.take(holder, most) else {
             self.counters.refused_by_caller.up();
             return Err(Refusal::new(EngineCode::RateLimited)
-                .with_details(&json!({"limit": limit, "open": most}))
+                .with_details(&json!({"limit": limit, "per": "caller", "open": most}))
                 .with_hint(format!("Close one of your {limit} first, or wait until one has ended."))
                 .with_retry_after_ms(1000));
         };

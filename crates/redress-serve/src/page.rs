@@ -10,6 +10,7 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use redress_wire::http::is_local_authority;
 
 use crate::cors::Origins;
 
@@ -84,18 +85,6 @@ fn host_of(origin: &HeaderValue, headers: &HeaderMap) -> Option<bool> {
 pub(crate) fn is_own_name(headers: &HeaderMap) -> bool {
     let own = |host: &HeaderValue| host.to_str().is_ok_and(is_local_authority);
     headers.get_all(header::HOST).iter().all(own)
-}
-
-/// Whether `host` or `host:port` is a name of this machine that no other can have.
-fn is_local_authority(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "127.0.0.1"
-        || host.eq_ignore_ascii_case("localhost")
-        || host.to_ascii_lowercase().ends_with(".localhost")
-        || host.parse().is_ok_and(is_local)
 }
 
 pub(crate) fn is_local(address: IpAddr) -> bool {
@@ -178,6 +167,10 @@ mod tests {
             "0.0.0.0:7717",
             "[::]",
             "localhost@evil.example",
+            "localhost:abc",
+            "localhost:80:80",
+            "[::1",
+            "[::1]evil.example",
             "",
         ] {
             assert!(!is_own_name(&headers(&[("host", host)])), "{host}");

@@ -239,6 +239,11 @@ impl ServerHandle {
         self.0.house.shutdown.is_draining()
     }
 
+    /// Whether `/readyz` says so.
+    pub fn is_ready(&self) -> bool {
+        !self.is_draining() && self.0.served.load().is_ready()
+    }
+
     /// The files of TLS, which can be loaded again.
     #[cfg(feature = "tls")]
     pub fn tls(&self) -> Option<&Tls> {

@@ -39,6 +39,7 @@ use crate::{
     cors::{self, Origins},
     documents::Documents,
     faces::Ready,
+    framing,
     house::House,
     metrics::{self, Metrics},
     room::{self, Most, Room, Source, Taken},
@@ -84,6 +85,16 @@ pub(crate) struct Exchange {
 }
 
 impl Shared {
+    /// Whether calls can be kept as they have to be, and the program says nothing against it.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.registry.is_ready() && self.ready.as_ref().is_none_or(|ready| ready())
+    }
+
+    /// What somebody who is not known can do to be; nothing where a token would do.
+    pub(crate) fn sign_in(&self) -> Option<&'static str> {
+        if self.registry.identity().is_some() { None } else { self.caller.sign_in() }
+    }
+
     /// Answers one message.
     pub(crate) async fn answer(self: Arc<Shared>, line: Arc<Line>, request: axum::extract::Request) -> Response {
         let (parts, body) = request.into_parts();
@@ -174,13 +185,20 @@ impl Service<axum::extract::Request> for FacesService {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: axum::extract::Request) -> Self::Future {
+    fn call(&mut self, mut request: axum::extract::Request) -> Self::Future {
+        let http2 = request.version() == Version::HTTP_2;
+        let framed = framing::check_said(&mut request);
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
         let side = peer.map(OtherSide::at).unwrap_or_default();
         let shared = self.served.load_full();
         let account = shared.house.budget.connection();
         let line = Arc::new(Line::new(Arc::clone(&self.served), side, &account, None));
-        Box::pin(async move { Ok(shared.answer(line, request).await) })
+        Box::pin(async move {
+            Ok(match framed {
+                Ok(()) => shared.answer(line, request).await,
+                Err(refusal) => shared.misframed(refusal, http2),
+            })
+        })
     }
 }
 
@@ -320,9 +338,12 @@ impl Exchange {
         if self.shared.house.shutdown.is_draining() {
             return self.refuse(going_down());
         }
-        let says_no = self.shared.ready.as_ref().is_some_and(|ready| !ready());
-        if says_no || !self.shared.registry.is_ready() {
-            return self.refuse(Refusal::new(EngineCode::Overloaded).with_retry_after_ms(1000));
+        if !self.shared.registry.is_ready() {
+            return self.refuse(Refusal::cannot_keep());
+        }
+        if !self.shared.is_ready() {
+            let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"ready": false}));
+            return self.refuse(refusal.with_retry_after_ms(1000));
         }
         answer::body(StatusCode::OK, answer::JSON, Bytes::from_static(br#"{"status":"ready"}"#))
     }

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
     path::Path,
+    time::Duration,
 };
 
 use crate::whole::Identity;
@@ -15,7 +16,9 @@ const LOCK: &str = "redress.lock";
 /// How often a folder is opened anew that was exchanged between its opening and its lock.
 const ATTEMPTS: usize = 8;
 /// The most bytes of the lock file that are looked at.
-const LONGEST_NOTE: u64 = 256;
+const LONGEST_NOTE: u64 = 1024;
+/// How often, and after which pauses, a lock is tried that somebody holds who only looks.
+const LOOKED_AT: (u32, Duration) = (200, Duration::from_millis(5));
 
 /// Why a folder cannot be taken.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
         make_private(folder)?;
         let handle = open_folder(folder)?;
         if let Some(handle) = &handle {
-            locked(handle.try_lock())?;
+            lock_alone(handle)?;
             // Somebody may have put another folder in its place since it was opened, and then the lock is on the old one.
             if Identity::of(&handle.metadata()?) != Identity::of(&fs::metadata(folder)?) {
                 attempts += 1;
@@ -61,17 +64,18 @@ pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
     alone(folder, LOCK)?;
     alone(folder, DATABASE)?;
     let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
-    locked(lock.try_lock())?;
+    lock_alone(&lock)?;
     // SQLite makes its other files with the rights of this one.
     private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
     Ok(Taken { _folder: handle, lock })
 }
 
 impl Taken {
-    /// Notes which file is open, so that others can tell whether it is still the one in the folder.
-    pub(crate) fn note(&self, database: &Identity) -> io::Result<()> {
+    /// Notes which files are open, so that others can tell whether they are still those in the folder.
+    pub(crate) fn note(&self, files: &[(String, Identity)]) -> io::Result<()> {
+        let lines: String = files.iter().map(|(name, identity)| format!("{name} {identity}\n")).collect();
         self.lock.set_len(0)?;
-        (&self.lock).write_all(format!("{database}\n").as_bytes())
+        (&self.lock).write_all(lines.as_bytes())
     }
 }
 
@@ -83,7 +87,7 @@ pub(crate) enum Found {
     State,
     /// A service that runs, with its file.
     Taken,
-    /// A service that runs, and whose file is gone or another one.
+    /// A service that runs, and one of whose files is gone or another one.
     Lost,
 }
 
@@ -100,10 +104,20 @@ pub(crate) fn look(folder: &Path) -> io::Result<Found> {
         let mut text = String::new();
         file.take(LONGEST_NOTE).read_to_string(&mut text).map(|_| text)
     });
-    let noted = noted.transpose()?.unwrap_or_default();
-    // A service of before notes nothing.
-    let same = noted.trim().is_empty() || noted.trim() == Identity::of(&database).to_string();
-    Ok(if same { Found::Taken } else { Found::Lost })
+    // One that starts has noted nothing yet.
+    for line in noted.transpose()?.unwrap_or_default().lines() {
+        let Some((name, identity)) = line.split_once(' ').filter(|(name, _)| is_name(name)) else { continue };
+        let file = there(fs::symlink_metadata(folder.join(name)))?;
+        if file.is_none_or(|file| Identity::of(&file).to_string() != identity) {
+            return Ok(Found::Lost);
+        }
+    }
+    Ok(Found::Taken)
+}
+
+/// Whether it is the name of a file that SQLite keeps here.
+fn is_name(name: &str) -> bool {
+    name.strip_prefix(DATABASE).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm"))
 }
 
 fn is_taken(folder: &Path) -> io::Result<bool> {
@@ -130,12 +144,23 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn locked(lock: Result<(), TryLockError>) -> Result<(), Untaken> {
-    match lock {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Untaken::Taken),
-        Err(TryLockError::Error(error)) => Err(error.into()),
+/// Takes the lock of a file, unless a service has it. Whoever only looks shares it for a moment, which stops no start.
+fn lock_alone(file: &File) -> Result<(), Untaken> {
+    let (times, pause) = LOOKED_AT;
+    for _ in 0..times {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        match file.try_lock_shared() {
+            Ok(()) => file.unlock()?,
+            Err(TryLockError::WouldBlock) => return Err(Untaken::Taken),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        std::thread::sleep(pause);
     }
+    Err(Untaken::Taken)
 }
 
 /// Refuses a file that is also another one's: by its other name a second service would write it past every lock, and

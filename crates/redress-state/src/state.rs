@@ -112,9 +112,7 @@ impl State {
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
         let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
         let files = Files::in_folder(&options.folder).map_err(OpenError::Folder)?;
-        if let Some(database) = files.database() {
-            folder.note(database).map_err(OpenError::Folder)?;
-        }
+        folder.note(files.all()).map_err(OpenError::Folder)?;
         let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
         let watch = tokio::spawn(whole::watch(Arc::downgrade(&shared), files)).abort_handle();
         let book = Book::open(connection, upkeep, folder).await?;

@@ -97,9 +97,9 @@ impl Files {
         Ok(Files { folder: (folder.to_owned(), Identity::of(&fs::metadata(folder)?)), files, length })
     }
 
-    /// What the database is told apart by.
-    pub(crate) fn database(&self) -> Option<&Identity> {
-        self.files.first().map(|(_, identity)| identity)
+    /// What each of them is told apart by.
+    pub(crate) fn all(&self) -> &[(String, Identity)] {
+        &self.files
     }
 
     /// Whether all of them are still where they were.

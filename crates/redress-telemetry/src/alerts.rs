@@ -195,6 +195,15 @@ fn server() -> Vec<Rule> {
                     .to_owned(),
         },
         Rule {
+            alert: "RedressNotReady",
+            expr: format!("{} == 0", names::READY.name()),
+            lasting: "1m",
+            severity: "critical",
+            operation: None,
+            summary: "a redress server runs and is not ready".to_owned(),
+            description: "What has to be recorded is refused with OVERLOADED: the state cannot be written, or its files are gone. The log says why; `redress doctor` says what to do.".to_owned(),
+        },
+        Rule {
             alert: "RedressAuditLate",
             expr: grew(names::AUDIT_LATE, "5m"),
             lasting: "0m",
@@ -221,6 +230,15 @@ fn server() -> Vec<Rule> {
             summary: "connections are refused".to_owned(),
             description: "There are as many as [limits] allows. Look for a client that does not close its own."
                 .to_owned(),
+        },
+        Rule {
+            alert: "RedressAnswersRefused",
+            expr: grew(names::ANSWERS_REFUSED, "5m"),
+            lasting: "5m",
+            severity: "warning",
+            operation: None,
+            summary: "calls find no room for their answers".to_owned(),
+            description: "Clients ask for more than they read, and get OVERLOADED. Look for one that does not read, or raise answer_bytes in [limits].".to_owned(),
         },
         Rule {
             alert: "RedressReloadRefused",

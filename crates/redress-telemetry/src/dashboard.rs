@@ -204,6 +204,12 @@ fn server() -> Vec<Panel> {
             ],
         ),
         Panel::lines(
+            "Answers that are not read yet",
+            "Bytes that are held until their readers have taken them.",
+            "bytes",
+            [(level(names::ANSWER_BYTES), "held"), (level(names::ANSWER_BYTES_PEAK), "at most so far")],
+        ),
+        Panel::lines(
             "What was lost or refused",
             "Everything here should be nothing.",
             "short",
@@ -213,6 +219,8 @@ fn server() -> Vec<Panel> {
                 (grew(names::OTLP_FAILED), "messages to the collector"),
                 (grew(names::OTLP_SPANS_DROPPED), "spans"),
                 (grew(names::CONNECTIONS_REFUSED), "connections"),
+                (grew(names::ANSWERS_REFUSED), "calls without room for an answer"),
+                (grew(names::ANSWERS_WAITED), "calls that waited for such room"),
                 (grew(names::RELOADS_REFUSED), "configurations"),
                 (level(names::STATE_QUEUED), "bytes that wait for the state"),
             ],

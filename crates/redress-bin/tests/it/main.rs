@@ -11,6 +11,7 @@ mod doctor;
 mod guide;
 mod keys;
 mod killed;
+mod limits;
 mod lost_state;
 mod mcp;
 mod process;

@@ -57,7 +57,7 @@ impl Document {
         Trouble::ConfigInvalid {
             path: self.path.display().to_string(),
             line: error.span().map(|span| self.line(&span)),
-            says: error.message().trim_end_matches('\n').replace('\n', ", "),
+            says: in_words(&error.message().trim_end_matches('\n').replace('\n', ", ")),
         }
     }
 
@@ -73,6 +73,23 @@ impl Document {
     fn line(&self, span: &Range<usize>) -> usize {
         self.text.get(..span.start).unwrap_or(&self.text).matches('\n').count() + 1
     }
+}
+
+/// What a message says of a type of Rust, in words of the file.
+fn in_words(message: &str) -> String {
+    let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let (least, word) = match expected.strip_prefix("a nonzero ") {
+        Some(word) => (1, word),
+        None => (0, expected),
+    };
+    let most = match word {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" | "usize" => return format!("{before}expected a whole number, {least} or more"),
+        _ => return message.to_owned(),
+    };
+    format!("{before}expected a whole number from {least} to {most}")
 }
 
 /// Where the last part of `key` that is written stands.

@@ -15,7 +15,7 @@ use Becomes::{Holds, Refused};
 type Row = (&'static str, &'static str, &'static [(&'static str, Becomes)]);
 
 const TIME: Becomes = Refused("expected a time longer than nothing, such as `5s`");
-const COUNT: Becomes = Refused("nonzero");
+const COUNT: Becomes = Refused("expected a whole number");
 const TYPE: Becomes = Refused("invalid type");
 const NEGATIVE: Becomes = Refused("invalid value: integer `-1`");
 const BYTES: Becomes = Refused("expected a number of bytes");

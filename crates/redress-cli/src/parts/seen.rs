@@ -102,6 +102,13 @@ pub(super) fn of_server(metrics: &Metrics, server: &ServerHandle, reloads: &Arc<
     metrics.gauge(names::SOCKETS, move || sockets().sockets as f64);
     metrics.gauge(names::STREAMS, move || streams().streams as f64);
     metrics.counter(names::CONNECTIONS_REFUSED, move || refused().refused + refused().refused_by_address);
+    let (held, peak, waited, no_room) = (stats(server), stats(server), stats(server), stats(server));
+    metrics.gauge(names::ANSWER_BYTES, move || held().answer_bytes as f64);
+    metrics.gauge(names::ANSWER_BYTES_PEAK, move || peak().answer_bytes_peak as f64);
+    metrics.counter(names::ANSWERS_WAITED, move || waited().waited_answers);
+    metrics.counter(names::ANSWERS_REFUSED, move || no_room().refused_answers);
+    let ready = server.clone();
+    metrics.gauge(names::READY, move || f64::from(u8::from(ready.is_ready())));
     let (taken, refused) = (Arc::clone(reloads), Arc::clone(reloads));
     metrics.counter(names::RELOADS, move || taken.taken.load(Relaxed));
     metrics.counter(names::RELOADS_REFUSED, move || refused.refused.load(Relaxed));

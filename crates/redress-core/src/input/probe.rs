@@ -18,6 +18,9 @@ mod sample;
 
 use asked::Probe;
 
+/// How many nodes all trials of one type may go through: about a thousand required fields.
+const MOST_NODES: usize = 1 << 20;
+
 /// For each node, by id, whether `T` keeps the node's own rules. `None` when `T` accepts, or may
 /// accept, what the schema refuses in a way that cannot be checked along the way.
 pub(super) fn prove<T: DeserializeOwned>(root: &Node) -> Option<Vec<bool>> {
@@ -32,6 +35,10 @@ pub(super) fn prove<T: DeserializeOwned>(root: &Node) -> Option<Vec<bool>> {
     };
     let mut challenges = Vec::new();
     list_challenges(root, &facts, &mut challenges);
+    // Each of them is a whole sample. What is left unproved is checked at every call, in time that grows with the input.
+    if challenges.len().saturating_mul(root.count()) > MOST_NODES {
+        return None;
+    }
     let refuses = |plan: Plan| {
         let trial = Trial::new(plan, root.count());
         T::deserialize(Probe::new(root, &trial)).is_err()
@@ -104,5 +111,67 @@ fn challenge_fields(id: usize, fields: &Fields, plans: &mut Vec<Plan>) {
         if field.required {
             plans.push(Plan::MissingField(id, index));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::LazyLock};
+
+    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| (0..4096).map(|n| &*format!("f{n}").leak()).collect());
+
+    thread_local! {
+        static TRIALS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// An object with so many fields, all of them required.
+    struct Wide<const FIELDS: usize>;
+
+    impl<'de, const FIELDS: usize> Deserialize<'de> for Wide<FIELDS> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            TRIALS.set(TRIALS.get() + 1);
+            deserializer.deserialize_struct("Wide", &NAMES[..FIELDS], Wide)
+        }
+    }
+
+    impl<'de, const FIELDS: usize> Visitor<'de> for Wide<FIELDS> {
+        type Value = Wide<FIELDS>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+            let mut found = 0;
+            while let Some(name) = map.next_key::<String>()? {
+                map.next_value::<u64>()?;
+                found += usize::from(NAMES[..FIELDS].contains(&&*name));
+            }
+            if found == FIELDS { Ok(self) } else { Err(serde::de::Error::custom("not these fields")) }
+        }
+    }
+
+    /// Whether it is proved, and in how many trials.
+    fn proved<const FIELDS: usize>() -> (bool, usize) {
+        let names = &NAMES[..FIELDS];
+        let properties: BTreeMap<_, Value> =
+            names.iter().map(|name| (*name, json!({"type": "integer", "minimum": 0}))).collect();
+        let schema =
+            json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false});
+        let node = Node::read(&schema).unwrap().unwrap();
+        TRIALS.set(0);
+        (prove::<Wide<FIELDS>>(&node).is_some(), TRIALS.get())
+    }
+
+    #[test]
+    fn the_work_of_a_proof_has_a_bound_however_many_fields_a_type_has() {
+        assert_eq!(proved::<16>(), (true, 18), "the sample, an unknown field, and each field left out");
+        assert_eq!(proved::<512>(), (true, 514));
+        assert_eq!(proved::<4096>(), (false, 1), "what takes too long to prove is checked at every call");
     }
 }

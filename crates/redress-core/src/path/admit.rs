@@ -53,7 +53,11 @@ impl Call {
             Ok(()) => Ok(()),
             Err(Denied::NoCaller) => {
                 let details = json!({"operation": entry.declaration.name()});
-                Err(self.refuse_with(EngineCode::AuthRequired, &details))
+                let mut bad = self.refuse_with(EngineCode::AuthRequired, &details);
+                if let Some(hint) = self.ctx.sign_in {
+                    bad.problem.hint = hint.into();
+                }
+                Err(bad)
             }
             Err(Denied::Scopes { missing, one_is_enough }) => {
                 Err(Bad::new(Refusal::missing_scopes(&missing, one_is_enough).into_problem()))
@@ -66,7 +70,7 @@ impl Call {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {
             tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
-            self.cannot_keep()
+            Call::cannot_keep()
         })
     }
 
@@ -104,7 +108,7 @@ impl Call {
         if agreed {
             if let Err(error) = self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await {
                 tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "a consent cannot be kept, and the call is refused");
-                return Err(self.cannot_keep());
+                return Err(Call::cannot_keep());
             }
             // The consent ends by itself, and no old state of this call may renew it.
             if let Some(asking) = &self.ctx.asking {

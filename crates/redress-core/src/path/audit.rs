@@ -9,7 +9,7 @@ use std::{
 use redress_contract::{EngineCode, Problem, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{AuditedCall, Fingerprint, Receipt, StoreBroken};
+use crate::{AuditedCall, Fingerprint, Receipt, Refusal};
 
 /// What is known of a call for its record. A registry with no audit makes none.
 pub(super) struct Audited {
@@ -62,14 +62,14 @@ impl Call {
     /// Refuses a call that could not be recorded (closed, not open): what nobody can account for does not run.
     pub(super) fn recordable(&self) -> Result<(), Box<Bad>> {
         match &self.ctx.registry.0.audit {
-            Some(audit) if !audit.is_open() => Err(self.cannot_keep()),
+            Some(audit) if !audit.is_open() => Err(Call::cannot_keep()),
             Some(_) | None => Ok(()),
         }
     }
 
     /// The refusal of a call that has not started, while a store is broken.
-    pub(super) fn cannot_keep(&self) -> Box<Bad> {
-        Bad::new(self.engine(EngineCode::Overloaded, None, Some(StoreBroken::RETRY_AFTER_MS)))
+    pub(super) fn cannot_keep() -> Box<Bad> {
+        Bad::new(Refusal::cannot_keep().into_problem())
     }
 
     /// Records how the call ended, and keeps the receipt for whoever answers.

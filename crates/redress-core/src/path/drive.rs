@@ -20,6 +20,8 @@ pub(super) enum Driven<T> {
     Panicked(Box<dyn Any + Send>),
     /// Not before its deadline.
     TimedOut,
+    /// Not before its deadline, at which it still waited for room for its answer.
+    NoRoom,
     /// Not before it was cancelled.
     Cancelled,
     /// Not before its caller has answered.
@@ -90,6 +92,7 @@ impl<T> Future for Drive<'_, T> {
                 let stop = this.stop.get_or_insert_with(|| stop(ctx));
                 match stop.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Stop::Deadline) if ctx.reserves() => Driven::NoRoom,
                     Poll::Ready(Stop::Deadline) => Driven::TimedOut,
                     Poll::Ready(Stop::Cancellation) => Driven::Cancelled,
                     Poll::Ready(Stop::Question) => Driven::Asks,

@@ -28,7 +28,9 @@ impl Call {
             Driven::Returned(Ok(output)) => Ok(output),
             Driven::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
             Driven::Panicked(payload) => Err(self.map_panic(&*payload)),
-            Driven::TimedOut => {
+            // What a mutation did before it waited, nobody knows.
+            Driven::NoRoom if entry.declaration.shape() == Shape::Query => Err(self.no_room()),
+            Driven::TimedOut | Driven::NoRoom => {
                 let given = self.ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
                 Err(self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given})))
             }

@@ -86,6 +86,7 @@ impl Registry {
             depth: 0,
             face: request.face,
             peer: request.peer,
+            sign_in: request.sign_in,
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
@@ -95,6 +96,7 @@ impl Registry {
             own: OnceLock::new(),
             account: request.account,
             room: OnceLock::new(),
+            reserves: OnceLock::new(),
         };
         (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
     }

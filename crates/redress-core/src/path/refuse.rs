@@ -7,11 +7,16 @@ use serde::Serialize;
 
 use super::Call;
 use crate::{
-    AnyFailure, Fault, Registry, Request,
+    AnyFailure, Fault, Registry, Request, StoreBroken,
     prepared::{Occurrence, Prepared},
 };
 
 const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
+const FOREIGN_PAGE: &str = "pages of this origin may not call";
+const CANNOT_KEEP: &str = "the call cannot be recorded, so it was not made";
+/// For whoever calls, and for whoever runs the service: where its state is, only its own log says.
+const STATE_UNWRITABLE: &str = "Wait, then make the same call again. If it is refused again, tell the operator that the \
+     state of the service cannot be written: the log says why, and `redress doctor` what to do.";
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
@@ -27,9 +32,28 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
-    /// Whether it is for a key that is not taken, which the code's own message does not say. A flag, since a refusal is
-    /// handed around by value and has to stay small.
-    needless_key: bool,
+    case: Case,
+}
+
+/// What the code's own message does not say. A word of its own, since a refusal is handed around by value and has to
+/// stay small.
+#[derive(Clone, Copy, Debug)]
+enum Case {
+    OfTheCode,
+    NeedlessKey,
+    ForeignPage,
+    CannotKeep,
+}
+
+impl Case {
+    fn message(self, code: EngineCode) -> &'static str {
+        match self {
+            Case::OfTheCode => code.message(),
+            Case::NeedlessKey => KEY_NOT_TAKEN,
+            Case::ForeignPage => FOREIGN_PAGE,
+            Case::CannotKeep => CANNOT_KEEP,
+        }
+    }
 }
 
 impl Refusal {
@@ -43,7 +67,7 @@ impl Refusal {
             retry_after_ms: None,
             similar: Vec::new(),
             recovery: None,
-            needless_key: false,
+            case: Case::OfTheCode,
         }
     }
 
@@ -69,7 +93,30 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_details(&serde_json::json!({"idempotency_key": "not taken"}))
             .with_hint(NEEDLESS_KEY);
-        refusal.needless_key = true;
+        refusal.case = Case::NeedlessKey;
+        refusal
+    }
+
+    /// Refuses a web page of an origin that may not call. No scope would help it.
+    pub fn foreign_page() -> Refusal {
+        let mut refusal = Refusal::new(EngineCode::Forbidden)
+            .with_details(&serde_json::json!({"header": "Origin", "expected": "an origin that may call"}))
+            .with_hint(
+                "Call from a page of this very server, or have the operator name the page's origin in \
+                 `http.cors_origins` (`Faces::cors_origins` in a program).",
+            );
+        refusal.recovery = Some(RecoveryStep::AskUser);
+        refusal.case = Case::ForeignPage;
+        refusal
+    }
+
+    /// Refuses what could not be recorded: the audit, the idempotency keys or the consents cannot be written.
+    pub fn cannot_keep() -> Refusal {
+        let mut refusal = Refusal::new(EngineCode::Overloaded)
+            .with_details(&serde_json::json!({"state": "unwritable"}))
+            .with_hint(STATE_UNWRITABLE)
+            .with_retry_after_ms(StoreBroken::RETRY_AFTER_MS);
+        refusal.case = Case::CannotKeep;
         refusal
     }
 
@@ -114,7 +161,7 @@ impl Refusal {
         let mut problem = Prepared::engine(self.code).problem(Occurrence {
             shape: Shape::Query,
             started: Started::No,
-            message: Cow::Borrowed(if self.needless_key { KEY_NOT_TAKEN } else { self.code.message() }),
+            message: Cow::Borrowed(self.case.message(self.code)),
             details: self.details,
             retry_after_ms: self.retry_after_ms,
             failure: None,

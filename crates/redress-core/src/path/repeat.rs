@@ -80,7 +80,7 @@ impl Call {
             }
             Err(error) => {
                 tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "an idempotency key cannot be kept, and the call is refused");
-                Err(self.cannot_keep())
+                Err(Call::cannot_keep())
             }
         }
     }

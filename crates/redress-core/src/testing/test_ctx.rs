@@ -149,6 +149,7 @@ impl TestCtx {
             parent: None,
             face: crate::Face::Process,
             peer: None,
+            sign_in: None,
             deadline: None,
             depth: 0,
             session_id: None,
@@ -160,6 +161,7 @@ impl TestCtx {
             own: OnceLock::new(),
             account: None,
             room: OnceLock::new(),
+            reserves: OnceLock::new(),
         }
     }
 }

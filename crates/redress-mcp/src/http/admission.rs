@@ -4,9 +4,8 @@
 //! machine. It gives itself away by where it was loaded from (`Origin`), or by the name that it
 //! made the machine answer to (`Host`).
 
-use std::net::IpAddr;
-
 use ::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts, uri::Authority};
+use redress_wire::http::is_local_authority;
 
 use super::{HttpOptions, Page, Secure};
 
@@ -14,9 +13,10 @@ use super::{HttpOptions, Page, Secure};
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static str> {
     let host = authority(parts);
     let known = |authority: &str| {
-        let bare = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+        let port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let bare = authority.rsplit_once(':').filter(|(_, after)| port(after)).map_or(authority, |(host, _)| host);
         let named = |allowed: &String| allowed.eq_ignore_ascii_case(authority) || allowed.eq_ignore_ascii_case(bare);
-        is_local(authority) || options.allowed_hosts.iter().any(named)
+        is_local_authority(authority) || options.allowed_hosts.iter().any(named)
     };
     if !options.guarded && !host.as_deref().is_some_and(known) {
         return Err("the server is not known by this name");
@@ -50,23 +50,15 @@ fn is_own(origin: &HeaderValue, host: Option<&str>, parts: &Parts) -> bool {
 
 /// What the caller calls the server: `host` or `host:port`.
 pub(super) fn authority(parts: &Parts) -> Option<String> {
-    let said = match parts.headers.get(header::HOST) {
-        Some(host) => host.to_str().ok()?.parse::<Authority>().ok()?,
-        None => parts.uri.authority()?.clone(),
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let said = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().ok()?.parse::<Authority>().ok()?,
+        (None, _) => parts.uri.authority()?.clone(),
+        // Whoever stands in front may have gone by the other one.
+        (Some(_), Some(_)) => return None,
     };
-    // What stands before an `@` is no part of the name.
-    Some(said.as_str().rsplit('@').next().unwrap_or_default().to_owned())
-}
-
-/// Whether `host` or `host:port` is a name of this machine that no other can have.
-fn is_local(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host.eq_ignore_ascii_case("localhost")
-        || host.to_ascii_lowercase().ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+    // No name of a server has a user in it (RFC 9110), and readers differ about which half the name is.
+    (!said.as_str().contains('@')).then(|| said.as_str().to_owned())
 }
 
 /// What an answer may be.
@@ -147,12 +139,18 @@ mod tests {
             "10.0.0.1",
             "localhost.evil.example",
             "x@127.0.0.1:9@evil.example",
+            "localhost:abc",
+            "localhost:80:80",
+            "[::1",
+            "[::1]evil.example",
         ] {
             assert!(!admitted(&local, &[("host", host)]), "{host}");
         }
-        assert!(!admitted(&local, &[]));
+        assert!(!admitted(&local, &[]) && !admitted(&local, &[("host", "user@localhost")]));
+        assert!(!admitted(&local, &[("host", "localhost"), ("host", "evil.example")]));
         let named = HttpOptions { allowed_hosts: vec!["mcp.example.com".to_owned()], ..HttpOptions::default() };
         assert!(admitted(&named, &[("host", "mcp.example.com:8443")]));
+        assert!(!admitted(&named, &[("host", "mcp.example.com:x")]));
     }
 
     #[test]

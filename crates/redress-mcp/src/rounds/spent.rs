@@ -1,7 +1,7 @@
 //! The states with which a consent was given. Each gives it once.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -12,6 +12,8 @@ use crate::owner::Owner;
 /// state is good.
 const MOST_OF_ONE: usize = 256;
 const MOST: usize = 64 * 1024;
+/// How many that are good no more are forgotten by one call, at most.
+const FORGOTTEN_AT_ONCE: usize = 2;
 
 /// The number of a state, which no other has.
 pub(super) type Number = [u8; 16];
@@ -20,10 +22,37 @@ pub(super) type Number = [u8; 16];
 #[derive(Debug, Default)]
 pub(super) struct Spent(Mutex<Table>);
 
+/// When a state is good no more, and a count that tells it from others of that moment.
+type Due = (Instant, u64);
+
 #[derive(Debug, Default)]
 struct Table {
-    of: HashMap<Owner, HashMap<Number, Instant>>,
-    count: usize,
+    of: HashMap<Owner, HashMap<Number, Due>>,
+    /// All of them, by when they are good no more.
+    due: BTreeMap<Due, (Owner, Number)>,
+    /// How many there have been.
+    count: u64,
+}
+
+impl Table {
+    /// Forgets a few that are good no more: twice as many as come, so that none is left in the end and no call pays for
+    /// all the others.
+    fn forget_some(&mut self, now: Instant) {
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            match self.due.first_entry() {
+                Some(first) if first.key().0 <= now => {
+                    let (owner, number) = first.remove();
+                    if let Entry::Occupied(mut spent) = self.of.entry(owner) {
+                        spent.get_mut().remove(&number);
+                        if spent.get().is_empty() {
+                            spent.remove();
+                        }
+                    }
+                }
+                Some(_) | None => return,
+            }
+        }
+    }
 }
 
 impl Spent {
@@ -36,27 +65,26 @@ impl Spent {
     fn spend_at(&self, number: Number, owner: &Owner, lasts: Duration, now: Instant) -> bool {
         // No change of it can be half made, so poison says nothing here.
         let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if table.count >= MOST {
-            table.of.retain(|_, spent| {
-                spent.retain(|_, until| *until > now);
-                !spent.is_empty()
-            });
-            table.count = table.of.values().map(HashMap::len).sum();
-        }
-        let full = table.count >= MOST;
-        let spent = table.of.entry(owner.clone()).or_default();
-        let before = spent.len();
-        if before >= MOST_OF_ONE {
-            spent.retain(|_, until| *until > now);
-            table.count -= before - spent.len();
+        table.forget_some(now);
+        let full = table.due.len() >= MOST;
+        let Table { of, due, count } = table;
+        let spent = of.entry(owner.clone()).or_default();
+        if spent.len() >= MOST_OF_ONE {
+            for (_, until) in spent.extract_if(|_, (until, _)| *until <= now) {
+                due.remove(&until);
+            }
         }
         if full || spent.len() >= MOST_OF_ONE || spent.contains_key(&number) {
+            if spent.is_empty() {
+                of.remove(owner);
+            }
             return false;
         }
         // A time that is too far away to be told never comes.
         let until = now.checked_add(lasts).unwrap_or_else(|| now + Duration::from_secs(86_400 * 365));
-        spent.insert(number, until);
-        table.count += 1;
+        *count += 1;
+        spent.insert(number, (until, *count));
+        due.insert((until, *count), (owner.clone(), number));
         true
     }
 }
@@ -90,7 +118,8 @@ mod tests {
         let later = now + HOUR + Duration::from_secs(1);
         assert!(spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
         let table = spent.0.lock().unwrap();
-        assert_eq!((table.count, table.of[&ada].len()), (2, 1));
+        assert_eq!(table.due.len(), MOST_OF_ONE + 2 - FORGOTTEN_AT_ONCE);
+        assert_eq!(table.of[&ada].len(), MOST_OF_ONE + 1 - FORGOTTEN_AT_ONCE);
     }
 
     #[test]
@@ -100,7 +129,16 @@ mod tests {
         let of_each = MOST / 512;
         assert!((0..MOST).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));
         assert!(!spent.spend_at(number(MOST), &owner(MOST), HOUR, now));
-        assert!(spent.spend_at(number(MOST), &owner(MOST), HOUR, now + HOUR + Duration::from_secs(1)));
-        assert_eq!(spent.0.lock().unwrap().count, 1);
+        assert_eq!(spent.0.lock().unwrap().of.len(), 512, "who was refused leaves nothing behind");
+        // No call takes away more than a few, and in the end all of them are gone.
+        let later = now + HOUR + Duration::from_secs(1);
+        for count in 0..MOST {
+            let before = spent.0.lock().unwrap().due.len();
+            assert!(spent.spend_at(number(MOST + count), &owner(1000 + count / of_each), HOUR, later));
+            assert!(spent.0.lock().unwrap().due.len() + FORGOTTEN_AT_ONCE > before);
+        }
+        let table = spent.0.lock().unwrap();
+        assert_eq!((table.due.len(), table.of.len()), (MOST, 512));
+        assert!(table.due.keys().all(|(until, _)| *until > later));
     }
 }

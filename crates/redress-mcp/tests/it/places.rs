@@ -131,7 +131,7 @@ async fn a_caller_without_a_place_for_a_stream_is_told_so_until_one_ends_and_ano
     let changes = served.listen("ada").await;
     is_stream(&changes);
     let envelope = refused(served.listen("ada").await, 429, "RATE_LIMITED").await;
-    assert_eq!(envelope["details"], json!({"limit": "streams", "open": 1}));
+    assert_eq!(envelope["details"], json!({"limit": "streams", "per": "caller", "open": 1}));
     assert_eq!(refused_tool(served.follow("ada").await).await["retry_after_ms"], 1000);
     let plain = served.ask("ada", MODERN, "tools/call", json!({"name": "demo_count", "arguments": {"to": 2}})).await;
     assert!(plain.text().await.unwrap().contains(r#""complete":true"#), "what is no stream needs no place");

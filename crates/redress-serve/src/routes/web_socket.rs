@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use redress_contract::EngineCode;
 use redress_core::Refusal;
-use serde_json::json;
 
 use crate::{asking::Trace, bearer::Bearer, service::Exchange, ws::Who};
 
@@ -17,7 +15,7 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     // Browsers ask before a page of elsewhere may send JSON, and do not before it may open a
     // WebSocket: cross-site WebSocket hijacking (CSWSH). What they would be told is told here.
     if !asking.page.may_call() {
-        return exchange.refuse(foreign_page());
+        return exchange.refuse(Refusal::foreign_page());
     }
     let address = asking.peer.map(|peer| peer.ip());
     let handshake = asking.handshake(&exchange.parts.headers);
@@ -29,10 +27,4 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
         Ok(response) => response,
         Err(refusal) => exchange.refuse(refusal),
     }
-}
-
-fn foreign_page() -> Refusal {
-    Refusal::new(EngineCode::Forbidden)
-        .with_details(&json!({"header": "Origin", "expected": "an origin that may call"}))
-        .with_hint("Connect from a page of this very server, or have the origin of yours named in `cors_origins`.")
 }

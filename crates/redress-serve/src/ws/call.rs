@@ -68,6 +68,8 @@ impl Asked {
         }
         if let Some(caller) = session.caller() {
             request = request.with_caller(caller);
+        } else if let Some(hint) = session.line.served.load().sign_in() {
+            request = request.with_sign_in(hint);
         }
         if let Some(token) = self.token.as_ref().or(session.token.as_ref()) {
             request = request.with_token(token.clone());
@@ -116,7 +118,9 @@ impl Session {
                 self.refuse(carriage, Some(&requested.id), refusal).await;
             }
             Err(NotOpened::Full { limit }) => {
-                let refusal = Refusal::new(EngineCode::Overloaded).with_details(&json!({"limit": limit}));
+                let refusal = Refusal::new(EngineCode::Overloaded)
+                    .with_details(&json!({"limit": "calls", "per": "connection", "open": limit}))
+                    .with_retry_after_ms(1000);
                 self.refuse(carriage, Some(&requested.id), refusal).await;
             }
         }

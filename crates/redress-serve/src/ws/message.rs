@@ -161,10 +161,7 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
         None => None,
         Some(raw) => {
             let deadline = serde_json::from_str(raw.get()).ok().and_then(header::deadline);
-            Some(deadline.ok_or(Fault {
-                pointer: "/payload/deadline_ms",
-                expected: "a whole number of milliseconds, from 1 to 86400000",
-            })?)
+            Some(deadline.ok_or(Fault { pointer: "/payload/deadline_ms", expected: header::A_DEADLINE })?)
         }
     };
     let text = |member: Option<&'a RawValue>, pointer| match member {
@@ -173,7 +170,7 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
     };
     let key = text(payload.idempotency_key, "/payload/idempotency_key")?;
     if !key.as_deref().is_none_or(header::is_idempotency_key) {
-        return Err(Fault { pointer: "/payload/idempotency_key", expected: "1 to 255 visible ASCII characters" });
+        return Err(Fault { pointer: "/payload/idempotency_key", expected: header::A_KEY });
     }
     Ok(Message::Requested(Requested {
         id,

@@ -17,6 +17,7 @@ use redress_core::{
     Refusal, Registry, Request, Secret,
     offload::{LARGE, offload_future},
 };
+use redress_wire::http::header::{A_DEADLINE, A_KEY, correction};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -243,9 +244,13 @@ impl Session {
 
     async fn malformed(&self, carriage: Carriage, malformed: Malformed<'_>) -> ControlFlow<()> {
         let Malformed { code, id, fault: Fault { pointer, expected } } = malformed;
-        let refusal = Refusal::new(code).with_details(&json!({"pointer": pointer, "expected": expected})).with_hint(
-            format!("Send {expected} at `{}` of the message.", if pointer.is_empty() { "/" } else { pointer }),
-        );
+        let place = format!("at `{}` of the message", if pointer.is_empty() { "/" } else { pointer });
+        let hint = match expected {
+            A_KEY | A_DEADLINE => correction(expected, &place),
+            _ => format!("Send {expected} {place}."),
+        };
+        let refusal =
+            Refusal::new(code).with_details(&json!({"pointer": pointer, "expected": expected})).with_hint(hint);
         self.refuse(carriage, id.as_deref(), refusal).await;
         ControlFlow::Break(())
     }

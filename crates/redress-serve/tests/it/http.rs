@@ -201,6 +201,19 @@ async fn what_is_served_can_be_read() {
 }
 
 #[tokio::test]
+async fn who_sends_a_bad_key_or_deadline_is_told_what_one_is() {
+    let running = Running::start().await;
+    for (header, value, expected) in [
+        ("Idempotency-Key", "a b", "1 to 255 visible ASCII characters"),
+        ("Redress-Deadline-Ms", "soon", "a whole number of milliseconds, from 1 to 86400000"),
+    ] {
+        let refused = running.post_with("/ops/demo/greet", "{}", &[(header, value)]).await.json();
+        assert_eq!(refused["details"], json!({"header": header, "expected": expected}));
+        assert_eq!(refused["hint"], format!("Send {expected} in the header `{header}`, or leave it out."));
+    }
+}
+
+#[tokio::test]
 async fn a_get_calls_a_flat_query_and_gives_the_declaration_of_anything_else() {
     let running = Running::start().await;
     let declaration = |path: &str| {

@@ -122,6 +122,31 @@ async fn a_new_call_while_others_end_is_told_to_come_again_on_the_connection_tha
 }
 
 #[tokio::test]
+async fn a_message_that_can_be_read_in_two_ways_is_refused_there_too() {
+    use tower::ServiceExt as _;
+
+    let (faces, _handle) = Faces::new(registry(&Default::default(), &Default::default())).mount();
+    let ask = async |headers: &[(&str, &str)]| {
+        let request = axum::http::Request::post("/ops/demo/greet").header("content-type", "application/json");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = request.body(axum::body::Body::from(r#"{"name":"Ada"}"#)).unwrap();
+        faces.clone().oneshot(request).await.unwrap().status().as_u16()
+    };
+    for (headers, status) in [
+        // What a test makes in the same process names no host.
+        (&[][..], 200),
+        (&[("host", "localhost")], 200),
+        (&[("host", "localhost"), ("host", "evil.example")], 400),
+        (&[("host", "user@localhost")], 400),
+        (&[("host", "localhost"), ("transfer-encoding", "chunked"), ("content-length", "14")], 400),
+        (&[("host", "localhost"), ("transfer-encoding", "gzip, chunked")], 501),
+        (&[("host", "localhost"), ("transfer-encoding", "chunked"), ("transfer-encoding", "identity")], 501),
+    ] {
+        assert_eq!(ask(headers).await, status, "{headers:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_does_not_end_in_time_is_cancelled_and_open_streams_get_their_last_event() {
     let host = Host::start(Duration::from_millis(20)).await;
     let client = reqwest::Client::new();

@@ -190,6 +190,29 @@ async fn a_page_of_another_origin_is_a_stranger_on_a_web_socket() {
 }
 
 #[tokio::test]
+async fn a_stranger_at_a_server_that_takes_no_credentials_is_not_asked_for_any() {
+    let (running, _) = serve().await;
+    let stranger = [("host".to_owned(), "evil.example:7717".to_owned())];
+    let json = "content-type: application/json\r\n";
+    for (way, body) in ways().into_iter().filter(|(way, _)| !way.ends_with("mcp")) {
+        let answer = send(&running, way, &stranger, json, &body).await;
+        assert!(answer.contains("AUTH_REQUIRED"), "{way}: {answer}");
+        assert!(answer.contains("This server takes no credentials") && answer.contains("`127.0.0.1`"), "{answer}");
+    }
+    let request = axum::http::Request::get(format!("ws://{}/ws", running.address))
+        .header("host", "evil.example")
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+    let (mut socket, _) = connect_async(request.body(()).unwrap()).await.unwrap();
+    let call = json!({"type": "call.requested", "id": "1", "payload": {"operation": "page.write", "input": {}}});
+    socket.send(Message::text(call.to_string())).await.unwrap();
+    let answer = socket.next().await.unwrap().unwrap().into_text().unwrap();
+    assert!(answer.contains("AUTH_REQUIRED") && answer.contains("This server takes no credentials"), "{answer}");
+}
+
+#[tokio::test]
 async fn what_a_browser_sends_without_asking_is_refused_of_pages_of_elsewhere_even_where_anyone_may_call() {
     let (running, runs) = serve().await;
     let own = running.address.to_string();
@@ -214,6 +237,10 @@ async fn what_a_browser_sends_without_asking_is_refused_of_pages_of_elsewhere_ev
         );
         let answer = exchange(&mut TcpStream::connect(running.address).await.unwrap(), &upgrade).await;
         assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("FORBIDDEN"), "{answer}");
+        let refused: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        assert_eq!(refused["error"], "pages of this origin may not call");
+        assert_eq!(refused["recovery"], json!({"verb": "ask_user"}), "no scope helps");
+        assert!(refused["hint"].as_str().unwrap().contains("`http.cors_origins`"), "{refused}");
     }
     assert_eq!(runs.load(SeqCst), 0);
 }

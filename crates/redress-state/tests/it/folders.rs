@@ -1,5 +1,13 @@
 //! The folder: private, of one service at a time, and brought into shape.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
 use redress_state::{OpenError, State, StateOptions};
 
 use crate::service::{Runs, call, open_state, other, service};
@@ -44,6 +52,33 @@ async fn a_folder_that_others_use_is_refused_and_stays_as_it_is() {
     std::fs::remove_file(folder.path().join("website.html")).unwrap();
     open_state(folder.path()).await.close().await.unwrap();
     assert_eq!(mode(), 0o700);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_only_looks_at_a_folder_stops_no_service_from_starting() {
+    let folder = tempfile::tempdir().unwrap();
+    open_state(folder.path()).await.close().await.unwrap();
+    let (over, path) = (Arc::new(AtomicBool::new(false)), folder.path().to_owned());
+    let looking = {
+        let over = Arc::clone(&over);
+        let locks = move || {
+            while !over.load(Ordering::Acquire) {
+                // What a look does, and for longer.
+                let folder = std::fs::File::open(&path).unwrap();
+                if folder.try_lock_shared().is_ok() {
+                    std::thread::sleep(Duration::from_millis(3));
+                }
+                drop(folder);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        tokio::task::spawn_blocking(locks)
+    };
+    for _ in 0..20 {
+        open_state(folder.path()).await.close().await.unwrap();
+    }
+    over.store(true, Ordering::Release);
+    looking.await.unwrap();
 }
 
 #[tokio::test]

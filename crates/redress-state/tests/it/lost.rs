@@ -9,7 +9,7 @@ use std::{
 };
 
 use redress_state::{AuditFilter, AuditReader, CloseError, OpenError, State, StateOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::service::{Runs, call, keyed, open_state, service, until};
 
@@ -60,8 +60,16 @@ async fn a_state_that_is_taken_away_refuses_what_has_to_be_kept_and_is_not_ready
         assert!(call(&registry, "pay.send", &json!({})).await.is_ok() && registry.is_ready(), "{loss}");
         take_away(&folder);
         until(|| !registry.is_ready()).await;
-        assert_eq!(call(&registry, "pay.send", &json!({})).await.code(), Some("OVERLOADED"), "{loss}");
-        assert_eq!(keyed(&registry, "pay.send", "k", &json!({})).await.code(), Some("OVERLOADED"), "{loss}");
+        for refused in
+            [call(&registry, "pay.send", &json!({})).await, keyed(&registry, "pay.send", "k", &json!({})).await]
+        {
+            let refused: Value = serde_json::from_slice(&refused.into_bytes()).unwrap();
+            assert_eq!((&refused["code"], &refused["retry"]), (&json!("OVERLOADED"), &json!("safe")), "{loss}");
+            assert_eq!(refused["error"], "the call cannot be recorded, so it was not made", "{loss}");
+            assert_eq!(refused["details"], json!({"state": "unwritable"}), "{loss}");
+            assert!(refused["hint"].as_str().unwrap().contains("`redress doctor`"), "{loss}: {refused}");
+            assert!(!refused.to_string().contains(folder.to_str().unwrap()), "{loss}: {refused}");
+        }
         assert_eq!(runs.get(), 1, "{loss}");
         assert!(matches!(state.close().await, Err(CloseError::Lost)), "{loss}");
     }
@@ -100,6 +108,22 @@ async fn a_file_that_was_removed_is_not_made_anew_under_a_running_service() {
     assert!(matches!(State::open(StateOptions::new(&folder)).await, Err(OpenError::Taken)));
     let _ = state.close().await;
     open_state(&folder).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_look_sees_that_any_of_the_files_of_a_running_service_is_gone_or_another_one() {
+    for name in ["redress.db", "redress.db-wal", "redress.db-shm"] {
+        let (_around, folder) = place();
+        let state = open_state(&folder).await;
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Taken)), "{name}");
+        // The copy is there before the file goes, so that it cannot be of the same number.
+        fs::copy(folder.join(name), folder.join("copy")).unwrap();
+        fs::rename(folder.join("copy"), folder.join(name)).unwrap();
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, replaced");
+        fs::remove_file(folder.join(name)).unwrap();
+        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, gone");
+        let _ = state.close().await;
+    }
 }
 
 #[tokio::test]

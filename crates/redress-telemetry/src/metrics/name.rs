@@ -60,6 +60,23 @@ pub mod names {
     /// Connections that were refused for want of room.
     pub const CONNECTIONS_REFUSED: MetricName =
         MetricName::new("redress_connections_refused_total", "Connections that were refused for want of room.");
+    /// Bytes of answers that are held for their readers.
+    pub const ANSWER_BYTES: MetricName =
+        MetricName::new("redress_answer_bytes", "Bytes of answers that are held until their readers have taken them.");
+    /// The most bytes of answers that were held at once.
+    pub const ANSWER_BYTES_PEAK: MetricName =
+        MetricName::new("redress_answer_bytes_peak", "The most bytes of answers that were held at once.");
+    /// Calls and answers that waited for room.
+    pub const ANSWERS_WAITED: MetricName =
+        MetricName::new("redress_answers_waited_total", "Calls and answers that waited for room for an answer.");
+    /// Calls that found no room for their answer.
+    pub const ANSWERS_REFUSED: MetricName = MetricName::new(
+        "redress_answers_refused_total",
+        "Calls that did not run because there was no room for their answer in time.",
+    );
+    /// Whether the server takes calls.
+    pub const READY: MetricName =
+        MetricName::new("redress_ready", "1 while the server is ready for calls, as /readyz says, and 0 otherwise.");
     /// How much waits to be written to the state.
     pub const STATE_QUEUED: MetricName =
         MetricName::new("redress_state_queued_bytes", "Bytes of records that wait to be written to the state.");
@@ -85,11 +102,16 @@ pub mod names {
         MetricName::new("redress_reloads_refused_total", "Configurations that were refused while the server ran.");
 
     /// Every one of them.
-    pub const ALL: [MetricName; 11] = [
+    pub const ALL: [MetricName; 16] = [
         CONNECTIONS,
         SOCKETS,
         STREAMS,
         CONNECTIONS_REFUSED,
+        ANSWER_BYTES,
+        ANSWER_BYTES_PEAK,
+        ANSWERS_WAITED,
+        ANSWERS_REFUSED,
+        READY,
         STATE_QUEUED,
         AUDIT_LATE,
         ACCESS_LOG_DROPPED,

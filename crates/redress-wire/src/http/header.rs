@@ -21,6 +21,16 @@ pub const LONGEST_KEY: usize = 255;
 /// The longest deadline that a caller may ask for, in milliseconds: a day.
 pub const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 
+/// What an idempotency key has to be, as whoever sent another is told on every face.
+pub const A_KEY: &str = "1 to 255 visible ASCII characters";
+/// What a deadline has to be, as whoever sent another is told on every face.
+pub const A_DEADLINE: &str = "a whole number of milliseconds, from 1 to 86400000";
+
+/// The hint for whoever sent another key or deadline, at a place that each face has its own name for.
+pub fn correction(expected: &str, place: &str) -> String {
+    format!("Send {expected} {place}, or leave it out.")
+}
+
 /// Whether `key` may be an idempotency key, on whichever face: visible ASCII, and not too long.
 ///
 /// ```
@@ -86,5 +96,16 @@ impl<'a> TraceParent<'a> {
         }
         let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
         Some(TraceParent { trace_id, parent_id, sampled })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_key_and_of_a_deadline_is_what_is_taken() {
+        assert_eq!(A_KEY, format!("1 to {LONGEST_KEY} visible ASCII characters"));
+        assert_eq!(A_DEADLINE, format!("a whole number of milliseconds, from 1 to {LONGEST_DEADLINE_MS}"));
     }
 }

@@ -1,5 +1,6 @@
 //! How outcomes and contracts look over HTTP.
 
+mod authority;
 mod challenge;
 pub mod header;
 mod openapi;
@@ -7,6 +8,7 @@ mod problem;
 mod query;
 mod status;
 
+pub use authority::is_local_authority;
 pub use challenge::{CHALLENGE, INVALID_TOKEN, challenge, insufficient_scope};
 pub(crate) use openapi::engine_codes;
 pub use openapi::{Info, openapi};

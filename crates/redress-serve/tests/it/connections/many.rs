@@ -50,7 +50,9 @@ async fn where_there_is_no_place_left_the_longest_idle_connection_of_whoever_has
         served.until(|stats| (stats.connections, stats.idle, stats.refused) == (4, closed, 0)).await;
     }
     // The one that is left of them is not taken for whoever would have as many.
-    assert!(last_words(&mut from("127.0.0.3").await, "").await.starts_with("HTTP/1.1 503"));
+    let refused = last_words(&mut from("127.0.0.3").await, "").await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains(r#""details":{"limit":"connections","per":"server"}"#), "{refused}");
     watched.release.notify_one();
     assert!(one_answer(&mut busy).await.starts_with("HTTP/1.1 200"));
     served.end().await;
@@ -64,7 +66,9 @@ async fn an_address_with_too_many_connections_is_refused_and_another_is_not() {
     for stream in &mut open {
         assert!(exchange(stream, GREET).await.starts_with("HTTP/1.1 200"));
     }
-    assert!(last_words(&mut from("127.0.0.1").await, "").await.starts_with("HTTP/1.1 503"));
+    let refused = last_words(&mut from("127.0.0.1").await, "").await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains(r#""details":{"limit":"connections","per":"address"}"#), "{refused}");
     assert!(exchange(&mut from("127.0.0.2").await, GREET).await.starts_with("HTTP/1.1 200"));
     assert_eq!(served.handle.stats().refused_by_address, 1);
     served.end().await;

@@ -133,6 +133,22 @@ async fn each_is_answered_with_its_code_and_its_id_and_the_socket_stays() {
 }
 
 #[tokio::test]
+async fn who_sends_a_bad_key_or_deadline_is_told_what_one_is_as_over_http() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.connect().await;
+    for (member, value, expected) in [
+        ("idempotency_key", json!("a b"), "1 to 255 visible ASCII characters"),
+        ("deadline_ms", json!(0), "a whole number of milliseconds, from 1 to 86400000"),
+    ] {
+        let payload = json!({"operation": "math.double", member: value});
+        client.send_text(json!({"type": "call.requested", "id": "a", "payload": payload}).to_string()).await;
+        let refused = client.next().await;
+        let hint = format!("Send {expected} at `/payload/{member}` of the message, or leave it out.");
+        assert_eq!(refused["payload"]["hint"], hint);
+    }
+}
+
+#[tokio::test]
 async fn odd_messages_that_are_requests_all_the_same_go_to_the_operation() {
     let server = Server::start(Limits::default()).await;
     let mut client = server.connect().await;
