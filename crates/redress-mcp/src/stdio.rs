@@ -225,7 +225,7 @@ impl Connection {
 
     async fn send(&self, reply: Reply) {
         // Where the output is closed, the loop ends by itself.
-        let _ = self.out.send(reply.body.into()).await;
+        let _ = self.out.send(reply.body).await;
     }
 
     /// Lets what runs come to its end, for a while, and then calls it off.
