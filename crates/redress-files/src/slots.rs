@@ -4,14 +4,16 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::available_parallelism,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many pieces of work run at once. Each has a thread, which keeps memory of its own for some seconds.
-const IN_ALL: usize = 64;
-/// How many of them are one caller's.
-const EACH: usize = 16;
+/// How many pieces of work of one caller run at once, at least: as many as there are cores, where there are more. Each
+/// has a thread, and the allocator keeps what the largest of its buffers took for as long as the thread is there.
+const EACH: usize = 4;
+/// How many callers run as many as they may at once.
+const CALLERS: usize = 4;
 
 /// Who may run blocking work, and how much of it.
 pub(crate) struct Slots {
@@ -38,7 +40,8 @@ struct Known {
 
 impl Default for Slots {
     fn default() -> Slots {
-        Slots::new(IN_ALL, EACH)
+        let each = available_parallelism().map_or(EACH, |cores| cores.get().max(EACH));
+        Slots::new(each * CALLERS, each)
     }
 }
 
