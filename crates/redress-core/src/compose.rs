@@ -47,7 +47,7 @@ impl Ctx {
         match envelope.output().map(serde_json::from_slice) {
             Some(Ok(output)) => Ok(output),
             Some(Err(error)) => {
-                tracing::error!(request_id = %self.request_id, cause = %error, "the output of a composed call cannot be read");
+                tracing::error!(request_id = %self.request_id, callee = name, cause = %crate::cause::LoggedCause::of(&error), "the output of a composed call cannot be read");
                 Err(Called::engine(EngineCode::InvalidOutput))
             }
             None => Err(Called::of(envelope, failure)),
@@ -72,6 +72,7 @@ impl Ctx {
             request_id: make_id(since),
             parent: Some(self.request_id.clone()),
             deadline: self.deadline,
+            caller_deadline: self.deadline,
             depth: self.depth + 1,
             face: self.face,
             peer: self.peer,

@@ -43,7 +43,6 @@ use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
-use large::is_large_output;
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
@@ -75,14 +74,16 @@ impl Registry {
     #[inline]
     fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
         let since = Instant::now();
+        // One that no clock can show is none: the operation has its own.
+        let deadline = request.deadline.and_then(|deadline| since.checked_add(deadline));
         let ctx = Ctx {
             registry: self.clone(),
             entry: None,
             caller: request.caller,
             request_id: request.request_id.unwrap_or_else(|| make_id(since)),
             parent: None,
-            // One that no clock can show is none: the operation has its own.
-            deadline: request.deadline.and_then(|deadline| since.checked_add(deadline)),
+            deadline,
+            caller_deadline: deadline,
             depth: 0,
             face: request.face,
             peer: request.peer,
@@ -217,7 +218,9 @@ impl Call {
         }
         let outcome = this.map(entry, ended);
         let outcome = match outcome {
-            Ok(output) if is_large_output(entry, &output) => Box::pin(this.check_large_output(entry, output)).await,
+            Ok(output) if this.is_large_output(entry, &output) => {
+                Box::pin(this.check_large_output(entry, output)).await
+            }
             outcome => outcome.and_then(|output| this.check_output(entry, output)),
         };
         if let Some(claim) = claim {

@@ -150,6 +150,7 @@ impl TestCtx {
             face: crate::Face::Process,
             peer: None,
             deadline: None,
+            caller_deadline: None,
             depth: 0,
             session_id: None,
             idempotency_key: self.idempotency_key,
