@@ -46,6 +46,12 @@ impl Call {
         self.ctx.entry = Some(entry);
     }
 
+    /// Takes note that there is no such operation: what is left to do has the time of an operation that does not say.
+    pub(super) fn found_nothing(&mut self) {
+        let given = self.since.checked_add(self.ctx.registry.0.settings.deadline);
+        self.ctx.deadline = self.ctx.deadline.into_iter().chain(given).min();
+    }
+
     /// Takes note that a stream is open. From here on it ends when its reader, its source or its caller's deadline
     /// says so; what the operation declares was for the opening.
     pub(super) fn opened(&mut self) {

@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Retry, Shape};
+use redress_contract::{
+    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape,
+};
 use serde_json::json;
 
 use super::{
@@ -67,7 +69,7 @@ impl Call {
                 // Only a declared failure keeps what the call site added to it.
                 if bad.failure.is_some() {
                     if let Some(hint) = hint {
-                        bad.problem.hint = hint.into();
+                        self.hint_at_site(&mut bad, hint);
                     }
                     if !next_actions.is_empty() {
                         bad.problem.next_actions = next_actions;
@@ -80,6 +82,16 @@ impl Call {
             // Whatever a cancelled handler throws, the reason is the cancellation.
             Cause::Foreign(_) if self.ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
             Cause::Foreign(error) => self.map_foreign(&*error),
+        }
+    }
+
+    /// A hint that the call site gives is held to the same rule as a declared one, which stays where the new one is too
+    /// short to act on.
+    fn hint_at_site(&self, bad: &mut Bad, hint: String) {
+        if hint.split_whitespace().count() >= Recovery::HINT_WORDS {
+            bad.problem.hint = hint.into();
+        } else {
+            tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = bad.problem.code.as_str(), "a hint of the call site is too short to act on, and the declared one is told");
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound};
+use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound, listener::Bounded};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct Asked<'a> {
@@ -90,7 +90,7 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
-            listener: request.listener,
+            listener: request.listener.map(Bounded::new),
             asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
@@ -234,6 +234,7 @@ impl Call {
     /// shape, caller, access, key, consent.
     async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
         let Some(entry) = self.find(asked) else {
+            self.found_nothing();
             return Err(Box::pin(self.not_found(asked)).await);
         };
         self.tell_began(&entry);

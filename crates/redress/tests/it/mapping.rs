@@ -439,17 +439,28 @@ async fn only_a_declared_failure_keeps_what_the_call_site_added() {
     let added = |code: &'static str| {
         ends(declared(), move || {
             Err(DynamicFailure::new(code, json!({"path": "a"}))
-                .with_hint("hunter2 is the way")
+                .with_hint("hunter2 is the way to go")
                 .with_similar("notes/a.md", ["notes/b.md"])
                 .with_next_action("files.list", &json!({"path": "hunter2"}), "see what is there"))
         })
     };
     let problem = assert_failure!(with(added("FILE_NOT_FOUND")).call("files.read", json!({})).await, FILE_NOT_FOUND);
-    assert_eq!(&*problem.hint, "hunter2 is the way");
+    assert_eq!(&*problem.hint, "hunter2 is the way to go");
     assert_eq!((problem.similar.len(), problem.next_actions.len()), (1, 1));
     let answer = with(added("NOT_DECLARED")).call("files.read", json!({})).await;
     assert_failure!(answer, INTERNAL);
     assert!(!answer.json().to_string().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_hint_of_the_call_site_that_is_too_short_to_act_on_does_not_replace_the_declared_one() {
+    let short = |hint: &'static str| {
+        ends(declared(), move || Err(DynamicFailure::new("FILE_NOT_FOUND", json!({"path": "a"})).with_hint(hint)))
+    };
+    for hint in ["", "no", "Try it again soon"] {
+        let problem = assert_failure!(with(short(hint)).call("files.read", json!({})).await, FILE_NOT_FOUND);
+        assert_eq!(&*problem.hint, "There is nothing left to try here.", "{hint}");
+    }
 }
 
 #[tokio::test]

@@ -208,6 +208,24 @@ async fn a_contained_cause_is_in_the_log_once_with_operation_code_and_request_id
     }
 }
 
+#[tokio::test]
+async fn a_call_that_is_not_declared_says_so_in_the_log() {
+    let log = Log::start();
+    let outer = Operation::dynamic(query("files.copy"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("files.read", json!({})).await?) });
+    let stray = Operation::dynamic(query("files.stray"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("hunter2.read", json!({})).await?) });
+    let inner = ends(query("files.read"), || Ok(json!(1)));
+    let harness = built(Registry::builder().add(outer).add(stray).add(inner));
+    assert_failure!(harness.call("files.copy", json!({})).await, INTERNAL);
+    assert_failure!(harness.call("files.stray", json!({})).await, INTERNAL);
+    let lines = by_default(&log);
+    let told = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(told(["operation=files.copy callee=files.read", "add it to `calls`"]), "{lines:?}");
+    assert!(told(["operation=files.stray", "another that there is not"]), "{lines:?}");
+    assert!(!lines.join("").contains("hunter2"), "{lines:?}");
+}
+
 /// What was caused by something that its caller is not told.
 #[derive(Debug, Failure)]
 enum Caused {
