@@ -236,7 +236,7 @@ mod tests {
         let refused = |text: &str| toml::from_str::<File>(text).unwrap().for_a_registry(&document(text)).is_err();
         for setting in SETTINGS.iter().filter(|setting| setting.path.starts_with("serve.")) {
             let value = match setting.path {
-                "serve.write" => "true",
+                "serve.write" | "serve.check_outputs" => "true",
                 "serve.max_in_flight" | "serve.max_body" => "1",
                 _ => "\"1s\"",
             };

@@ -110,7 +110,7 @@ impl Call {
         if (self.checks(entry) || dynamic.is_some())
             && let Some(Breach { pointer, rule }) = prepared.details_breach(details.as_ref())
         {
-            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), pointer, rule, "the details of a failure break their schema");
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal).by(Fault::Output);
         }
         if let Some(cause) = std::error::Error::source(&*failure) {
@@ -124,11 +124,13 @@ impl Call {
     /// A failure that is not among those that the operation declares: only its code leaves.
     fn undeclared(&self, failure: &dyn AnyFailure) -> Box<Bad> {
         let cause = std::error::Error::source(failure).map(|cause| tracing::field::display(self.logged(cause)));
-        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), undeclared = failure.code(), cause, "a failure was not declared");
-        // A text that is not a code may hold anything, so it does not leave.
-        let bad = match Code::new(failure.code()) {
-            Ok(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
-            Err(_) => self.refuse(EngineCode::Internal),
+        // A text that is not a code may hold anything, so it does not leave, and no exporter sends it.
+        let code = Code::new(failure.code()).ok();
+        let undeclared = code.as_ref().map_or("no code at all", Code::as_str);
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), undeclared, cause, "a failure was not declared");
+        let bad = match code {
+            Some(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
+            None => self.refuse(EngineCode::Internal),
         };
         bad.by(Fault::Undeclared)
     }
@@ -281,10 +283,11 @@ impl Call {
         }
     }
 
-    /// Where an output breaks its schema is for whoever mends it, and so is in the log.
+    /// Where an output breaks its schema is for whoever mends it, and so is in the log: by names that stay on the
+    /// machine, as the way to a place may be made of values.
     #[cold]
     pub(super) fn unfit_output(&self, Breach { pointer, rule }: &Breach) -> Box<Bad> {
-        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), pointer, rule, "an output breaks its schema");
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), output_pointer = pointer, rule, "an output breaks its schema");
         self.refuse(EngineCode::InvalidOutput)
     }
 }

@@ -460,3 +460,24 @@ async fn a_refused_input_says_where_to_change_it_what_is_missing_and_a_fix_where
     let (_, pointer, _) = refused(json!({"order": "Upp", "limit": 10})).await;
     assert_eq!(pointer, json!(""));
 }
+
+/// Call with scopes of its own.
+#[operation(query, name = "things.own", access(anyone), calls("things.sort"), authority("a b", "c"))]
+async fn own() -> Outcome<u8> {
+    Ok(1)
+}
+
+/// Call as its own caller.
+#[operation(query, name = "things.theirs", access(anyone), calls("things.sort"), authority(caller))]
+async fn theirs() -> Outcome<u8> {
+    Ok(1)
+}
+
+#[test]
+fn an_authority_is_scopes_of_its_own_or_its_callers() {
+    let registry = redress::Registry::builder().add(sort).add(own).add(theirs).build().unwrap();
+    let declared = |name: &str| registry.contract().operation(name).unwrap().clone();
+    assert_eq!(declared("things.own").authority(), ["a", "b", "c"]);
+    assert!(!declared("things.own").calls_as_caller());
+    assert!(declared("things.theirs").calls_as_caller() && declared("things.theirs").authority().is_empty());
+}

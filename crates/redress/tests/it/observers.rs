@@ -380,3 +380,17 @@ async fn a_stream_that_is_open_for_long_is_not_slow_and_one_that_is_long_to_open
         assert_eq!(warned.len(), warnings, "{warned:?}");
     }
 }
+
+#[tokio::test]
+async fn a_text_in_the_place_of_a_code_is_in_no_line_of_the_log() {
+    // K-38: an exporter would send it.
+    let log = Log::start();
+    assert_failure!(
+        built(Registry::builder().add(fails(query("files.read"), "password=hunter2", json!({}))))
+            .call("files.read", json!({}))
+            .await,
+        INTERNAL
+    );
+    let lines = log.lines().join("\n");
+    assert!(lines.contains("undeclared=no code at all") && !lines.contains("hunter2"), "{lines}");
+}

@@ -661,6 +661,16 @@ fn a_registry_without_a_mistake_is_built() {
 }
 
 #[test]
+fn an_authority_of_several_scopes_in_one_text_opens_what_each_of_them_opens() {
+    let needs = |name: &str, scope: &str| query(name).with_access(Access::caller().scope(scope));
+    let copy = query("files.copy").with_call("files.read").with_call("files.list").with_authority(" a  b ");
+    assert_eq!(copy.authority(), ["a", "b"]);
+    registry([copy, needs("files.read", "a"), needs("files.list", "b")]).build().unwrap();
+    let copy = needs("files.copy", "a").with_call("files.read").with_callers_authority();
+    registry([copy, needs("files.read", "a")]).build().unwrap();
+}
+
+#[test]
 fn an_operation_that_runs_code_registers_once_its_guard_is_installed() {
     let run = mutation("code.run").with_eval("path", "lua");
     assert!(registry([run.clone()]).build().is_err());
