@@ -115,7 +115,7 @@ impl<E: Failure> Fail<E> {
         let mut parts = self.parts;
         parts.cause = match parts.cause {
             Cause::Failure(failure) if !F::includes(failure.as_any().type_id()) => Cause::Undeclared(failure),
-            cause => cause,
+            cause @ (Cause::Failure(_) | Cause::Undeclared(_) | Cause::Foreign(_)) => cause,
         };
         Fail { parts, failures: PhantomData }
     }

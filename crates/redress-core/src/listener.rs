@@ -141,7 +141,8 @@ impl Reports {
 }
 
 impl Bounded {
-    pub(crate) fn new(to: Arc<dyn Listener>) -> Arc<dyn Listener> {
+    /// `to`, kept from being told too much.
+    pub(crate) fn around(to: Arc<dyn Listener>) -> Arc<dyn Listener> {
         Arc::new(Bounded { to, reports: Mutex::default(), notes: AtomicUsize::new(0) })
     }
 }

@@ -15,11 +15,13 @@ fn row_of(error: &(dyn Error + 'static)) -> String {
 fn a_kind_is_answered_with_a_code_that_a_caller_can_act_on_or_with_internal() {
     for kind in Kind::ALL {
         let found = Classification::of_kind(kind, "some row");
-        let expected = match kind {
-            Kind::Timeout => EngineCode::Timeout,
-            Kind::Unavailable | Kind::RateLimited => EngineCode::UpstreamUnreachable,
-            // A foreign `not_found` is a bug of the service, and a foreign `cancelled` cancels no call.
-            _ => EngineCode::Internal,
+        // A foreign `not_found` is a bug of the service, and a foreign `cancelled` cancels no call.
+        let expected = if kind == Kind::Timeout {
+            EngineCode::Timeout
+        } else if [Kind::Unavailable, Kind::RateLimited].contains(&kind) {
+            EngineCode::UpstreamUnreachable
+        } else {
+            EngineCode::Internal
         };
         assert_eq!((found.kind, found.code), (kind, expected), "{kind}");
     }

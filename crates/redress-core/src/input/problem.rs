@@ -147,7 +147,7 @@ impl<'a> Context<'a> {
         let field = self.tree.members(object)?.known(name)?;
         let choice = self.options(field, DEEPEST).filter(|options| !options.is_empty());
         choice
-            .map(|options| wording::choice(options))
+            .map(wording::choice)
             .or_else(|| self.tree.types(field).map(|types| wording::types(types.listed.iter().copied())))
     }
 

@@ -90,7 +90,7 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
-            listener: request.listener.map(Bounded::new),
+            listener: request.listener.map(Bounded::around),
             asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),

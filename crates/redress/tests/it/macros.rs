@@ -434,6 +434,8 @@ async fn sort(input: Sorting) -> Outcome<u8> {
 #[tokio::test]
 async fn a_refused_input_says_where_to_change_it_what_is_missing_and_a_fix_where_there_is_one() {
     // A6.2.
+    const PLAIN: &str = "Change what `details.issues` points at, and call again.";
+    const WITH_FIX: &str = "Change what `details.issues` points at, or apply `details.fix`, and call again.";
     let harness = redress::testing::Harness::new(crate::service::registry(redress::Registry::builder().add(sort)));
     let refused = async |input: Value| {
         let answer = harness.call("things.sort", input).await;
@@ -441,9 +443,6 @@ async fn a_refused_input_says_where_to_change_it_what_is_missing_and_a_fix_where
         let pointer = serde_json::to_value(&problem.recovery).unwrap()["pointer"].clone();
         (problem.hint.to_string(), pointer, answer.details())
     };
-    const PLAIN: &str = "Change what `details.issues` points at, and call again.";
-    const WITH_FIX: &str = "Change what `details.issues` points at, or apply `details.fix`, and call again.";
-
     let (hint, pointer, details) = refused(json!({"order": "Up", "limit": 10})).await;
     assert_eq!((hint.as_str(), pointer), (PLAIN, json!("/limit")));
     assert!(details.get("fix").is_none(), "{details}");

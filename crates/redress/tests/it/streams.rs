@@ -308,7 +308,7 @@ where
 #[tokio::test(start_paused = true)]
 async fn the_deadline_that_a_caller_gives_is_for_the_whole_stream() {
     // D13.
-    let silent = within_three_seconds(Streaming::default(), || stream::pending()).await;
+    let silent = within_three_seconds(Streaming::default(), stream::pending).await;
     let full = Streaming { buffer: 1, overflow: Overflow::Wait(60_000), ..Streaming::default() };
     let held_back = within_three_seconds(full, || numbers(1000)).await;
     for event in [silent, held_back] {
