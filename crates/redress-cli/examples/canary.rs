@@ -48,6 +48,17 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         let text = format!("cannot log in as admin:{cause}");
         async move { Err(Fail::contain(text)) }
     });
+    let foreign = ["query", "password", "row", "header", "token"].map(&mark);
+    let foreign = Operation::dynamic(named("hide.foreign")).with_handler(move |_, _| {
+        let [query, password, row, header, token] = foreign.clone();
+        async move {
+            Err(Fail::contain(format!(
+                "error sending request for url (https://api.example/v1?key={query}): postgres://ada:{password}@db/shop: \
+                 Duplicate entry '{row}' for key 'users.email': invalid type: string \"{row}\", expected u8: \
+                 api_token={token}: Authorization: Basic {header}"
+            )))
+        }
+    });
     let panic = mark("panic");
     let panic = Operation::dynamic(named("hide.panic")).with_handler(move |_, _| {
         let text = panic.clone();
@@ -86,7 +97,8 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }
     });
-    let all = [fine, fails, cause, panic, undeclared, output, pay, agreed, scoped, rare, composed, slow, streams];
+    let all =
+        [fine, fails, cause, foreign, panic, undeclared, output, pay, agreed, scoped, rare, composed, slow, streams];
     let builder = all
         .into_iter()
         .fold(Registry::builder().limit(InFlight::new(ROOM)), |builder, operation| builder.add(operation));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    Code, Failure, Kind, Recovery,
+    Category, Code, Failure, Kind, Recovery,
     engine_rows::{Advice, row},
 };
 
@@ -107,6 +107,18 @@ impl EngineCode {
     /// What sort of bad ending it is.
     pub const fn kind(self) -> Kind {
         row(self).kind
+    }
+
+    /// Whose side it is on (M-30): that of its kind, but what this service refuses for its own sake is no upstream's
+    /// failing. Who calls too often or reads too slowly is the caller; who has no room is the service.
+    pub const fn category(self) -> Category {
+        if matches!(self, EngineCode::RateLimited | EngineCode::StreamOverflow) {
+            Category::Client
+        } else if matches!(self, EngineCode::Overloaded) {
+            Category::Server
+        } else {
+            self.kind().category()
+        }
     }
 
     /// Its status.

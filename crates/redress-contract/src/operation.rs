@@ -49,6 +49,8 @@ pub struct Operation {
     calls: Vec<Name>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     authority: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    calls_as_caller: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     streaming: Option<Streaming>,
     #[serde(default, skip_serializing_if = "Role::is_plain")]
@@ -85,6 +87,7 @@ impl Operation {
             examples: Vec::new(),
             calls: Vec::new(),
             authority: Vec::new(),
+            calls_as_caller: false,
             streaming: (shape == Shape::Subscription).then(Streaming::default),
             role: Role::Plain,
             gives: Gives::Json,
@@ -255,10 +258,17 @@ impl Operation {
         self
     }
 
-    /// Declares a scope with which it calls others (K-49).
+    /// Declares a scope with which it calls others (K-49), or several with spaces between them.
     #[must_use]
-    pub fn with_authority(mut self, scope: impl Into<String>) -> Operation {
-        self.authority.push(scope.into());
+    pub fn with_authority(mut self, scopes: impl AsRef<str>) -> Operation {
+        self.authority.extend(scopes.as_ref().split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// Declares that it calls others as its own caller, with no scopes of its own.
+    #[must_use]
+    pub fn with_callers_authority(mut self) -> Operation {
+        self.calls_as_caller = true;
         self
     }
 
@@ -384,6 +394,11 @@ impl Operation {
     /// The operations it calls.
     pub fn calls(&self) -> &[Name] {
         &self.calls
+    }
+
+    /// Whether it calls others as its own caller.
+    pub fn calls_as_caller(&self) -> bool {
+        self.calls_as_caller
     }
 
     /// The scopes with which it calls others.

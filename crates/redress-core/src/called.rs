@@ -79,9 +79,9 @@ impl Called<()> {
         QuestionKind::missing_in(&error.source()?.downcast_ref::<CalledInner>()?.problem)
     }
 
-    /// The kind of bad ending inside `error`, if it is a `Called`.
-    pub(crate) fn kind_in(error: &(dyn Error + 'static)) -> Option<Kind> {
-        error.source()?.downcast_ref::<CalledInner>().map(|called| called.problem.kind)
+    /// The bad ending inside `error`, if it is a `Called`.
+    pub(crate) fn problem_in<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Problem> {
+        error.source()?.downcast_ref::<CalledInner>().map(|called| &*called.problem)
     }
 }
 
@@ -111,7 +111,12 @@ impl fmt::Debug for CalledInner {
 
 impl fmt::Display for CalledInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem.error)
+        match &self.failure {
+            // The message of a failure is made of its fields, which may hold what the callee was asked for. This text
+            // goes to the log, which has no inputs.
+            Some(_) => f.write_str(self.problem.code.as_str()),
+            None => f.write_str(&self.problem.error),
+        }
     }
 }
 

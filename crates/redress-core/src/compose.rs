@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl Ctx {
-    /// Calls another operation that this one declares to call. It runs the whole path: as
-    /// the authority that this operation declared, within what is left of its deadline, with
+    /// Calls another operation that this one declares to call. It runs the whole path: with
+    /// the authority that this operation declared, its own or its caller's, within what is left of its deadline, with
     /// a request id of its own.
     pub async fn call<A, O>(
         &self,
@@ -53,7 +53,7 @@ impl Ctx {
         match read {
             Ok(output) => Ok(output),
             Err(error) => {
-                tracing::error!(request_id = %self.request_id, cause = %error, "the output of a composed call cannot be read");
+                tracing::error!(request_id = %self.request_id, callee = name, cause = %crate::cause::LoggedCause::of(&error), "the output of a composed call cannot be read");
                 Err(Called::engine(EngineCode::InvalidOutput))
             }
         }
@@ -71,12 +71,13 @@ impl Ctx {
             // Switched, never skipped: the gate has checked who called this operation, and
             // what it calls is checked against what it declared.
             caller: match &self.entry {
-                Some(entry) => Some(Arc::clone(&entry.authority)),
-                None => self.caller.clone(),
+                Some(entry) if !entry.declaration.calls_as_caller() => Some(Arc::clone(&entry.authority)),
+                Some(_) | None => self.caller.clone(),
             },
             request_id: make_id(since),
             parent: Some(self.request_id.clone()),
             deadline: self.deadline,
+            caller_deadline: self.deadline,
             depth: self.depth + 1,
             face: self.face,
             peer: self.peer,
@@ -97,13 +98,32 @@ impl Ctx {
         let max_depth = self.registry.0.settings.max_depth;
         let ended: Result<Output, _> = match input {
             Err(_) => Err(call.refuse(EngineCode::InvalidInput)),
-            Ok(_) if !self.reaches(name) => Err(call.refuse(EngineCode::NotFound)),
+            Ok(_) if !self.reaches(name) => {
+                self.log_undeclared(name);
+                Err(call.refuse(EngineCode::NotFound))
+            }
             Ok(_) if self.depth >= max_depth => {
                 Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})))
             }
             Ok(input) => call.answer(&Asked { name, input: Cow::Owned(input), token: None }, None).await,
         };
         call.end(ended)
+    }
+
+    /// Says what is wrong, since NOT_FOUND does not: what was called may well be there.
+    #[cold]
+    fn log_undeclared(&self, name: &str) {
+        let operation = self.entry.as_ref().map_or("", |entry| entry.declaration.name().as_str());
+        match self.registry.find(name) {
+            Some(target) => {
+                let callee = target.declaration.name();
+                tracing::error!(request_id = %self.request_id, operation, %callee, "an operation called another that it does not declare: add it to `calls`");
+            }
+            // The name may come from anywhere.
+            None => {
+                tracing::error!(request_id = %self.request_id, operation, "an operation called another that there is not");
+            }
+        }
     }
 
     /// Whether this operation declared that it calls `name` (K-50). A context that serves no

@@ -28,6 +28,8 @@ pub struct Ctx {
     pub(crate) request_id: RequestId,
     pub(crate) parent: Option<RequestId>,
     pub(crate) deadline: Option<Instant>,
+    /// What its caller asked for alone, or the call above it.
+    pub(crate) caller_deadline: Option<Instant>,
     pub(crate) depth: usize,
     pub(crate) face: Face,
     pub(crate) peer: Option<IpAddr>,
@@ -68,7 +70,8 @@ impl Ctx {
         self.parent.as_ref()
     }
 
-    /// When the engine will drop the handler.
+    /// When the engine will drop the handler. Inside an open stream that is its caller's deadline, or none: what the
+    /// operation declares bounds the opening alone, and each composed call has a deadline of its own.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         self.deadline.map(Instant::into_std)
     }
@@ -196,6 +199,7 @@ impl Clone for Ctx {
             request_id: self.request_id.clone(),
             parent: self.parent.clone(),
             deadline: self.deadline,
+            caller_deadline: self.caller_deadline,
             depth: self.depth,
             face: self.face,
             peer: self.peer,

@@ -32,6 +32,8 @@ pub(crate) struct Ending {
 pub(crate) enum Cause {
     /// A structured failure; whether its code is declared is checked by the call path.
     Failure(Arc<dyn AnyFailure>),
+    /// A structured failure of a type that is not declared where it has come to, whatever its code.
+    Undeclared(Arc<dyn AnyFailure>),
     /// Anything else. It has no way to be serialised.
     Foreign(Box<dyn Error + Send + Sync>),
 }
@@ -56,14 +58,14 @@ impl<E: Failure> Fail<E> {
     pub fn failure(&self) -> Option<&E> {
         match &self.parts.cause {
             Cause::Failure(failure) => failure.as_any().downcast_ref(),
-            Cause::Foreign(_) => None,
+            Cause::Undeclared(_) | Cause::Foreign(_) => None,
         }
     }
 
     /// The code, if it is a structured failure.
     pub fn code(&self) -> Option<&str> {
         match &self.parts.cause {
-            Cause::Failure(failure) => Some(failure.code()),
+            Cause::Failure(failure) | Cause::Undeclared(failure) => Some(failure.code()),
             Cause::Foreign(_) => None,
         }
     }
@@ -71,7 +73,7 @@ impl<E: Failure> Fail<E> {
     /// The contained error, if it is not a structured failure.
     pub fn cause(&self) -> Option<&(dyn Error + 'static)> {
         match &self.parts.cause {
-            Cause::Failure(_) => None,
+            Cause::Failure(_) | Cause::Undeclared(_) => None,
             Cause::Foreign(error) => Some(&**error),
         }
     }
@@ -102,14 +104,20 @@ impl<E: Failure> Fail<E> {
         self
     }
 
-    /// The same bad ending where the failures of `F` are declared. A failure that `F` does
-    /// not include is contained from here on.
+    /// The same bad ending where the failures of `F` are declared. A failure of a type that `F` does
+    /// not include is an undeclared one from here on, even if `F` has a code of the same name: what
+    /// that code means here is for `F` to say.
     ///
     /// `?` does this for a failure, but not for a `Fail`, since both sides may be the same
     /// type: `read_index(ctx).await.map_err(Fail::widen)?`.
     #[must_use]
     pub fn widen<F: Failure>(self) -> Fail<F> {
-        Fail { parts: self.parts, failures: PhantomData }
+        let mut parts = self.parts;
+        parts.cause = match parts.cause {
+            Cause::Failure(failure) if !F::includes(failure.as_any().type_id()) => Cause::Undeclared(failure),
+            cause @ (Cause::Failure(_) | Cause::Undeclared(_) | Cause::Foreign(_)) => cause,
+        };
+        Fail { parts, failures: PhantomData }
     }
 
     pub(crate) fn into_ending(self) -> Box<Ending> {
@@ -138,6 +146,7 @@ impl<E: Failure> fmt::Debug for Fail<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.parts.cause {
             Cause::Failure(failure) => write!(f, "Fail({failure:?})"),
+            Cause::Undeclared(failure) => write!(f, "Fail(undeclared {failure:?})"),
             Cause::Foreign(error) => write!(f, "Fail(contained {error:?})"),
         }
     }

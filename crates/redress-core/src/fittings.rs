@@ -26,6 +26,7 @@ pub struct Fittings {
     pub(crate) json_depth: Option<usize>,
     pub(crate) json_members: Option<usize>,
     pub(crate) max_output: Option<usize>,
+    pub(crate) check_outputs: Option<bool>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -92,6 +93,14 @@ impl Fittings {
         self
     }
 
+    /// Says whether the outputs and details of typed operations are checked against their schemas, in place of
+    /// [`Settings::check_outputs`](crate::Settings).
+    #[must_use]
+    pub fn check_outputs(mut self, yes: bool) -> Fittings {
+        self.check_outputs = Some(yes);
+        self
+    }
+
     /// Adds an observer, told after those of the registry.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Fittings {
@@ -105,8 +114,8 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, audit, limits, json_depth, json_members, max_output, observers } =
-            fittings;
+        let Fittings { identity, consent, idempotency, audit, limits, observers, .. } = fittings;
+        let Fittings { json_depth, json_members, max_output, check_outputs, .. } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
@@ -115,6 +124,7 @@ impl Registry {
         inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
         inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
         inner.settings.max_output = max_output.unwrap_or(inner.settings.max_output);
+        inner.settings.check_outputs = check_outputs.unwrap_or(inner.settings.check_outputs);
         inner.observers.extend(observers);
         inner.own_keyed = TaskTracker::new();
         Registry(Arc::new(inner))

@@ -10,6 +10,7 @@ mod audit;
 mod broken;
 mod budget;
 mod called;
+mod cause;
 mod changes;
 mod classify;
 mod compose;

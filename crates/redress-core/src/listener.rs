@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use serde::{Deserialize, Serialize};
@@ -97,10 +100,83 @@ pub trait Listener: Send + Sync + 'static {
     }
 }
 
+/// How many reports of progress are told before they are told more seldom.
+const CLOSE_REPORTS: u32 = 100;
+/// How many notes of one call are told.
+const MOST_NOTES: usize = 1000;
+
+/// Keeps what one call tells within bounds, whoever listens: a handler that reports each of a million steps must not
+/// drown its caller. Each further hundred reports that are told come half as often as the hundred before, so what is
+/// told grows with the logarithm of what is reported and never stops.
+pub(crate) struct Bounded {
+    to: Arc<dyn Listener>,
+    reports: Mutex<Reports>,
+    notes: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Reports {
+    told: u32,
+    /// How many were left out since the last that was told.
+    left_out: u64,
+    ends: u32,
+}
+
+impl Reports {
+    /// Whether a report is told. One that says that all is done is, unless that was said too often.
+    fn is_told(&mut self, at_end: bool) -> bool {
+        if at_end && self.ends < CLOSE_REPORTS {
+            self.ends += 1;
+            return true;
+        }
+        let every = 1_u64.checked_shl(self.told / CLOSE_REPORTS).unwrap_or(u64::MAX);
+        self.left_out = self.left_out.saturating_add(1);
+        if self.left_out < every {
+            return false;
+        }
+        self.left_out = 0;
+        self.told = self.told.saturating_add(1);
+        true
+    }
+}
+
+impl Bounded {
+    /// `to`, kept from being told too much.
+    pub(crate) fn around(to: Arc<dyn Listener>) -> Arc<dyn Listener> {
+        Arc::new(Bounded { to, reports: Mutex::default(), notes: AtomicUsize::new(0) })
+    }
+}
+
+impl Listener for Bounded {
+    fn progress(&self, mut progress: Progress) {
+        if !progress.done.is_finite() || progress.done < 0.0 {
+            return;
+        }
+        let total = progress.total.filter(|total| total.is_finite());
+        // Nobody is done with more than there is: it is not known then how much that is.
+        progress.total = total.filter(|total| *total >= progress.done);
+        let at_end = progress.total.is_some_and(|total| total <= progress.done);
+        if self.reports.lock().unwrap_or_else(PoisonError::into_inner).is_told(at_end) {
+            self.to.progress(progress);
+        }
+    }
+
+    fn note(&self, note: Note) {
+        if self.notes.fetch_add(1, Ordering::Relaxed) < MOST_NOTES {
+            self.to.note(note);
+        }
+    }
+
+    fn wants(&self, level: Level) -> bool {
+        self.notes.load(Ordering::Relaxed) < MOST_NOTES && self.to.wants(level)
+    }
+}
+
 impl Ctx {
     /// Tells the caller how far this call has come. With nobody listening it does nothing,
     /// and it never waits. What a composed call reports is not passed on: only the operation
-    /// that was asked for knows how much of the whole that is.
+    /// that was asked for knows how much of the whole that is. After the first hundred, reports are told more and more
+    /// seldom; what is below nothing is not told.
     pub fn progress(&self, progress: Progress) {
         if let (Some(listener), None) = (&self.listener, &self.parent) {
             listener.progress(progress);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_contract::{Caller, Operation, Problem, RequestId};
+use redress_contract::{Caller, Kind, Operation, Problem, RequestId};
 
 use crate::{Face, Fault};
 
@@ -21,6 +21,8 @@ pub struct EndedCall<'a> {
     pub problem: Option<&'a Problem>,
     /// What came about that the operation does not declare; nothing where it ended as it may.
     pub fault: Option<Fault>,
+    /// What sort of error a contained fault was caused by, which its caller is not told.
+    pub cause: Option<Kind>,
     /// Whether it has no outcome yet, as it asked its caller something. The call that the
     /// caller makes with the answers is another one, with an ending of its own.
     pub asks: bool,

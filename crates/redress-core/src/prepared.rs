@@ -121,18 +121,12 @@ impl Prepared {
         Arc::clone(self.printed.get_or_init(|| Arc::new(Printed::of(problem))))
     }
 
-    /// Whether `details` are what the declaration says. The schema is compiled when the
+    /// Where `details` are not what the declaration says. The schema is compiled when the
     /// failure first happens.
-    pub(crate) fn details_fit(&self, details: Option<&Json>) -> bool {
+    pub(crate) fn details_breach(&self, details: Option<&Json>) -> Option<input::Breach> {
         let shape =
             self.details.get_or_init(|| input::Shape::dynamic(self.declaration.details().as_value().clone()).ok());
-        let Some(shape) = shape else { return false };
-        let details = match details.map(|raw| serde_json::from_str(raw.get())) {
-            Some(Ok(value)) => value,
-            Some(Err(_)) => return false,
-            None => serde_json::Value::Object(serde_json::Map::new()),
-        };
-        shape.is_valid(&details)
+        input::Breach::of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
     }
 }
 

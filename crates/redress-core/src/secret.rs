@@ -48,6 +48,11 @@ impl Credentials {
     pub fn get(&self, name: &str) -> Option<&Secret> {
         self.0.get(name)
     }
+
+    /// Every secret.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Secret> {
+        self.0.values()
+    }
 }
 
 #[cfg(test)]

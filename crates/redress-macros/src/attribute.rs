@@ -89,6 +89,11 @@ impl Item {
         }
     }
 
+    /// Whether this is `name(word)`.
+    pub(crate) fn is_list_of(&self, word: &str) -> bool {
+        matches!(&self.value, Value::Of(list) if list.to_string() == word)
+    }
+
     /// The texts in `name = "…"` or `name("…", "…")`.
     pub(crate) fn texts(&self, example: &str, mistakes: &mut Mistakes) -> Vec<LitStr> {
         if let Value::Is(_) = self.value {

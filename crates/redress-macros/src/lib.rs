@@ -115,7 +115,7 @@ pub fn failure(item: TokenStream) -> TokenStream {
 /// | `internal` | only other operations may call it |
 /// | `idempotency_key` | a mutation that callers may repeat safely with a key |
 /// | `eval(source = "code", language = "javascript")` | it runs the code in that field of its input |
-/// | `calls("files.list", …)`, `authority("scope", …)` | the operations it calls, and the scopes it calls them with |
+/// | `calls("files.list", …)`, `authority("scope other", …)` or `authority(caller)` | the operations it calls, and the scopes it calls them with: its own, or its caller's |
 /// | `tags("a", …)`, `alias("old.name", …)` | how else it is found |
 /// | `example(input = r#"{…}"#, output = r#"{…}"#)`, or `failure = "CODE"` | an example; may come again |
 /// | `max_input = "64kb"` | how much input it takes |

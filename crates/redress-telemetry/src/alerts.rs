@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use redress_contract::{Category, Contract, Kind, Operation, Shape};
+use redress_contract::{Category, Contract, EngineCode, Kind, Operation, Shape};
 use serde_json::Value;
 
 use crate::{
@@ -79,7 +79,7 @@ fn calls() -> Vec<Rule> {
             severity: "critical",
             operation: None,
             summary: "{{ $labels.operation }} ended in a way that it does not declare ({{ $labels.fault }})".to_owned(),
-            description: "Look into the log for the request ids of INTERNAL and INVALID_OUTPUT; then declare the failure, or mend the handler.".to_owned(),
+            description: "The log has a line with the cause for each, under its request id; then declare the failure, or mend the handler.".to_owned(),
         },
         ratio(Category::Server, 0.01, "critical"),
         ratio(Category::Upstream, 0.05, "warning"),
@@ -105,7 +105,8 @@ fn calls() -> Vec<Rule> {
     ]
 }
 
-/// The part of the calls that fails by the fault of one side (M-30), by operation and kind.
+/// The part of the calls that fails by the fault of one side (M-30), by operation and kind. What this service refuses
+/// for its own sake is none of these: there are rules of its own for it.
 fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
     let (alert, whose, look) = match category {
         Category::Server => {
@@ -124,11 +125,11 @@ fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
     };
     let kinds: Vec<&str> =
         Kind::ALL.iter().filter(|kind| kind.category() == category).map(|kind| kind.as_str()).collect();
-    let (failures, calls, kinds) = (FAILURES.name(), CALLS.name(), kinds.join("|"));
+    let (failures, calls, kinds, own) = (FAILURES.name(), CALLS.name(), kinds.join("|"), own_refusals().join("|"));
     Rule {
         alert,
         expr: format!(
-            "sum by (operation, kind) (rate({failures}{{kind=~\"{kinds}\"}}[5m])) / on (operation) group_left () sum by (operation) (rate({calls}[5m])) > {above}"
+            "sum by (operation, kind) (rate({failures}{{kind=~\"{kinds}\",code!~\"{own}\"}}[5m])) / on (operation) group_left () sum by (operation) (rate({calls}[5m])) > {above}"
         ),
         lasting: "10m",
         severity,
@@ -138,6 +139,12 @@ fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
         ),
         description: look.to_owned(),
     }
+}
+
+/// The codes that are on another side than their kind.
+pub(crate) fn own_refusals() -> Vec<&'static str> {
+    let own = EngineCode::ALL.into_iter().filter(|code| code.category() != code.kind().category());
+    own.map(EngineCode::as_str).collect()
 }
 
 /// What the contract says of one operation.

@@ -1,10 +1,11 @@
 //! A dashboard for Grafana.
 
-use redress_contract::{Category, Contract, Kind};
+use redress_contract::{Category, Contract, EngineCode, Kind};
 use serde_json::{Value, json};
 
 use crate::{
-    metrics::{CALLS, DURATION, FAILURES, FAULTS, IN_FLIGHT, LIMITED, SHED},
+    alerts::own_refusals,
+    metrics::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED},
     names,
 };
 
@@ -83,14 +84,12 @@ fn rows() -> Vec<(&'static str, Vec<Panel>)> {
 
 fn glance() -> Vec<Panel> {
     let (calls, faults, in_flight, duration) = (CALLS.name(), FAULTS.name(), IN_FLIGHT.name(), DURATION.name());
-    let failures = FAILURES.name();
-    let own = kinds(Category::Server);
     vec![
         Panel::stat("Calls", "reqps", format!("sum(rate({calls}{{{CHOSEN}}}{OVER}))")),
         Panel::stat(
             "Failing by the service's own fault",
             "percentunit",
-            format!("sum(rate({failures}{{{CHOSEN},kind=~\"{own}\"}}{OVER})) / sum(rate({calls}{{{CHOSEN}}}{OVER}))"),
+            format!("{} / sum(rate({calls}{{{CHOSEN}}}{OVER}))", on_side(Category::Server)),
         ),
         Panel::stat("Undeclared faults in an hour", "short", format!("sum(increase({faults}{{{CHOSEN}}}[1h]))")),
         Panel::stat(
@@ -125,8 +124,7 @@ fn calls() -> Vec<Panel> {
 }
 
 fn failures() -> Vec<Panel> {
-    let (failures, faults) = (FAILURES.name(), FAULTS.name());
-    let of = |category| format!("sum(rate({failures}{{{CHOSEN},kind=~\"{}\"}}{OVER}))", kinds(category));
+    let (failures, faults, causes) = (FAILURES.name(), FAULTS.name(), FAULT_CAUSES.name());
     vec![
         Panel::lines(
             "By code",
@@ -138,7 +136,11 @@ fn failures() -> Vec<Panel> {
             "By whose side",
             "Whether the caller, the service, or what it leans on is to blame.",
             "reqps",
-            [(of(Category::Client), "caller"), (of(Category::Server), "service"), (of(Category::Upstream), "upstream")],
+            [
+                (on_side(Category::Client), "caller"),
+                (on_side(Category::Server), "service"),
+                (on_side(Category::Upstream), "upstream"),
+            ],
         ),
         Panel::lines(
             "Undeclared faults",
@@ -147,6 +149,15 @@ fn failures() -> Vec<Panel> {
             [(
                 format!("sum by (operation, fault) (increase({faults}{{{CHOSEN}}}{OVER})) > 0"),
                 "{{operation}} {{fault}}",
+            )],
+        ),
+        Panel::lines(
+            "Contained errors",
+            "What sort of error each foreign one was, which its caller is not told.",
+            "short",
+            [(
+                format!("sum by (operation, kind) (increase({causes}{{{CHOSEN}}}{OVER})) > 0"),
+                "{{operation}} {{kind}}",
             )],
         ),
     ]
@@ -245,11 +256,19 @@ fn ours(expr: &str) -> String {
     format!("sum({expr} and on (instance, job) redress_build_info)")
 }
 
-/// The kinds of one side, as a pattern.
-fn kinds(category: Category) -> String {
+/// The failures of one side, each second: those of its kinds, but what this service refuses for its own sake is on the
+/// side that its code says.
+fn on_side(category: Category) -> String {
     let kinds: Vec<&str> =
         Kind::ALL.iter().filter(|kind| kind.category() == category).map(|kind| kind.as_str()).collect();
-    kinds.join("|")
+    let own = own_refusals();
+    let here = own.iter().filter(|code| EngineCode::parse(code).is_some_and(|code| code.category() == category));
+    let (failures, kinds, here) = (FAILURES.name(), kinds.join("|"), here.copied().collect::<Vec<_>>().join("|"));
+    let of_kinds = format!("rate({failures}{{{CHOSEN},kind=~\"{kinds}\",code!~\"{}\"}}{OVER})", own.join("|"));
+    if here.is_empty() {
+        return format!("sum({of_kinds})");
+    }
+    format!("sum({of_kinds} or rate({failures}{{{CHOSEN},code=~\"{here}\"}}{OVER}))")
 }
 
 impl Panel {

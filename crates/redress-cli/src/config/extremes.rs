@@ -45,6 +45,7 @@ const ROWS: &[Row] = &[
     ("serve.shutdown_grace", "", &[("\"1ms\"", Holds), ("\"1h\"", Holds), ("\"1ns\"", Refused("write at least `1ms`")), ("\"2h\"", Refused("write at most `1h`")), ("\"0s\"", TIME), ("\"\"", TIME), ("\"5\"", TIME), ("\"5MiB\"", TIME), ("5", TYPE)]),
     ("serve.max_in_flight", "", &[("1", Holds), ("1000000", Holds), ("0", Refused("write at least `1`")), ("-1", NEGATIVE), ("9223372036854775807", Refused("write at most `1000000`")), ("\"many\"", TYPE), ("1.5", TYPE)]),
     ("serve.deadline", "", &[("\"1ms\"", Holds), ("\"24h\"", Holds), ("\"1us\"", Refused("write at least `1ms`")), ("\"584542046090y\"", Refused("write at most `1day`")), ("\"0s\"", TIME), ("\"-5s\"", TIME), ("\"99999999999999999999s\"", TIME), ("5", TYPE)]),
+    ("serve.check_outputs", "", &[("true", Holds), ("false", Holds), ("1", TYPE), ("\"yes\"", TYPE)]),
     ("access.tokens", "", &[("\"t\"", Holds), ("\"\"", EMPTY), ("[]", TYPE)]),
     ("access.hashes", "", &[
         ("[{caller=\"a\", sha256=\"b\", scopes=[\"x\", \"x\"]}]", Refused("twice")), ("[{caller=\"a\", sha256=\"b\"}]", Holds), ("[]", Refused("it says how nobody is known")),

@@ -29,6 +29,9 @@ pub(crate) struct ServeTable {
     pub(crate) max_in_flight: Option<usize>,
     /// How long a call may take where its operation does not say.
     pub(crate) deadline: Option<Span>,
+    /// Whether what operations give, outputs and details, is held against its schemas before it leaves. What is declared
+    /// as data always is.
+    pub(crate) check_outputs: Option<bool>,
 }
 
 /// What the server shows to prove who it is. Where it is set, only TLS is spoken.

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     /// Nothing where the program has bounds of its own.
     pub(crate) max_in_flight: Option<usize>,
     pub(crate) deadline: Duration,
+    /// Nothing where the build of the program decides.
+    pub(crate) check_outputs: Option<bool>,
     /// Nothing where nobody is known.
     pub(crate) access: Option<AccessTable>,
     pub(crate) state: WhereState,
@@ -106,6 +108,7 @@ impl Settings {
         let settings = Settings {
             listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| Listen::Tcp(DEFAULT_LISTEN.to_owned())),
             url: serve.url,
+            check_outputs: serve.check_outputs,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
             max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
@@ -233,7 +236,7 @@ mod tests {
         let refused = |text: &str| toml::from_str::<File>(text).unwrap().for_a_registry(&document(text)).is_err();
         for setting in SETTINGS.iter().filter(|setting| setting.path.starts_with("serve.")) {
             let value = match setting.path {
-                "serve.write" => "true",
+                "serve.write" | "serve.check_outputs" => "true",
                 "serve.max_in_flight" | "serve.max_body" => "1",
                 _ => "\"1s\"",
             };

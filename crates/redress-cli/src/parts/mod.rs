@@ -133,6 +133,9 @@ impl Parts {
         if let Some(bytes) = settings.limits.max_output {
             fittings = fittings.max_output(bytes.0);
         }
+        if let Some(yes) = settings.check_outputs {
+            fittings = fittings.check_outputs(yes);
+        }
         registry.fitted(fittings)
     }
 

@@ -252,7 +252,7 @@ mod tests {
             }
         }
         let other = Classifier::standard().classify(&io::Error::from(io::ErrorKind::StorageFull));
-        assert_eq!((other.kind, other.code), (Kind::Unavailable, EngineCode::Internal));
+        assert_eq!((other.kind, other.code), (Kind::Unavailable, EngineCode::UpstreamUnreachable));
     }
 
     #[test]

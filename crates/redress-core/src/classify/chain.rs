@@ -24,7 +24,7 @@ fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 }
 
 /// Writes what `error` says over `text`, as far as it is read at all.
-pub(super) fn write_text(error: &(dyn Error + 'static), text: &mut String) {
+pub(crate) fn write_text(error: &(dyn Error + 'static), text: &mut String) {
     text.clear();
     if write!(Cut(text), "{error}").is_err() && text.len() + char::MAX.len_utf8() > TEXT {
         // What is left of the last word is not a word: `invalidated` must not end as `invalid`.

@@ -16,18 +16,19 @@ mod tables;
 
 use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
 
-use redress_contract::{EngineCode, Kind};
+use redress_contract::{EngineCode, Kind, Problem};
 use regex::{RegexSet, RegexSetBuilder};
 
-pub(crate) use self::chain::chain;
+pub(crate) use self::chain::{chain, write_text};
 use self::{by_type::TypeRow, tables::TextRow};
 
 /// What a foreign error was taken for. It holds none of the error's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// What sort of bad ending it is.
+    /// What sort of error it is, for the log and the metrics. A caller is told the code and the
+    /// code's own kind: that a library did not find its file is nothing that its caller did.
     pub kind: Kind,
-    /// The code it is answered with: the engine's own where it has one for the kind,
+    /// The code it is answered with: the engine's own where a caller can act on it,
     /// `INTERNAL` everywhere else.
     pub code: EngineCode,
     /// The name of the row that decided, for the log; `fallback` if none did.
@@ -56,7 +57,10 @@ pub struct Classification {
 /// let classifier = Classifier::standard();
 ///
 /// let refused = classifier.classify(&io::Error::from(io::ErrorKind::ConnectionRefused));
-/// assert_eq!((refused.kind, refused.code), (Kind::Unavailable, EngineCode::Internal));
+/// assert_eq!((refused.kind, refused.code), (Kind::Unavailable, EngineCode::UpstreamUnreachable));
+///
+/// let missing = classifier.classify(&io::Error::from(io::ErrorKind::NotFound));
+/// assert_eq!((missing.kind, missing.code), (Kind::NotFound, EngineCode::Internal));
 ///
 /// let slow = classifier.classify(&io::Error::other("upstream said: deadline exceeded"));
 /// assert_eq!((slow.kind, slow.code), (Kind::Timeout, EngineCode::Timeout));
@@ -130,22 +134,32 @@ impl Classification {
     pub(crate) fn of_kind(kind: Kind, row: impl Into<Cow<'static, str>>) -> Classification {
         Classification { kind, code: code_of(kind), row: row.into() }
     }
+
+    /// What is answered where a composed call ended with `problem` and nobody had promised that. What the engine said
+    /// of this very service stays what it is: its own limits are no upstream's.
+    pub(crate) fn of_called(problem: &Problem) -> Classification {
+        let found = Classification::of_kind(problem.kind, "composed call");
+        match EngineCode::parse(problem.code.as_str()) {
+            Some(code @ (EngineCode::RateLimited | EngineCode::Overloaded)) => Classification { code, ..found },
+            Some(_) | None => found,
+        }
+    }
 }
 
-/// The engine's own code for a kind, if it has one that says what happened to *this* call.
-/// A foreign unavailability is not `UPSTREAM_UNREACHABLE`: that code speaks of the service
-/// behind the gateway, and a handler's database is the handler's own affair.
+/// The engine's own code for a kind, where a caller can act on it: what the operation leans on is
+/// down, busy or over its limit, or some deadline has passed. Everything else is a bug of the
+/// service. An upstream's limit is none of ours, so it is not RATE_LIMITED; and a text that says
+/// "aborted" has cancelled nobody's call, so nothing here is CANCELLED.
 const fn code_of(kind: Kind) -> EngineCode {
     match kind {
         Kind::Timeout => EngineCode::Timeout,
-        Kind::RateLimited => EngineCode::RateLimited,
-        Kind::Cancelled => EngineCode::Cancelled,
-        Kind::Parse
+        Kind::Unavailable | Kind::RateLimited => EngineCode::UpstreamUnreachable,
+        Kind::Cancelled
+        | Kind::Parse
         | Kind::InvalidRequest
         | Kind::MethodNotFound
         | Kind::InvalidParams
         | Kind::Internal
-        | Kind::Unavailable
         | Kind::NotFound
         | Kind::Conflict
         | Kind::Forbidden

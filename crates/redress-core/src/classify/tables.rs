@@ -1,4 +1,5 @@
-//! The patterns that foreign texts are matched against: requirement 1.5, in its order.
+//! The patterns that foreign texts are matched against: requirement 1.5, in its order, and then what databases say that
+//! are busy.
 //!
 //! They are written without word bounds and case; both are added where they are compiled.
 //! Small differences of spelling (`status_code: 404`, `doesn’t`) are part of a row; a phrase
@@ -45,7 +46,7 @@ pub(super) fn standard() -> impl Iterator<Item = TextRow> {
     PROVIDER.iter().map(row(ClassifierTable::Provider)).chain(COMMON.iter().map(row(ClassifierTable::Common)))
 }
 
-const PROVIDER: [Line; 20] = [
+const PROVIDER: [Line; 22] = [
     ("aws-throttling", "ThrottlingException|TooManyRequestsException", Kind::RateLimited),
     ("aws-access-denied", "AccessDenied(?:Exception)?|UnauthorizedOperation", Kind::Forbidden),
     ("aws-not-found", "ResourceNotFoundException", Kind::NotFound),
@@ -67,6 +68,16 @@ const PROVIDER: [Line; 20] = [
     // The last phrase is how Rust's own resolver puts it.
     ("dns", "ENOTFOUND|DNS|failed to lookup address", Kind::Unavailable),
     ("connection-reset", "ECONNRESET|connection reset", Kind::Unavailable),
+    (
+        "database-busy",
+        concat!(
+            "database (?:table |schema )?is locked|SQLITE_(?:BUSY|LOCKED)|too many (?:connections|clients)|deadlock",
+            "|could not serialize access|lock wait timeout"
+        ),
+        Kind::Unavailable,
+    ),
+    // No deadline has passed: there are as many connections as there may be.
+    ("pool-exhausted", "pool timed out|timed out waiting for (?:a )?connection|waiting for a slot", Kind::Unavailable),
 ];
 
 const COMMON: [Line; 10] = [
@@ -91,8 +102,7 @@ const COMMON: [Line; 10] = [
     ("text-conflict", r"conflicts?|already exists?|duplicated?|unique constraint", Kind::Conflict),
     ("text-rate-limit", r"rate[\s_-]?limit(?:s|ed|ing)?|too many requests|throttled", Kind::RateLimited),
     ("text-timeout", r"timeouts?|timed[\s-]out|deadline (?:has )?(?:exceeded|elapsed)", Kind::Timeout),
-    // The seed answers this with a timeout. Here a caller who went away has a kind of their
-    // own: nothing was slow, and nobody is waiting for a second try.
+    // Something below was given up. The call itself was not, so it is answered as a fault; see `code_of`.
     ("text-cancelled", "abort(?:ed|error)?|cancell?ed", Kind::Cancelled),
     ("text-unavailable", "service unavailable|bad gateway|gateway timeout|upstream error", Kind::Unavailable),
     ("text-schema", "zod|schema validation", Kind::Validation),
@@ -105,7 +115,7 @@ mod tests {
 
     /// For each row of requirement 1.5: a text it matches, and a near one that is not its own
     /// because of word bounds or of a row before it.
-    const TEXTS: [(&str, &str, &str); 30] = [
+    const TEXTS: [(&str, &str, &str); 32] = [
         ("aws-throttling", "ThrottlingException: slow down", "MyThrottlingExceptions"),
         ("aws-access-denied", "accessdeniedexception: role x", "AccessDeniedness"),
         ("aws-not-found", "ResourceNotFoundException", "ResourceNotFoundExceptions"),
@@ -126,6 +136,8 @@ mod tests {
         ("context-length", "context_length_exceeded", "context_length_exceeded_by"),
         ("dns", "error: dns lookup", "dnsmasq is up"),
         ("connection-reset", "Connection reset by peer", "connection resets"),
+        ("database-busy", "(code: 5) database is locked", "database is lockedness"),
+        ("pool-exhausted", "pool timed out while waiting for an open connection", "pool timed outing"),
         ("text-unauthorized", "you are not currently logged in", "unauthorizedly"),
         ("text-forbidden", "Permission denied (os error 13)", "permissionless chain"),
         ("text-not-found", "the file doesn't exist", "founder not foundational"),
@@ -153,11 +165,12 @@ mod tests {
             [Timeout, Conflict, Validation, Unauthorized, Forbidden],
             [RateLimited, NotFound, Validation, Unavailable, Unavailable],
         ];
+        let busy = [Unavailable, Unavailable];
         let common = [
             [Unauthorized, Forbidden, NotFound, Validation, Conflict],
             [RateLimited, Timeout, Cancelled, Unavailable, Validation],
         ];
-        assert_eq!(kinds, [provider.as_flattened(), common.as_flattened()].concat());
+        assert_eq!(kinds, [provider.as_flattened(), &busy, common.as_flattened()].concat());
         let names: Vec<_> = standard().map(|row| row.name).collect();
         assert_eq!(names, TEXTS.map(|(name, _, _)| name));
     }
@@ -185,6 +198,12 @@ mod tests {
             ("quota", "insufficient_quota"),
             ("dns", "getaddrinfo ENOTFOUND host|failed to lookup address information: Name or service not known"),
             ("connection-reset", "read ECONNRESET"),
+            (
+                "database-busy",
+                "database table is locked|SQLITE_BUSY|FATAL: sorry, too many clients already|deadlock detected\
+                 |could not serialize access due to concurrent update|Lock wait timeout exceeded",
+            ),
+            ("pool-exhausted", "timed out waiting for connection|Timeout occurred while waiting for a slot"),
             (
                 "text-unauthorized",
                 "unauthorized|unauthenticated|not authorized|invalid access token|expired token|token has expired",

@@ -42,7 +42,7 @@ fn not_yours() -> Failure {
 
 /// The failure of a store that cannot tell; its cause is for the log alone.
 fn broken(ctx: &Ctx, error: &StoreBroken) -> DynamicFailure {
-    tracing::error!(request_id = %ctx.request_id(), cause = %error.0, "the consents cannot be read or written");
+    tracing::error!(request_id = %ctx.request_id(), cause = %crate::cause::LoggedCause::of(&*error.0), "the consents cannot be read or written");
     DynamicFailure::new("CONSENT_NOT_KEPT", json!({}))
 }
 

@@ -21,6 +21,7 @@
 //! Absent on purpose: any text of the refused value. Nothing here copies it into an error.
 
 mod bounds;
+mod breach;
 mod budget;
 mod close;
 mod decode;
@@ -47,6 +48,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use breach::Breach;
 pub(crate) use decode::{DecodeError, accept, decode, document};
 pub(crate) use explain::{Explanation, Issue, explain, pointer_of};
 pub(crate) use extent::{Beyond, Extent};

@@ -90,6 +90,9 @@ pub(super) fn problems<'a>(
     found
 }
 
+/// How many schemas deep the values of an enum are looked for.
+const DEEPEST: usize = 4;
+
 /// What problems are told against: the schema, the document, and how much may be spent on looking for words.
 pub(super) struct Context<'a> {
     tree: &'a Tree,
@@ -142,8 +145,29 @@ impl<'a> Context<'a> {
     /// What is said about a field that is missing.
     fn described(&self, object: NodeId, name: &str) -> Option<String> {
         let field = self.tree.members(object)?.known(name)?;
-        let choice = self.tree.choice(field).map(|choice| wording::choice(choice.options.iter()));
-        choice.or_else(|| self.tree.types(field).map(|types| wording::types(types.listed.iter().copied())))
+        let choice = self.options(field, DEEPEST).filter(|options| !options.is_empty());
+        choice
+            .map(wording::choice)
+            .or_else(|| self.tree.types(field).map(|types| wording::types(types.listed.iter().copied())))
+    }
+
+    /// The values that a node may have, where they are listed: by itself, or by each of its variants, as an enum whose
+    /// variants are described has them.
+    fn options(&self, node: NodeId, depth: usize) -> Option<Vec<&'a Value>> {
+        if let Some(choice) = self.tree.choice(node) {
+            return Some(choice.options.iter().collect());
+        }
+        let depth = depth.checked_sub(1)?;
+        let mut rules = self.tree.rules(node).iter().filter(|rule| !rule.parts().is_empty());
+        let (rule, None) = (rules.next()?, rules.next()) else { return None };
+        let mut options = Vec::new();
+        for part in rule.parts() {
+            if !self.budget.spend(1) {
+                return None;
+            }
+            options.extend(self.options(*part, depth)?);
+        }
+        Some(options)
     }
 
     /// The names of the fields an object may have, wherever its schema puts them.

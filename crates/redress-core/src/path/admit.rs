@@ -69,7 +69,7 @@ impl Call {
     pub(super) async fn has_agreed(&self, entry: &Entry) -> Result<bool, Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {
-            tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "the consents cannot tell, and the call is refused");
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "the consents cannot tell, and the call is refused");
             Call::cannot_keep()
         })
     }
@@ -107,7 +107,7 @@ impl Call {
         };
         if agreed {
             if let Err(error) = self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await {
-                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "a consent cannot be kept, and the call is refused");
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a consent cannot be kept, and the call is refused");
                 return Err(Call::cannot_keep());
             }
             // The consent ends by itself, and no old state of this call may renew it.

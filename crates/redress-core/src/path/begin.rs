@@ -6,7 +6,7 @@ use std::{
         Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use redress_contract::{EngineCode, RequestId, Started};
@@ -25,6 +25,8 @@ pub(crate) struct Call {
     polled: AtomicBool,
     pub(super) span: tracing::Span,
     pub(super) ended: bool,
+    /// How long it took to open, for a stream that is open.
+    pub(super) opened_after: Option<Duration>,
     /// What its record will say, where calls are recorded.
     pub(super) audited: Option<Box<Audited>>,
 }
@@ -33,7 +35,7 @@ impl Call {
     #[inline]
     pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
         let span = span(&ctx.request_id, ctx.parent.as_ref());
-        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false, audited: None }
+        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false, opened_after: None, audited: None }
     }
 
     /// Takes note of the operation that is called, and until when it may take: its own word,
@@ -42,6 +44,19 @@ impl Call {
         let own = self.since.checked_add(entry.deadline);
         self.ctx.deadline = self.ctx.deadline.into_iter().chain(own).min();
         self.ctx.entry = Some(entry);
+    }
+
+    /// Takes note that there is no such operation: what is left to do has the time of an operation that does not say.
+    pub(super) fn found_nothing(&mut self) {
+        let given = self.since.checked_add(self.ctx.registry.0.settings.deadline);
+        self.ctx.deadline = self.ctx.deadline.into_iter().chain(given).min();
+    }
+
+    /// Takes note that a stream is open. From here on it ends when its reader, its source or its caller's deadline
+    /// says so; what the operation declares was for the opening.
+    pub(super) fn opened(&mut self) {
+        self.opened_after = Some(self.since.elapsed());
+        self.ctx.deadline = self.ctx.caller_deadline;
     }
 
     /// The operation that is called, once it is found.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{EngineCode, Envelope, Meta, Name, Output, Problem};
+use redress_contract::{EngineCode, Envelope, Kind, Meta, Name, Output, Problem};
 
 use super::{Bad, Call, drive::let_go};
 use crate::{AnyFailure, EndedCall, Fault, registry::Entry};
@@ -16,6 +16,7 @@ use crate::{AnyFailure, EndedCall, Fault, registry::Entry};
 struct Ended<'a> {
     problem: Option<&'a Problem>,
     fault: Option<Fault>,
+    cause: Option<Kind>,
     asks: bool,
 }
 
@@ -25,17 +26,17 @@ impl Call {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
-        let (envelope, failure, fault) = match outcome {
-            Ok(output) => (Envelope::success(output, meta), None, None),
+        let (envelope, failure, fault, cause) = match outcome {
+            Ok(output) => (Envelope::success(output, meta), None, None, None),
             Err(mut bad) => {
                 // What helps was declared; what is hidden by now would only be refused.
                 let registry = &self.ctx.registry;
                 let hidden = |name: &Name| registry.find(name.as_str()).is_some_and(|entry| entry.is_hidden());
                 bad.problem.next_actions.retain(|action| !hidden(&action.operation));
-                (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault)
+                (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
             }
         };
-        self.tell(Ended { problem: envelope.problem(), fault, asks: false }, elapsed);
+        self.tell(Ended { problem: envelope.problem(), fault, cause, asks: false }, elapsed);
         (envelope, failure)
     }
 
@@ -87,7 +88,7 @@ impl Call {
     }
 
     fn tell_observers(&self, ended: Ended<'_>, elapsed: Duration) {
-        let Ended { problem, fault, asks } = ended;
+        let Ended { problem, fault, cause, asks } = ended;
         // What is logged of the call, here or by an observer, belongs to its span.
         let _inside = (!self.span.is_disabled()).then(|| self.span.enter());
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
@@ -99,10 +100,12 @@ impl Call {
                 self.span.record("code", problem.code.as_str()).record("kind", problem.kind.as_str());
             }
         }
-        if elapsed >= self.ctx.registry.0.settings.slow
+        // A stream is open as long as its reader likes; only its opening can be slow.
+        let elapsed_ms = self.opened_after.unwrap_or(elapsed).as_millis();
+        if elapsed_ms >= self.ctx.registry.0.settings.slow.as_millis()
             && let Some(operation) = operation
         {
-            tracing::warn!(request_id = %self.ctx.request_id, operation = %operation.name(), elapsed_ms = elapsed.as_millis(), "a call was slow");
+            tracing::warn!(request_id = %self.ctx.request_id, operation = %operation.name(), elapsed_ms, "a call was slow");
         }
         for observer in &self.ctx.registry.0.observers {
             let call = EndedCall {
@@ -112,6 +115,7 @@ impl Call {
                 caller: self.ctx.caller.as_deref(),
                 problem,
                 fault,
+                cause,
                 asks,
                 face: self.ctx.face,
                 elapsed,

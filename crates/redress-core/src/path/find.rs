@@ -29,7 +29,8 @@ impl Call {
     /// Says that there is no such operation, and what is near.
     pub(super) async fn not_found(&self, asked: &Asked<'_>) -> Box<Bad> {
         // Near names help only those who may call them, so who asks has to be known first.
-        let caller = self.identify(asked).await.ok().flatten();
+        // What is near is no reason to let them wait: what is not known by the deadline is not told.
+        let caller = self.within(self.identify(asked)).await.ok().flatten();
         let wanted = Name::from_wire(asked.name);
         let open = self.ctx.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
         let mut bad = self.refuse(EngineCode::NotFound);

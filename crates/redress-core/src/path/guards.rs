@@ -28,10 +28,10 @@ impl Call {
             };
             match guard.when_broken() {
                 WhenBroken::Allow => {
-                    tracing::warn!(request_id = %self.ctx.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and lets the call pass");
+                    tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), guard = guard.name(), cause = %self.logged(&*broken), "a guard could not tell, and lets the call pass");
                 }
                 WhenBroken::Refuse => {
-                    tracing::error!(request_id = %self.ctx.request_id, guard = guard.name(), cause = %broken, "a guard could not tell, and refuses the call");
+                    tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), guard = guard.name(), cause = %self.logged(&*broken), "a guard could not tell, and refuses the call");
                     return Err(self.refuse(EngineCode::Internal));
                 }
             }

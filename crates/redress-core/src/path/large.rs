@@ -113,8 +113,14 @@ impl Call {
     /// [`check_output`](Call::check_output) of a large output.
     pub(super) async fn check_large_output(&self, entry: &Arc<Entry>, output: Output) -> Result<Output, Box<Bad>> {
         let checked = Arc::clone(entry);
-        let fits = offload(move || checked.output_fits(&output).then_some(output)).await;
-        fits.ok_or_else(|| self.unfit_output(entry))
+        let fits = offload(move || checked.output_breach(&output).map_or(Ok(output), Err)).await;
+        fits.map_err(|breach| self.unfit_output(&breach))
+    }
+
+    /// Whether to check the output is work for another thread.
+    #[inline]
+    pub(super) fn is_large_output(&self, entry: &Entry, output: &Output) -> bool {
+        self.checks(entry) && output.json().len() > LARGE
     }
 
     /// [`belongs`](Call::belongs) of a large input.
@@ -129,10 +135,4 @@ impl Call {
         let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), asked.copied());
         offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
     }
-}
-
-/// Whether to check the output is work for another thread.
-#[inline]
-pub(super) fn is_large_output(entry: &Entry, output: &Output) -> bool {
-    entry.checked && output.json().len() > LARGE
 }

@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Code, Effect, EncodeError, EngineCode, Json, Kind, Output, Problem, Retry, Shape};
+use redress_contract::{
+    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape,
+};
 use serde_json::json;
 
 use super::{
@@ -15,8 +17,10 @@ use super::{
 };
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
+    cause::LoggedCause,
     encode::OutputUnwritten,
     fail::{Cause, Ending},
+    input::Breach,
     prepared::{Occurrence, Prepared},
     registry::Entry,
 };
@@ -30,18 +34,23 @@ impl Call {
             Driven::Panicked(payload) => Err(self.map_panic(&*payload)),
             // What a mutation did before it waited, nobody knows.
             Driven::NoRoom if entry.declaration.shape() == Shape::Query => Err(self.no_room()),
-            Driven::TimedOut | Driven::NoRoom => {
-                let given = self.ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
-                Err(self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given})))
-            }
+            Driven::TimedOut | Driven::NoRoom => Err(self.too_late()),
             Driven::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
             Driven::Asks => Err(self.asks()),
         }
     }
 
+    /// The deadline has passed.
+    pub(super) fn too_late(&self) -> Box<Bad> {
+        let given = self.ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
+        self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given}))
+    }
+
     /// A panic is contained: its text goes to the log and nowhere else.
     pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
-        tracing::error!(request_id = %self.ctx.request_id, panic = panic_text(payload), "a handler panicked");
+        let text =
+            LoggedCause::of_text(panic_text(payload)).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "a handler panicked");
         self.refuse(EngineCode::Internal).by(Fault::Panic)
     }
 
@@ -62,7 +71,7 @@ impl Call {
                 // Only a declared failure keeps what the call site added to it.
                 if bad.failure.is_some() {
                     if let Some(hint) = hint {
-                        bad.problem.hint = hint.into();
+                        self.hint_at_site(&mut bad, hint);
                     }
                     if !next_actions.is_empty() {
                         bad.problem.next_actions = next_actions;
@@ -71,42 +80,75 @@ impl Call {
                 }
                 bad
             }
+            Cause::Undeclared(failure) => self.undeclared(&*failure),
             // Whatever a cancelled handler throws, the reason is the cancellation.
             Cause::Foreign(_) if self.ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
             Cause::Foreign(error) => self.map_foreign(&*error),
         }
     }
 
+    /// A hint that the call site gives is held to the same rule as a declared one, which stays where the new one is too
+    /// short to act on.
+    fn hint_at_site(&self, bad: &mut Bad, hint: String) {
+        if hint.split_whitespace().count() >= Recovery::HINT_WORDS {
+            bad.problem.hint = hint.into();
+        } else {
+            tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = bad.problem.code.as_str(), "a hint of the call site is too short to act on, and the declared one is told");
+        }
+    }
+
     /// A structured failure: (1) a declared code passes, its details checked; (2) any other
     /// becomes INTERNAL, with only its code in the details (K-37, K-38).
     pub(super) fn map_failure(&self, entry: &Entry, failure: Arc<dyn AnyFailure>) -> Box<Bad> {
-        let Some(prepared) = entry.failure(failure.code()) else {
-            tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), undeclared = failure.code(), cause = %Causes(&*failure), "a failure was not declared");
-            // A text that is not a code may hold anything, so it does not leave.
-            let bad = match Code::new(failure.code()) {
-                Ok(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
-                Err(_) => self.refuse(EngineCode::Internal),
-            };
-            return bad.by(Fault::Undeclared);
-        };
+        let Some(prepared) = entry.failure(failure.code()) else { return self.undeclared(&*failure) };
         let details = match failure.details() {
             Ok(details) => details,
             Err(error) => {
-                tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), cause = %error, "the details of a failure cannot be written");
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), cause = %self.logged(&error), "the details of a failure cannot be written");
                 return self.refuse(EngineCode::Internal).by(Fault::Output);
             }
         };
         let dynamic = failure.as_any().downcast_ref::<DynamicFailure>();
-        if (entry.checked || dynamic.is_some()) && !prepared.details_fit(details.as_ref()) {
-            tracing::error!(request_id = %self.ctx.request_id, code = failure.code(), "the details of a failure break their schema");
+        if (self.checks(entry) || dynamic.is_some())
+            && let Some(Breach { pointer, rule }) = prepared.details_breach(details.as_ref())
+        {
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal).by(Fault::Output);
         }
-        if std::error::Error::source(&*failure).is_some() {
-            tracing::debug!(request_id = %self.ctx.request_id, code = failure.code(), cause = %Causes(&*failure), "a declared failure has a cause");
+        if let Some(cause) = std::error::Error::source(&*failure) {
+            self.log_declared(prepared, cause);
         }
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
-        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, asks: false })
+        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, cause: None, asks: false })
+    }
+
+    /// A failure that is not among those that the operation declares: only its code leaves.
+    fn undeclared(&self, failure: &dyn AnyFailure) -> Box<Bad> {
+        let cause = std::error::Error::source(failure).map(|cause| tracing::field::display(self.logged(cause)));
+        // A text that is not a code may hold anything, so it does not leave, and no exporter sends it.
+        let code = Code::new(failure.code()).ok();
+        let undeclared = code.as_ref().map_or("no code at all", Code::as_str);
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), undeclared, cause, "a failure was not declared");
+        let bad = match code {
+            Some(code) => self.refuse_with(EngineCode::Internal, &json!({"undeclared_code": code})),
+            None => self.refuse(EngineCode::Internal),
+        };
+        bad.by(Fault::Undeclared)
+    }
+
+    /// Says what a declared failure was caused by: for the caller it is as it was promised, and the operator has to
+    /// find out why all the same.
+    fn log_declared(&self, prepared: &Prepared, cause: &(dyn std::error::Error + 'static)) {
+        let (code, kind) = (prepared.declaration.code().as_str(), prepared.declaration.kind());
+        match kind.category() {
+            Category::Client => {
+                tracing::info!(request_id = %self.ctx.request_id, operation = self.operation(), code, %kind, cause = %self.logged(cause), "a declared failure has a cause");
+            }
+            Category::Server | Category::Upstream => {
+                tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code, %kind, cause = %self.logged(cause), "a declared failure has a cause");
+            }
+        }
     }
 
     fn declared(
@@ -144,7 +186,7 @@ impl Call {
             return self.too_large(*max);
         }
         if error.is::<OutputUnwritten>() {
-            tracing::error!(request_id = %self.ctx.request_id, cause = %Causes(error), "the output of a handler cannot be written");
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), cause = %self.logged(error), "the output of a handler cannot be written");
             return self.refuse(EngineCode::InvalidOutput);
         }
         if let Some(error) = error.downcast_ref::<AskError>() {
@@ -154,33 +196,42 @@ impl Call {
         if let Some(kind) = Called::unasked_in(error) {
             return self.map_ask(&AskError::Unable(kind));
         }
-        let Classification { kind, code, row } = match Called::kind_in(error) {
-            Some(kind) => Classification::of_kind(kind, "composed call"),
-            None => self.ctx.registry.classifier().classify(error),
+        let (found, retry_after_ms) = match Called::problem_in(error) {
+            Some(problem) => (Classification::of_called(problem), problem.retry_after_ms),
+            None => (self.ctx.registry.classifier().classify(error), None),
         };
-        if kind == Kind::Cancelled {
-            tracing::debug!(request_id = %self.ctx.request_id, row = &*row, cause = %Causes(error), "a call was cancelled below");
-        } else {
-            tracing::error!(request_id = %self.ctx.request_id, %kind, row = &*row, cause = %Causes(error), "a fault was contained");
-        }
+        let Classification { kind, code, row } = found;
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), %kind, row = &*row, cause = %self.logged(error), "a fault was contained");
         let mut problem = self.engine(code, None, None);
-        problem.kind = kind;
-        // The engine's own refusals change nothing, but this one comes from a handler that
-        // had started, and nobody knows how far it had come.
-        problem.effect = Effect::Unknown;
-        if kind.retryable() {
-            let shape = self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape());
-            problem.retry = Retry::advise(true, problem.effect, shape, self.started(), None);
+        // Elsewhere some of these codes say that nothing has run; this one comes from a handler that had started, and
+        // nobody knows how far it had come.
+        if problem.effect == Effect::None {
+            problem.effect = Effect::Unknown;
+            problem.retry =
+                Retry::advise(code.kind().retryable(), problem.effect, self.shape_called(), self.started(), None);
             problem.retryable = problem.retry.says_yes();
+            if !problem.retryable {
+                problem.hint = "Find out what the call has done before you make it again.".into();
+            }
         }
-        // Elsewhere the code says that nothing has run.
-        match (code == EngineCode::Overloaded, problem.retryable) {
-            (true, true) => problem.retry_after_ms = Some(COME_AGAIN_MS),
-            (true, false) => problem.hint = "Find out what the call has done before you make it again.".into(),
-            (false, _) => {}
+        if problem.retryable {
+            problem.retry_after_ms = Some(retry_after_ms.unwrap_or(COME_AGAIN_MS));
         }
-        let bad = Bad::new(problem);
-        if kind == Kind::Cancelled { bad } else { bad.by(Fault::Contained) }
+        Bad::new(problem).by(Fault::Contained).caused_by(kind)
+    }
+
+    /// The name of the operation, for the log.
+    pub(super) fn operation(&self) -> &str {
+        self.ctx.entry.as_ref().map_or("", |entry| entry.declaration.name().as_str())
+    }
+
+    fn shape_called(&self) -> Shape {
+        self.ctx.entry.as_ref().map_or(Shape::Query, |entry| entry.declaration.shape())
+    }
+
+    /// A cause as the log may have it.
+    pub(super) fn logged<'a>(&'a self, error: &'a (dyn std::error::Error + 'static)) -> LoggedCause<'a> {
+        LoggedCause::of(error).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials))
     }
 
     /// An answer that is too large. The handler came to its own good end, so what a mutation does is done.
@@ -220,35 +271,28 @@ impl Call {
         bad
     }
 
-    /// Checks what the handler gave against what it promised, where that is switched on.
-    pub(super) fn check_output(&self, entry: &Entry, output: Output) -> Result<Output, Box<Bad>> {
-        if !entry.checked || entry.output_fits(&output) {
-            return Ok(output);
-        }
-        Err(self.unfit_output(entry))
+    /// Whether what the handler gives is checked against the schemas.
+    #[inline]
+    pub(super) fn checks(&self, entry: &Entry) -> bool {
+        !entry.typed || self.ctx.registry.0.settings.check_outputs
     }
 
+    /// Checks what the handler gave against what it promised, where that is switched on.
+    pub(super) fn check_output(&self, entry: &Entry, output: Output) -> Result<Output, Box<Bad>> {
+        match self.checks(entry).then(|| entry.output_breach(&output)).flatten() {
+            None => Ok(output),
+            Some(breach) => Err(self.unfit_output(&breach)),
+        }
+    }
+
+    /// Where an output breaks its schema is for whoever mends it, and so is in the log: by names that stay on the
+    /// machine, as the way to a place may be made of values.
     #[cold]
-    pub(super) fn unfit_output(&self, entry: &Entry) -> Box<Bad> {
-        tracing::error!(request_id = %self.ctx.request_id, operation = %entry.declaration.name(), "an output breaks its schema");
+    pub(super) fn unfit_output(&self, Breach { pointer, rule }: &Breach) -> Box<Bad> {
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), output_pointer = pointer, rule, "an output breaks its schema");
         self.refuse(EngineCode::InvalidOutput)
     }
 }
 
 /// When a call for which there was no capacity may be made again.
 const COME_AGAIN_MS: u64 = 1000;
-
-/// An error and its sources, for the log: at most twenty, as a chain may be made to have
-/// no end (M-27).
-struct Causes<'a>(&'a (dyn std::error::Error + 'static));
-
-impl std::fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut separator = "";
-        for error in crate::classify::chain(self.0) {
-            write!(f, "{separator}{error}")?;
-            separator = ": ";
-        }
-        Ok(())
-    }
-}

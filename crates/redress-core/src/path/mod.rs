@@ -43,12 +43,11 @@ use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
-use large::is_large_output;
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound};
+use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound, listener::Bounded};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct Asked<'a> {
@@ -75,14 +74,16 @@ impl Registry {
     #[inline]
     fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
         let since = Instant::now();
+        // One that no clock can show is none: the operation has its own.
+        let deadline = request.deadline.and_then(|deadline| since.checked_add(deadline));
         let ctx = Ctx {
             registry: self.clone(),
             entry: None,
             caller: request.caller,
             request_id: request.request_id.unwrap_or_else(|| make_id(since)),
             parent: None,
-            // One that no clock can show is none: the operation has its own.
-            deadline: request.deadline.and_then(|deadline| since.checked_add(deadline)),
+            deadline,
+            caller_deadline: deadline,
             depth: 0,
             face: request.face,
             peer: request.peer,
@@ -90,7 +91,7 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
-            listener: request.listener,
+            listener: request.listener.map(Bounded::around),
             asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
@@ -219,7 +220,9 @@ impl Call {
         }
         let outcome = this.map(entry, ended);
         let outcome = match outcome {
-            Ok(output) if is_large_output(entry, &output) => Box::pin(this.check_large_output(entry, output)).await,
+            Ok(output) if this.is_large_output(entry, &output) => {
+                Box::pin(this.check_large_output(entry, output)).await
+            }
             outcome => outcome.and_then(|output| this.check_output(entry, output)),
         };
         if let Some(claim) = claim {
@@ -233,6 +236,7 @@ impl Call {
     /// shape, caller, access, key, consent.
     async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
         let Some(entry) = self.find(asked) else {
+            self.found_nothing();
             return Err(Box::pin(self.not_found(asked)).await);
         };
         self.tell_began(&entry);

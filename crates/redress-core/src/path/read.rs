@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redress_contract::EngineCode;
+use redress_contract::{EngineCode, RecoveryStep};
 use serde::Serialize;
 
 use super::{Bad, Call};
@@ -11,6 +11,9 @@ use crate::{
     input::{self, Beyond, DecodeError, Explanation, Extent, Shape},
     registry::Entry,
 };
+
+/// The hint where no small change is known to mend the input.
+const NO_FIX: &str = "Change what `details.issues` points at, and call again.";
 
 /// Why an input was refused, with all that is said about it.
 pub(super) enum Refused {
@@ -73,7 +76,16 @@ impl Call {
             Refused::Beyond(beyond) => self.beyond(beyond),
             Refused::NotJson => self.refuse(EngineCode::ParseError),
             Refused::Unfit(Explanation { issues, fix }) => {
-                self.refuse_with(EngineCode::InvalidInput, &Details { issues: &issues, fix: fix.as_deref() })
+                let details = Details { issues: &issues, fix: fix.as_deref() };
+                let mut bad = self.refuse_with(EngineCode::InvalidInput, &details);
+                // Of several places none is the one to change.
+                if let [issue] = &issues[..] {
+                    bad.problem.recovery = Some(RecoveryStep::FixInput { pointer: issue.pointer.as_str().into() });
+                }
+                if fix.is_none() {
+                    bad.problem.hint = NO_FIX.into();
+                }
+                bad
             }
         }
     }

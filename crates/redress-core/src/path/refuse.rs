@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Json, Printed, Problem, RecoveryStep, Shape, Similar, Started};
+use redress_contract::{EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Shape, Similar, Started};
 use serde::Serialize;
 
 use super::Call;
@@ -209,18 +209,26 @@ pub(crate) struct Bad {
     pub(crate) failure: Option<Arc<dyn AnyFailure>>,
     /// What came about that was not declared.
     pub(crate) fault: Option<Fault>,
+    /// What sort of error that was caused by.
+    pub(crate) cause: Option<Kind>,
     /// Whether it is no ending yet: the call asks its caller something.
     pub(crate) asks: bool,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None, fault: None, asks: false })
+        Box::new(Bad { problem, printed: None, failure: None, fault: None, cause: None, asks: false })
     }
 
     /// The same ending, told to the observers as this fault.
     pub(super) fn by(mut self: Box<Bad>, fault: Fault) -> Box<Bad> {
         self.fault = Some(fault);
+        self
+    }
+
+    /// The same ending, told to the observers as caused by an error of this kind.
+    pub(super) fn caused_by(mut self: Box<Bad>, cause: Kind) -> Box<Bad> {
+        self.cause = Some(cause);
         self
     }
 }

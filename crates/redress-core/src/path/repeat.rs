@@ -79,7 +79,7 @@ impl Call {
                 Err(bad)
             }
             Err(error) => {
-                tracing::error!(request_id = %self.ctx.request_id, cause = %error.0, "an idempotency key cannot be kept, and the call is refused");
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "an idempotency key cannot be kept, and the call is refused");
                 Err(Call::cannot_keep())
             }
         }
@@ -93,7 +93,7 @@ impl Claim<'_> {
         let settled = self.settled_by(outcome);
         if let Err(error) = self.store.settle(&self.key, settled).await {
             // The caller has its outcome all the same; a repetition will learn that nobody knows it.
-            tracing::error!(request_id = %self.call.ctx.request_id, cause = %error.0, "the outcome of a call with an idempotency key cannot be kept");
+            tracing::error!(request_id = %self.call.ctx.request_id, operation = self.call.operation(), cause = %self.call.logged(&*error.0), "the outcome of a call with an idempotency key cannot be kept");
         }
     }
 

@@ -21,9 +21,9 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use super::{Asked, Bad, Call, admit::Permits, drive::let_go, large::is_large_output};
+use super::{Asked, Bad, Call, admit::Permits, drive::let_go};
 use crate::{
-    Registry, Request,
+    Ctx, Registry, Request,
     handler::{Bound, Items},
     registry::Entry,
 };
@@ -89,14 +89,16 @@ impl Call {
         let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        // The stream outlives the request, and its context shares the token that its reader cancels.
+        // The stream outlives the request, and its context shares the token that its reader cancels. The operation's own
+        // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
+        let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
         let opening = if asked.is_large() {
             let input = this.read_large(&entry, Arc::clone(handler) as _, asked).await?;
             this.large_content(&entry, asked).await?;
-            handler.ready_with(this.ctx.clone(), input)
+            handler.ready_with(outlives(), input)
         } else {
             this.measure(asked)?;
-            let opening = match handler.ready(this.ctx.clone(), &entry.input, &asked.input) {
+            let opening = match handler.ready(outlives(), &entry.input, &asked.input) {
                 Ok(opening) => opening,
                 Err(error) if asked.is_long_to_explain() => {
                     return Err(this.explain_apart(&entry, Arc::clone(handler) as _, asked, error).await);
@@ -110,6 +112,7 @@ impl Call {
         permits.ran(None);
         let driven = this.drive(opening).await;
         let items = this.map(&entry, driven)?;
+        self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
         Ok(Opened { entry, items, permits, streaming, runtime })
     }
@@ -167,11 +170,12 @@ impl Opened {
             () = token.cancelled() => return Err(call.refuse(EngineCode::Cancelled)),
             item = next => item,
             () = silence(idle) => return Err(call.refuse(EngineCode::Timeout)),
+            () = call.at_deadline() => return Err(call.too_late()),
         };
         match item {
             Err(payload) => Err(call.map_panic(&*payload)),
             Ok(None) => Ok(None),
-            Ok(Some(Ok(output))) if is_large_output(&self.entry, &output) => {
+            Ok(Some(Ok(output))) if call.is_large_output(&self.entry, &output) => {
                 call.check_large_output(&self.entry, output).await.map(Some)
             }
             Ok(Some(Ok(output))) => call.check_output(&self.entry, output).map(Some),
@@ -203,6 +207,7 @@ async fn hand_over(
         () = call.ctx.cancellation().cancelled() => Err(call.refuse(EngineCode::Cancelled)),
         sent = sender.send(output) => sent.map_err(|_| call.refuse(EngineCode::Cancelled)),
         () = tokio::time::sleep(patience) => Err(overflow()),
+        () = call.at_deadline() => Err(call.too_late()),
     }
 }
 

@@ -14,7 +14,7 @@ use redress_contract::{self as contract, Caller, Code, Content, Origin, Output};
 use crate::{
     Credentials, Guard, Operation, Settings,
     handler::Bound,
-    input::{SchemaError, Shape},
+    input::{Breach, SchemaError, Shape},
     prepared::Prepared,
 };
 
@@ -32,8 +32,8 @@ pub(crate) struct Entry {
     pub(crate) max_input: usize,
     /// How many bytes its recent outputs had: the most of them, forgotten bit by bit.
     expected_output: AtomicUsize,
-    /// Whether what the handler gives is checked against the schemas.
-    pub(crate) checked: bool,
+    /// Whether a type gives what the handler does. What is declared as data alone is always checked.
+    pub(crate) typed: bool,
     pub(crate) credentials: Credentials,
     /// As whom it calls others (K-49).
     pub(crate) authority: Arc<Caller>,
@@ -71,7 +71,7 @@ impl Entry {
             deadline: declaration.deadline().unwrap_or(settings.deadline),
             max_input: declaration.max_input().unwrap_or(settings.max_input),
             expected_output: AtomicUsize::new(0),
-            checked: !typed || settings.check_outputs,
+            typed,
             credentials,
             hidden: AtomicBool::new(false),
             guards,
@@ -110,13 +110,10 @@ impl Entry {
         }
     }
 
-    /// Whether `output` is what the declaration says. The schema is compiled on first use.
-    pub(crate) fn output_fits(&self, output: &Output) -> bool {
+    /// Where `output` is not what the declaration says. The schema is compiled on first use.
+    pub(crate) fn output_breach(&self, output: &Output) -> Option<Breach> {
         let shape = self.output.get_or_init(|| Shape::dynamic(self.declaration.output().as_value().clone()).ok());
-        match (shape, serde_json::from_slice(output.json())) {
-            (Some(shape), Ok(value)) => shape.is_valid(&value),
-            (None, _) | (_, Err(_)) => false,
-        }
+        Breach::of(shape.as_ref(), output.json())
     }
 
     /// The input member that holds source to be run, and its language.

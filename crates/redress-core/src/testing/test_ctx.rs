@@ -151,6 +151,7 @@ impl TestCtx {
             peer: None,
             sign_in: None,
             deadline: None,
+            caller_deadline: None,
             depth: 0,
             session_id: None,
             idempotency_key: self.idempotency_key,

@@ -29,6 +29,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
     let deprecated = operation.deprecated.iter().map(|deprecation| quote!(.with_deprecated(#deprecation)));
     let examples = operation.examples.iter().map(example);
     let streaming = streaming(&operation.streaming);
+    let as_caller = operation.calls_as_caller.then(|| quote!(.with_callers_authority()));
     let prompt = operation.prompt.then(|| quote!(.prompt()));
     let resource = operation.resource.iter().map(|uri| quote!(.resource(#uri)));
     let mime_type = operation.mime_type.iter().map(|text| quote!(.with_mime_type(#text)));
@@ -44,6 +45,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
             #(#eval)*
             #(.with_call(#calls))*
             #(.with_authority(#authority))*
+            #as_caller
             #(.with_tag(#tags))*
             #(.with_alias(#aliases))*
             #(#examples)*

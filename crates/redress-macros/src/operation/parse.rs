@@ -55,7 +55,7 @@ pub(super) struct Parsed {
     pub(super) idempotency_key: Option<Ident>,
     pub(super) eval: Option<Eval>,
     pub(super) calls: Vec<LitStr>,
-    pub(super) authority: Option<(Ident, Vec<LitStr>)>,
+    pub(super) authority: Option<(Ident, Authority)>,
     pub(super) tags: Vec<LitStr>,
     pub(super) aliases: Vec<LitStr>,
     pub(super) examples: Vec<Example>,
@@ -91,6 +91,12 @@ pub(super) struct Eval {
     pub(super) ident: Ident,
     pub(super) source: LitStr,
     pub(super) language: LitStr,
+}
+
+/// What `authority(…)` says.
+pub(super) struct Authority {
+    pub(super) caller: bool,
+    pub(super) scopes: Vec<LitStr>,
 }
 
 /// What `example(…)` says.
@@ -138,8 +144,10 @@ impl Parsed {
             "eval" => self.eval = Eval::read(&item, mistakes),
             "calls" => self.calls = item.texts("\"files.list\"", mistakes),
             "authority" => {
-                let scopes = item.texts("\"files:read\"", mistakes);
-                self.authority = Some((item.name, scopes));
+                let caller = item.is_list_of("caller");
+                let scopes =
+                    if caller { Vec::new() } else { item.texts("caller)`, or `authority(\"files:read\"", mistakes) };
+                self.authority = Some((item.name, Authority { caller, scopes }));
             }
             "tags" => self.tags = item.texts("\"files\"", mistakes),
             "alias" => self.aliases = item.texts("\"old.name\"", mistakes),

@@ -15,6 +15,10 @@ pub(crate) const FAILURES: MetricName =
     MetricName::new("redress_failures_total", "Calls that ended badly, by the code that their callers saw.");
 pub(crate) const FAULTS: MetricName =
     MetricName::new("redress_faults_total", "Calls that ended in a way that their operation does not declare.");
+pub(crate) const FAULT_CAUSES: MetricName = MetricName::new(
+    "redress_fault_causes_total",
+    "Foreign errors that were contained, by what sort of error each was.",
+);
 pub(crate) const DURATION: MetricName =
     MetricName::new("redress_call_duration_seconds", "How long calls took, streams to their end.");
 pub(crate) const IN_FLIGHT: MetricName = MetricName::new("redress_calls_in_flight", "Calls that run.");
@@ -57,6 +61,11 @@ pub(super) struct Counted {
     operation: Box<str>,
     calls: [[AtomicU64; ENDINGS.len()]; Face::ALL.len()],
     faults: [AtomicU64; Fault::ALL.len()],
+    causes: [AtomicU64; Kind::ALL.len()],
+    /// What was refused by this service itself. A call that has contained such a refusal below it has the same code,
+    /// and is counted where it was refused.
+    limited: AtomicU64,
+    shed: AtomicU64,
     /// The engine's codes first, in their own order, then those that the operation declares, then a
     /// last one for all that is neither.
     codes: Box<[Coded]>,
@@ -94,6 +103,9 @@ impl Counted {
             operation: operation.into(),
             calls: Default::default(),
             faults: Default::default(),
+            causes: Default::default(),
+            limited: AtomicU64::new(0),
+            shed: AtomicU64::new(0),
             places: codes.iter().enumerate().map(|(place, coded)| (coded.code.clone(), place)).collect(),
             codes,
             buckets: Default::default(),
@@ -120,9 +132,14 @@ impl Counted {
                 match fault {
                     Some(fault) => {
                         add(self.faults.get(Fault::ALL.iter().position(|one| *one == fault).unwrap_or_default()), 1);
+                        let kind = call.cause.and_then(|kind| Kind::ALL.iter().position(|one| *one == kind));
+                        add(kind.and_then(|kind| self.causes.get(kind)), 1);
                         Ending::Fault
                     }
-                    None if place < EngineCode::ALL.len() => Ending::Refused,
+                    None if place < EngineCode::ALL.len() => {
+                        self.refused(problem.code.as_str());
+                        Ending::Refused
+                    }
                     None => Ending::Failure,
                 }
             }
@@ -133,9 +150,12 @@ impl Counted {
         self.nanoseconds.fetch_add(u64::try_from(call.elapsed.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    fn count(&self, code: EngineCode) -> u64 {
-        let place = EngineCode::ALL.iter().position(|one| *one == code);
-        place.and_then(|place| self.codes.get(place)).map_or(0, |coded| coded.count.load(Relaxed))
+    fn refused(&self, code: &str) {
+        if code == EngineCode::RateLimited.as_str() {
+            add(Some(&self.limited), 1);
+        } else if code == EngineCode::Overloaded.as_str() {
+            add(Some(&self.shed), 1);
+        }
     }
 }
 
@@ -153,12 +173,13 @@ fn bucket(elapsed: Duration) -> usize {
 }
 
 /// The counts of all operations. What is known beforehand is there from the beginning, so that its first
-/// increase is seen as one: durations, faults, limits, and the codes that an operation declares. Other codes
-/// and faces come as they are met.
+/// increase is seen as one: durations, faults, limits, and the codes that an operation declares. Other codes,
+/// the kinds of causes and faces come as they are met.
 pub(super) fn families(all: &[Counted]) -> Vec<Family> {
     let mut calls = Family::new(CALLS, Sort::Counter);
     let mut failures = Family::new(FAILURES, Sort::Counter);
     let mut faults = Family::new(FAULTS, Sort::Counter);
+    let mut causes = Family::new(FAULT_CAUSES, Sort::Counter);
     let mut limited = Family::new(LIMITED, Sort::Counter);
     let mut shed = Family::new(SHED, Sort::Counter);
     let mut in_flight = Family::new(IN_FLIGHT, Sort::Gauge);
@@ -183,15 +204,21 @@ pub(super) fn families(all: &[Counted]) -> Vec<Family> {
         for (fault, count) in Fault::ALL.iter().zip(&counted.faults) {
             faults.push([operation, ("fault", fault.as_str())], Reading::Count(count.load(Relaxed)));
         }
-        limited.push([operation], Reading::Count(counted.count(EngineCode::RateLimited)));
-        shed.push([operation], Reading::Count(counted.count(EngineCode::Overloaded)));
+        for (kind, count) in Kind::ALL.iter().zip(&counted.causes) {
+            let count = count.load(Relaxed);
+            if count > 0 {
+                causes.push([operation, ("kind", kind.as_str())], Reading::Count(count));
+            }
+        }
+        limited.push([operation], Reading::Count(counted.limited.load(Relaxed)));
+        shed.push([operation], Reading::Count(counted.shed.load(Relaxed)));
         let running = u32::try_from(counted.in_flight.load(Relaxed)).unwrap_or(0);
         in_flight.push([operation], Reading::Level(f64::from(running)));
         let buckets = counted.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
         let sum = Duration::from_nanos(counted.nanoseconds.load(Relaxed)).as_secs_f64();
         duration.push([operation], Reading::Spread { buckets, sum });
     }
-    vec![calls, failures, faults, limited, shed, in_flight, duration]
+    vec![calls, failures, faults, causes, limited, shed, in_flight, duration]
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use redress_core::{EndedCall, Observer};
 
 pub(crate) use counted::BOUNDS;
 use counted::Counted;
-pub(crate) use counted::{CALLS, DURATION, FAILURES, FAULTS, IN_FLIGHT, LIMITED, SHED};
+pub(crate) use counted::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
 pub(crate) use family::{Family, Reading, Sample, Sort};
 pub use name::{MetricName, names};
 

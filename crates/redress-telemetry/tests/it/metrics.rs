@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use redress_core::{Face, Fittings, Registry, Request, contract::Caller};
+use redress_core::{Face, Fittings, Limit, Limited, LimitedCall, Permit, Registry, Request, contract::Caller};
 use redress_telemetry::{MetricName, Metrics, names};
 
 use crate::service;
@@ -56,6 +56,65 @@ async fn every_way_a_call_can_end_is_counted_once_by_operation_face_and_outcome(
         assert_eq!(value(&metrics, series), expected, "{series}");
     }
     assert!(value(&metrics, r#"redress_call_duration_seconds_sum{operation="shop.wait"}"#) >= 0.05);
+}
+
+#[tokio::test]
+async fn a_contained_error_is_counted_by_its_own_kind_and_by_the_code_that_its_caller_saw() {
+    let (registry, metrics) = counted();
+    for item in ["away", "busy", "aborted"] {
+        registry.call("shop.order", Request::new(format!(r#"{{"item":"{item}"}}"#).into_bytes())).await;
+    }
+    for (series, expected) in [
+        (r#"redress_failures_total{operation="shop.order",code="UPSTREAM_UNREACHABLE",kind="unavailable"}"#, 2.0),
+        (r#"redress_failures_total{operation="shop.order",code="INTERNAL",kind="internal"}"#, 1.0),
+        (r#"redress_faults_total{operation="shop.order",fault="contained"}"#, 3.0),
+        (r#"redress_fault_causes_total{operation="shop.order",kind="unavailable"}"#, 1.0),
+        (r#"redress_fault_causes_total{operation="shop.order",kind="rate_limited"}"#, 1.0),
+        (r#"redress_fault_causes_total{operation="shop.order",kind="cancelled"}"#, 1.0),
+        // An upstream's limit is none of ours.
+        (r#"redress_limited_total{operation="shop.order"}"#, 0.0),
+    ] {
+        assert_eq!(value(&metrics, series), expected, "{series}");
+    }
+}
+
+/// Turns every composed call away, and every other one that has no caller.
+struct Closed;
+
+impl Limit for Closed {
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        match (call.composed, call.caller) {
+            (true, _) => Err(Limited::rate(10)),
+            (false, None) => Err(Limited::capacity(10)),
+            (false, Some(_)) => Ok(None),
+        }
+    }
+}
+
+#[tokio::test]
+async fn our_own_limits_are_counted_where_they_refused_and_as_no_upstreams_failing() {
+    let (registry, metrics) = counted();
+    let registry = registry.fitted(Fittings::new().limit(Closed));
+    registry.call("shop.price", Request::new(b"{}")).await;
+    let order = Request::new(br#"{"item":"limit"}"#).with_caller(Caller::new("ada"));
+    let ended = registry.call("shop.order", order).await;
+    assert_eq!(ended.code(), Some("RATE_LIMITED"));
+    for (series, expected) in [
+        (r#"redress_shed_total{operation="shop.price"}"#, 1.0),
+        (r#"redress_limited_total{operation="shop.price"}"#, 1.0),
+        (r#"redress_limited_total{operation="shop.order"}"#, 0.0),
+        (r#"redress_faults_total{operation="shop.order",fault="contained"}"#, 1.0),
+        (r#"redress_faults_total{operation="shop.price",fault="contained"}"#, 0.0),
+    ] {
+        assert_eq!(value(&metrics, series), expected, "{series}");
+    }
+    // The rule about upstreams counts neither.
+    let rules = redress_telemetry::alerts(registry.contract());
+    let upstream = rules.lines().skip_while(|line| !line.contains("RedressUpstreamFailing")).nth(1).unwrap_or_default();
+    assert!(upstream.contains("rate_limited") && upstream.contains("code!~"), "{upstream}");
+    for own in ["RATE_LIMITED", "OVERLOADED", "STREAM_OVERFLOW"] {
+        assert!(upstream.contains(own), "{own} is left out in {upstream}");
+    }
 }
 
 #[tokio::test]

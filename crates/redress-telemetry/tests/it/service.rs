@@ -31,6 +31,10 @@ pub(crate) fn shop() -> Vec<Operation> {
         match input["item"].as_str() {
             Some("gone") => Err(DynamicFailure::new("SOLD_OUT", json!({})))?,
             Some("odd") => Err(DynamicFailure::new("NEVER_DECLARED", json!({})))?,
+            Some("away") => Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused))?,
+            Some("busy") => Err(std::io::Error::other("too many requests"))?,
+            Some("aborted") => Err(std::io::Error::other("current transaction is aborted"))?,
+            Some("limit") => Ok(ctx.call_dynamic("shop.price", json!({})).await?),
             Some("panic") => panic!("{}", input["text"].as_str().unwrap_or_default()),
             Some("disk") => Err(std::io::Error::other(input["text"].as_str().unwrap_or_default().to_owned()))?,
             _ => Ok(ctx.call_dynamic("shop.price", json!({})).await.map_err(|_| std::io::Error::other("no price"))?),

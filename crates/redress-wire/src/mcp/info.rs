@@ -88,7 +88,8 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::Cancelled
         | EngineCode::Internal
         | EngineCode::InvalidOutput
-        | EngineCode::ResultTooLarge => true,
+        | EngineCode::ResultTooLarge
+        | EngineCode::UpstreamUnreachable => true,
         EngineCode::NotFound
         | EngineCode::InvalidOperationType
         | EngineCode::EvalBlockedKeyword
@@ -98,7 +99,6 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::StreamOverflow
         | EngineCode::ParseError
         | EngineCode::InvalidRequest
-        | EngineCode::UpstreamUnreachable
         | EngineCode::UpstreamUndeclared => false,
     }
 }

@@ -105,6 +105,33 @@ async fn a_token_tells_who_calls() {
     assert_eq!(harness.anonymous().send("who.am_i", with_token("good")).await.output::<String>(), "grace");
 }
 
+/// Never says who calls.
+struct Silent;
+
+impl IdentityProvider for Silent {
+    fn identify<'a>(
+        &'a self,
+        _: &'a Secret,
+    ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_what_does_not_exist_is_answered_within_the_deadline() {
+    // A6.1.
+    let harness = built(Registry::builder().add(secured(Access::anyone())).identity(Silent));
+    for (request, seconds) in
+        [(with_token("good"), 30), (with_token("good").with_deadline(std::time::Duration::from_secs(2)), 2)]
+    {
+        let since = tokio::time::Instant::now();
+        let answer =
+            tokio::time::timeout(std::time::Duration::from_secs(90), harness.send("files.raed", request)).await;
+        assert_failure!(answer.expect("it is answered"), NOT_FOUND);
+        assert_eq!(since.elapsed().as_secs(), seconds);
+    }
+}
+
 #[tokio::test]
 async fn a_bad_token_is_refused_even_where_no_caller_is_needed() {
     let harness = built(Registry::builder().add(secured(Access::anyone())).identity(Tokens));

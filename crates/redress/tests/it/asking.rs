@@ -461,10 +461,7 @@ fn wiping(watch: &Watch) -> Registry {
         .with_summary("Erase the disk.")
         .with_access(Access::caller().consent());
     let wipe = Operation::dynamic(declaration).with_handler(|_, _| async { Ok(json!("wiped")) });
-    let above = contract::Operation::mutation("disk.renew").with_access(Access::caller()).with_call("disk.wipe");
-    let above = Operation::dynamic(above)
-        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("disk.wipe", json!({})).await?) });
-    registry(Registry::builder().add(wipe).add(above).observer(watch.clone()))
+    registry(Registry::builder().add(wipe).observer(watch.clone()))
 }
 
 #[tokio::test]
@@ -486,14 +483,6 @@ async fn a_face_that_can_ask_asks_for_consent_before_it_refuses() {
     assert_eq!(watch.codes(), ["asks", "CONSENT_REQUIRED", "CONSENT_REQUIRED", "CONSENT_REQUIRED", "ok", "ok"]);
     let live = Request::default().with_caller(Caller::new("bob")).with_asker(Arc::new(Script::new([agree(true)])));
     assert!(registry.call("disk.wipe", live).await.is_ok());
-}
-
-#[tokio::test]
-async fn nobody_is_asked_to_consent_to_what_another_operation_calls() {
-    let script = Script::new([Answer::Accepted(json!({"agree": true}))]);
-    let request = Request::default().with_caller(Caller::new("ada")).with_asker(Arc::new(script.clone()));
-    assert!(!wiping(&Watch::default()).call("disk.renew", request).await.is_ok());
-    assert!(script.keys().is_empty());
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use redress::{
 };
 use serde_json::{Value, json};
 
-use crate::service::{ends, failure, query, registry, subscription};
+use crate::service::{ends, failure, mutation, query, registry, subscription};
 
 /// Makes a bad ending, fresh for each call.
 type Make = Arc<dyn Fn() -> Outcome<Value, DynamicFailure> + Send + Sync>;
@@ -366,8 +366,9 @@ async fn nothing_of_a_layer_leaves() {
     let credential = Secret::new(canary.plant("a credential"));
     let ways = ["veto", "broken", "panics", "content", "content panics", "identity", "identity panics"];
     for how in ways {
-        let declaration = query("code.run").with_eval("source", "toy").with_input(json!({
+        let declaration = mutation("code.run").with_eval("source", "toy").with_input(json!({
             "type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"],
+            "additionalProperties": false,
         }));
         let operation =
             ends(declaration, || Ok(json!(1))).with_credentials(Credentials::new().with("api", credential.clone()));

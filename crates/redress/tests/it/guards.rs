@@ -9,7 +9,7 @@ use redress::{
 };
 use serde_json::{Value, json};
 
-use crate::service::{Count, built, ends, failure, mutation, query};
+use crate::service::{Count, built, ends, failure, mutation};
 
 type Verdict = Result<Option<Veto>, GuardBroken>;
 
@@ -172,8 +172,9 @@ impl ContentGuard for Toy {
 #[tokio::test]
 async fn the_content_guard_names_the_construct_and_a_hash_and_never_the_source() {
     // A5.9.
-    let declaration = query("code.run").with_eval("source", "toy").with_input(json!({
+    let declaration = mutation("code.run").with_eval("source", "toy").with_input(json!({
         "type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"],
+        "additionalProperties": false,
     }));
     let harness = built(Registry::builder().add(ends(declaration, || Ok(json!(1)))).content_guard(Toy));
     let run = async |source: &str| harness.call("code.run", json!({"source": source})).await;

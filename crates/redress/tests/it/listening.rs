@@ -83,7 +83,7 @@ async fn with_nobody_listening_nothing_is_told_and_nothing_changes() {
 #[tokio::test]
 async fn a_slow_reader_loses_what_is_between_and_holds_nobody_back() {
     let busy = Operation::dynamic(query("work.busy")).with_handler(|ctx, _| async move {
-        (0..1_000).for_each(|done| ctx.progress(Progress::new(f64::from(done))));
+        (0..100).for_each(|done| ctx.progress(Progress::new(f64::from(done))));
         ctx.progress(Progress::new(5.0));
         ctx.progress(Progress::new(f64::NAN));
         Ok(json!(null))
@@ -98,7 +98,7 @@ async fn a_slow_reader_loses_what_is_between_and_holds_nobody_back() {
             Heard::Note(note) => panic!("{note:?}"),
         })
         .collect();
-    assert_eq!(done, [997.0, 998.0, 999.0]);
+    assert_eq!(done, [97.0, 98.0, 99.0]);
 }
 
 #[tokio::test]
@@ -160,4 +160,45 @@ async fn an_output_of_blocks_is_declared_as_such_and_is_json_like_any_other() {
         {"type": "resource", "resource": {"uri": "show://dot", "mimeType": "text/plain", "text": "dot"}},
     ]);
     assert_eq!(output, expected);
+}
+
+#[tokio::test]
+async fn progress_and_notes_of_one_call_are_bounded_and_the_end_is_told() {
+    const STEPS: u32 = 1_000_000;
+    let busy = Operation::dynamic(query("work.do")).with_handler(|ctx, _| async move {
+        for step in 1..=STEPS {
+            ctx.progress(Progress::new(step.into()).of(STEPS.into()));
+            ctx.note(Level::Info, step);
+        }
+        Ok(json!("done"))
+    });
+    let registry = registry(Registry::builder().add(busy));
+    let (listener, ear) = hearing(usize::MAX, Level::Info);
+    assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
+    let (mut steps, mut notes) = (Vec::new(), 0);
+    for heard in told(ear) {
+        match heard {
+            Heard::Progress(progress) => steps.push(progress.done),
+            Heard::Note(_) => notes += 1,
+        }
+    }
+    assert!(steps.len() > 1000 && steps.len() < 2000, "{} steps were told", steps.len());
+    assert_eq!((steps[0], steps[99], steps.last()), (1.0, 100.0, Some(&STEPS.into())));
+    assert_eq!(notes, 1000);
+}
+
+#[tokio::test]
+async fn progress_below_nothing_is_not_told_and_no_total_is_less_than_what_is_done() {
+    let odd = Operation::dynamic(query("work.do")).with_handler(|ctx, _| async move {
+        ctx.progress(Progress::new(-1.0).of(2.0));
+        ctx.progress(Progress::new(f64::NAN));
+        ctx.progress(Progress::new(1.0).of(f64::INFINITY));
+        ctx.progress(Progress::new(3.0).of(2.0));
+        Ok(json!("done"))
+    });
+    let registry = registry(Registry::builder().add(odd));
+    let (listener, ear) = hearing(16, Level::Info);
+    assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
+    let expected = [Heard::Progress(Progress::new(1.0)), Heard::Progress(Progress::new(3.0))];
+    assert_eq!(told(ear), expected);
 }

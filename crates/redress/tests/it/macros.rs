@@ -407,3 +407,76 @@ fn an_operation_without_failures_has_none() {
     assert!(!Reading::includes(std::any::TypeId::of::<NoFailure>()));
     assert!(Reading::includes(std::any::TypeId::of::<deeper::Disk>()));
 }
+
+/// How something is sorted.
+#[data]
+enum Sorted {
+    /// The least first.
+    Up,
+    /// The most first.
+    Down,
+}
+
+#[data]
+struct Sorting {
+    order: Sorted,
+    #[schemars(range(max = 9))]
+    limit: u8,
+}
+
+/// Sort something.
+#[operation(query, name = "things.sort", access(anyone))]
+async fn sort(input: Sorting) -> Outcome<u8> {
+    let _ = input.order;
+    Ok(input.limit)
+}
+
+#[tokio::test]
+async fn a_refused_input_says_where_to_change_it_what_is_missing_and_a_fix_where_there_is_one() {
+    // A6.2.
+    const PLAIN: &str = "Change what `details.issues` points at, and call again.";
+    const WITH_FIX: &str = "Change what `details.issues` points at, or apply `details.fix`, and call again.";
+    let harness = redress::testing::Harness::new(crate::service::registry(redress::Registry::builder().add(sort)));
+    let refused = async |input: Value| {
+        let answer = harness.call("things.sort", input).await;
+        let problem = answer.problem();
+        let pointer = serde_json::to_value(&problem.recovery).unwrap()["pointer"].clone();
+        (problem.hint.to_string(), pointer, answer.details())
+    };
+    let (hint, pointer, details) = refused(json!({"order": "Up", "limit": 10})).await;
+    assert_eq!((hint.as_str(), pointer), (PLAIN, json!("/limit")));
+    assert!(details.get("fix").is_none(), "{details}");
+
+    let (hint, pointer, details) = refused(json!({"limit": 1})).await;
+    assert_eq!((hint.as_str(), pointer), (PLAIN, json!("/order")));
+    let expected = details["issues"][0]["expected"].as_str().unwrap();
+    assert!(expected.contains(r#""Up""#) && expected.contains(r#""Down""#), "{expected}");
+
+    let (hint, pointer, details) = refused(json!({"order": "Upp", "limit": 1})).await;
+    assert_eq!((hint.as_str(), pointer), (WITH_FIX, json!("/order")), "{details}");
+
+    // Of two places neither is the one to change.
+    let (_, pointer, _) = refused(json!({"order": "Upp", "limit": 10})).await;
+    assert_eq!(pointer, json!(""));
+}
+
+/// Call with scopes of its own.
+#[operation(query, name = "things.own", access(anyone), calls("things.sort"), authority("a b", "c"))]
+async fn own() -> Outcome<u8> {
+    Ok(1)
+}
+
+/// Call as its own caller.
+#[operation(query, name = "things.theirs", access(anyone), calls("things.sort"), authority(caller))]
+async fn theirs() -> Outcome<u8> {
+    Ok(1)
+}
+
+#[test]
+fn an_authority_is_scopes_of_its_own_or_its_callers() {
+    let registry = redress::Registry::builder().add(sort).add(own).add(theirs).build().unwrap();
+    let declared = |name: &str| registry.contract().operation(name).unwrap().clone();
+    assert_eq!(declared("things.own").authority(), ["a", "b", "c"]);
+    assert!(!declared("things.own").calls_as_caller());
+    assert!(declared("things.theirs").calls_as_caller() && declared("things.theirs").authority().is_empty());
+}

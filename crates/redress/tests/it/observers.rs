@@ -3,7 +3,8 @@
 use std::{cell::RefCell, fmt, sync::Once, time::Duration};
 
 use redress::{
-    Access, DynamicFailure, EndedCall, Events, Kind, Observer, Operation, Registry, Request,
+    Access, DynamicFailure, EndedCall, Events, Failure, Kind, Observer, Operation, Outcome, Registry, Request, data,
+    operation,
     testing::{assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
@@ -180,14 +181,153 @@ async fn a_span_says_operation_code_kind_and_request_id_and_no_input_value() {
     assert!(!log.lines().join("\n").contains("hunter2"));
 }
 
+/// The lines that are written at the level that is on by default.
+fn by_default(log: &Log) -> Vec<String> {
+    log.lines().into_iter().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|on| line.starts_with(on))).collect()
+}
+
 #[tokio::test]
-async fn a_contained_cause_is_in_the_log_under_the_request_id() {
+async fn a_contained_cause_is_in_the_log_once_with_operation_code_and_request_id() {
+    for (text, code, kind) in [
+        ("the disk is on fire", "INTERNAL", "internal"),
+        ("current transaction is aborted", "INTERNAL", "cancelled"),
+        ("the database is locked", "UPSTREAM_UNREACHABLE", "unavailable"),
+    ] {
+        let log = Log::start();
+        let operation = ends(query("files.read"), move || Err(std::io::Error::other(text))?);
+        let request = Request::new(b"{}").with_request_id("req-8");
+        built(Registry::builder().add(operation)).send("files.read", request).await;
+        let lines = by_default(&log);
+        let [line] = &lines[..] else { panic!("one line is written: {lines:?}") };
+        assert_eq!(line.matches(text).count(), 1, "{line}");
+        for part in
+            ["ERROR", "request_id=req-8", "operation=files.read", &format!("code={code}"), &format!("kind={kind}")]
+        {
+            assert!(line.contains(part), "{part} is in {line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_declared_says_so_in_the_log() {
     let log = Log::start();
-    let operation = ends(query("files.read"), || Err(std::io::Error::other("the disk is on fire"))?);
-    let request = Request::new(b"{}").with_request_id("req-8");
-    assert_failure!(built(Registry::builder().add(operation)).send("files.read", request).await, INTERNAL);
-    let found = log.lines().into_iter().find(|line| line.contains("the disk is on fire")).unwrap();
-    assert!(found.starts_with("ERROR") && found.contains("request_id=req-8"), "{found}");
+    let outer = Operation::dynamic(query("files.copy"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("files.read", json!({})).await?) });
+    let stray = Operation::dynamic(query("files.stray"))
+        .with_handler(|ctx, _| async move { Ok(ctx.call_dynamic("hunter2.read", json!({})).await?) });
+    let inner = ends(query("files.read"), || Ok(json!(1)));
+    let harness = built(Registry::builder().add(outer).add(stray).add(inner));
+    assert_failure!(harness.call("files.copy", json!({})).await, INTERNAL);
+    assert_failure!(harness.call("files.stray", json!({})).await, INTERNAL);
+    let lines = by_default(&log);
+    let told = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(told(["operation=files.copy callee=files.read", "add it to `calls`"]), "{lines:?}");
+    assert!(told(["operation=files.stray", "another that there is not"]), "{lines:?}");
+    assert!(!lines.join("").contains("hunter2"), "{lines:?}");
+}
+
+/// What was caused by something that its caller is not told.
+#[derive(Debug, Failure)]
+enum Caused {
+    /// The store is busy.
+    #[failure(kind = unavailable, recover(wait, hint = "Wait a moment and call again."))]
+    StoreBusy {
+        #[source]
+        cause: std::io::Error,
+    },
+    /// There is no such thing.
+    #[failure(kind = not_found, message = "no thing {id}", recover(stop, hint = "There is nothing left to try here."))]
+    ThingMissing {
+        id: String,
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+#[data]
+struct Thing {
+    id: String,
+}
+
+/// Fail by something below.
+#[operation(query, name = "things.get", access(anyone))]
+async fn get_thing(input: Thing) -> Outcome<u8, Caused> {
+    let cause = std::io::Error::other("block 42 is unreadable");
+    match input.id.as_str() {
+        "busy" => Err(Caused::StoreBusy { cause })?,
+        _ => Err(Caused::ThingMissing { id: input.id, cause })?,
+    }
+}
+
+#[tokio::test]
+async fn the_cause_of_a_declared_failure_is_in_the_log_once_at_the_default_level() {
+    for (id, level, code) in [("busy", "WARN", "STORE_BUSY"), ("hunter2", "INFO", "THING_MISSING")] {
+        let log = Log::start();
+        let request = Request::new(json!({"id": id}).to_string().into_bytes()).with_request_id("req-9");
+        built(Registry::builder().add(get_thing)).send("things.get", request).await;
+        let lines = by_default(&log);
+        let [line] = &lines[..] else { panic!("one line is written: {lines:?}") };
+        assert_eq!(line.matches("block 42 is unreadable").count(), 1, "{line}");
+        for part in [level, "request_id=req-9", "operation=things.get", &format!("code={code}")] {
+            assert!(line.contains(part), "{part} is in {line}");
+        }
+        // The message is made of what the caller sent.
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
+    // M-56.
+    let secret = redress::Secret::new("plain words");
+    let texts = [
+        "error sending request for url (https://api.example.com/v1/pay?key=hunter2)",
+        "postgres://ada:hunter2@db.internal/shop is away",
+        "Authorization: Bearer hunter2hunter2",
+        "login failed: password=hunter2",
+        "duplicate key value: Key (email)=(hunter2) already exists.",
+        "invalid type: string \"hunter2\", expected u8",
+        "the key is plain words today",
+    ];
+    for text in texts {
+        for panics in [false, true] {
+            let log = Log::start();
+            let ending = move || if panics { panic!("{text}") } else { Err(std::io::Error::other(text))? };
+            let credentials = redress::Credentials::new().with("api", secret.clone());
+            let operation = ends(query("files.read"), ending).with_credentials(credentials);
+            built(Registry::builder().add(operation)).call("files.read", json!({})).await;
+            let lines = log.lines().join("\n");
+            assert!(lines.contains("[redacted]") || lines.contains('…'), "{lines}");
+            assert!(!lines.contains("hunter2") && !lines.contains("plain words"), "{lines}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cause_of_any_length_makes_a_short_line() {
+    let log = Log::start();
+    let operation = ends(query("files.read"), || Err(std::io::Error::other("word ".repeat(100_000)))?);
+    built(Registry::builder().add(operation)).call("files.read", json!({})).await;
+    let lines = by_default(&log);
+    assert!(lines.len() == 1 && lines[0].len() < 1500, "{}", lines.iter().map(String::len).sum::<usize>());
+}
+
+#[tokio::test]
+async fn the_log_says_where_an_output_and_where_details_break_their_schema() {
+    let rows = json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "string"}}}});
+    let output = ends(query("files.output").with_output(rows.clone()), || Ok(json!({"rows": ["a", 7]})));
+    let broken = failure("BROKEN", Kind::Conflict).with_details(rows);
+    let details = fails(query("files.details").fails(broken), "BROKEN", json!({"rows": ["a", 7]}));
+    let harness = built(Registry::builder().add(output).add(details));
+    for (name, code) in [("files.output", "INVALID_OUTPUT"), ("files.details", "INTERNAL")] {
+        let log = Log::start();
+        let answer = harness.call(name, json!({})).await;
+        assert_eq!(answer.code(), Some(code));
+        assert!(!answer.json().to_string().contains("rows"), "{}", answer.json());
+        let lines = by_default(&log);
+        let found = lines.iter().find(|line| line.contains("pointer=/rows/1") && line.contains("rule=type"));
+        assert!(found.is_some_and(|line| line.contains(&format!("operation={name}"))), "{lines:?}");
+    }
 }
 
 #[tokio::test]
@@ -218,4 +358,39 @@ async fn a_slow_call_is_warned_of_and_a_fast_one_is_not() {
     assert_eq!(warned(&log), 1);
     let warning = log.lines().into_iter().find(|line| line.starts_with("WARN")).unwrap();
     assert!(warning.contains("operation=slow.wait") && warning.contains("request_id="), "{warning}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_open_for_long_is_not_slow_and_one_that_is_long_to_open_is() {
+    let watched = |open_ms: u64| {
+        Operation::dynamic(subscription("feed.watch")).with_stream_handler(move |_, _| async move {
+            tokio::time::sleep(Duration::from_millis(open_ms)).await;
+            let item = async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok(json!(1))
+            };
+            Ok(Events::new(futures_util::stream::once(item)))
+        })
+    };
+    for (open_ms, warnings) in [(0, 0), (5_000, 1)] {
+        let log = Log::start();
+        let harness = built(Registry::builder().add(watched(open_ms)).slow(Duration::from_secs(1)));
+        assert_eq!(harness.subscribe("feed.watch", json!({})).await.items::<u64>(), [1]);
+        let warned = log.lines().into_iter().filter(|line| line.starts_with("WARN")).collect::<Vec<_>>();
+        assert_eq!(warned.len(), warnings, "{warned:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_text_in_the_place_of_a_code_is_in_no_line_of_the_log() {
+    // K-38: an exporter would send it.
+    let log = Log::start();
+    assert_failure!(
+        built(Registry::builder().add(fails(query("files.read"), "password=hunter2", json!({}))))
+            .call("files.read", json!({}))
+            .await,
+        INTERNAL
+    );
+    let lines = log.lines().join("\n");
+    assert!(lines.contains("undeclared=no code at all") && !lines.contains("hunter2"), "{lines}");
 }

@@ -39,6 +39,11 @@ fn query(name: &str) -> contract::Operation {
     contract::Operation::query(name).with_input(takes("path", json!({"type": "string"})))
 }
 
+/// An operation that takes a path, changes something and breaks no rule.
+fn mutation(name: &str) -> contract::Operation {
+    contract::Operation::mutation(name).with_input(takes("path", json!({"type": "string"})))
+}
+
 /// An operation that breaks no rule by itself, with one failure.
 fn failing(failure: Failure) -> contract::Operation {
     query("files.read").fails(failure)
@@ -338,22 +343,31 @@ refusals! {
 
     code_to_be_run_in_no_member_of_the_input_is_refused:
         "eval-source" on "code.run", "name the input member that holds the source"
-        => registry([query("code.run").with_eval("script", "lua")]).content_guard(Lua);
+        => registry([mutation("code.run").with_eval("script", "lua")]).content_guard(Lua);
     code_to_be_run_in_a_member_without_a_name_is_refused:
         "eval-source" on "code.run", "name the input member that holds the source"
-        => registry([query("code.run").with_eval("", "lua")]).content_guard(Lua);
+        => registry([mutation("code.run").with_eval("", "lua")]).content_guard(Lua);
     code_to_be_run_that_need_not_be_text_is_refused:
         "eval-source" on "code.run", "let the schema of that member accept strings only"
-        => registry([query("code.run")
+        => registry([mutation("code.run")
             .with_input(takes("path", json!({"type": ["string", "array"]})))
             .with_eval("path", "lua")])
             .content_guard(Lua);
+    code_to_be_run_beside_members_without_a_name_is_refused:
+        "eval-source" on "code.run", "code under another name would pass the guard unseen"
+        => registry([mutation("code.run")
+            .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
+            .with_eval("path", "lua")])
+            .content_guard(Lua);
+    code_that_is_run_by_what_only_reads_is_refused:
+        "eval-query" on "code.run", "make it a mutation"
+        => registry([query("code.run").with_eval("path", "lua")]).content_guard(Lua);
     code_to_be_run_in_no_language_is_refused:
         "eval-language" on "code.run", "name the language"
-        => registry([query("code.run").with_eval("path", "")]).content_guard(Lua);
+        => registry([mutation("code.run").with_eval("path", "")]).content_guard(Lua);
     code_to_be_run_that_no_guard_looks_at_is_refused:
         "eval-guard" on "code.run", "install one with `.content_guard(…)`"
-        => registry([query("code.run").with_eval("path", "javascript")]).content_guard(Lua);
+        => registry([mutation("code.run").with_eval("path", "javascript")]).content_guard(Lua);
 
     a_deadline_of_zero_is_refused:
         "zero-deadline" on "files.read", "give it some time, such as `5s`"
@@ -394,6 +408,45 @@ refusals! {
     an_authority_that_is_used_for_nothing_is_refused:
         "needless-authority" on "files.read", "declare what it calls, or remove the authority"
         => registry([query("files.read").with_authority("files:write")]);
+    an_authority_of_its_own_beside_its_callers_is_refused:
+        "needless-authority" on "files.copy", "keep one of the two"
+        => registry([query("files.copy").with_call("files.read").with_callers_authority().with_authority("x"),
+            query("files.read")]);
+    a_call_of_what_the_authority_does_not_open_is_refused:
+        "reach-access" on "files.copy", "add `authority(\"files:read\")`"
+        => registry([query("files.copy").with_call("files.read").with_authority("files:list files:stat"),
+            query("files.read").with_access(Access::caller().scope("files:read"))]);
+    a_call_of_what_asks_for_one_of_several_scopes_is_refused_without_any_of_them:
+        "reach-access" on "files.copy", "needs the scope `a` or `b`"
+        => registry([query("files.copy").with_call("files.read"),
+            query("files.read").with_access(Access::caller().any_scope("a").any_scope("b"))]);
+    a_call_as_a_caller_who_may_lack_the_scope_is_refused:
+        "reach-access" on "files.copy", "ask for the scope `files:read` in its own access too"
+        => registry([query("files.copy").with_call("files.old").with_callers_authority(),
+            query("files.read").with_alias("files.old").with_access(Access::caller().scope("files:read"))]);
+    a_call_of_what_needs_a_persons_consent_is_refused:
+        "reach-consent" on "files.copy", "ask for consent in `files.copy` itself"
+        => registry([query("files.copy").with_call("files.wipe"),
+            query("files.wipe").with_access(Access::caller().consent())]);
+    a_call_of_a_subscription_is_refused:
+        "reach-shape" on "files.copy", "call a query or a mutation"
+        => registry([query("files.copy").with_call("files.watch")])
+            .add(streaming(contract::Operation::subscription("files.watch")));
+    a_code_of_two_kinds_is_refused:
+        "divergent-code" on "FILE_MISSING", "`files.read` declares it as not_found, 404, not retryable, and `files.write` as conflict, 409, not retryable"
+        => registry([failing(failure("FILE_MISSING")),
+            query("files.write").fails(Failure::new("FILE_MISSING", Kind::Conflict).with_when("It is not there.")
+                .with_recovery(Recovery::stop("There is nothing left to try.")))]);
+    a_code_of_two_statuses_is_refused:
+        "divergent-code" on "FILE_MISSING", "give one of them a code of its own"
+        => registry([failing(failure("FILE_MISSING")), query("files.write").fails(failure("FILE_MISSING").with_http(410))]);
+    a_code_that_time_heals_in_one_place_alone_is_refused:
+        "divergent-code" on "FILE_MISSING", "give one of them a code of its own"
+        => registry([failing(failure("FILE_MISSING")),
+            query("files.write").fails(failure("FILE_MISSING").with_retryable(true))]);
+    a_code_of_a_namespace_that_is_anothers_is_refused:
+        "code-namespace" on "files.read/trace.MISSING", "write a code without a namespace"
+        => registry([failing(failure("trace.MISSING"))]);
     an_idempotency_key_on_a_query_is_refused:
         "needless-key" on "files.read", "remove the key, or make it a mutation"
         => registry([query("files.read").with_idempotency_key()]);
@@ -514,7 +567,7 @@ fn the_text_of_a_refusal_says_what_is_wrong_and_what_to_write() {
     recovery-cycle: a.a: following the recoveries leads in a circle: a.a → a.b → a.c → a.a
       help: let one of them end otherwise: `fix_input`, `ask_user`, `wait` or `stop`
     ");
-    let unseen = refusal(registry([query("code.run").with_eval("path", "javascript")]));
+    let unseen = refusal(registry([mutation("code.run").with_eval("path", "javascript")]));
     insta::assert_snapshot!(unseen, @r"
     the registry has 1 problem(s)
     eval-guard: code.run: it runs javascript, and no content guard for javascript is installed
@@ -534,7 +587,7 @@ fn everything_that_is_wrong_is_told_at_once() {
             leading_to("a.a", "a.b"),
             leading_to("a.b", "a.a"),
             leading_to("a.c", "a.nowhere_at_all"),
-            query("code.run").with_eval("script", ""),
+            mutation("code.run").with_eval("script", ""),
             query("x.y").with_input(json!({"type": 12})),
             query("x.z").fails(Failure::new("EMPTY", Kind::Internal)),
         ])
@@ -608,12 +661,23 @@ fn a_registry_without_a_mistake_is_built() {
 }
 
 #[test]
+fn an_authority_of_several_scopes_in_one_text_opens_what_each_of_them_opens() {
+    let needs = |name: &str, scope: &str| query(name).with_access(Access::caller().scope(scope));
+    let copy = query("files.copy").with_call("files.read").with_call("files.list").with_authority(" a  b ");
+    assert_eq!(copy.authority(), ["a", "b"]);
+    registry([copy, needs("files.read", "a"), needs("files.list", "b")]).build().unwrap();
+    let copy = needs("files.copy", "a").with_call("files.read").with_callers_authority();
+    registry([copy, needs("files.read", "a")]).build().unwrap();
+}
+
+#[test]
 fn an_operation_that_runs_code_registers_once_its_guard_is_installed() {
-    let run = query("code.run").with_eval("path", "lua");
+    let run = mutation("code.run").with_eval("path", "lua");
     assert!(registry([run.clone()]).build().is_err());
     registry([run]).content_guard(Lua).build().unwrap();
-    let optional = json!({"type": "object", "properties": {"path": {"type": ["string", "null"]}}});
-    registry([query("code.run").with_input(optional).with_eval("path", "lua")]).content_guard(Lua).build().unwrap();
+    let optional =
+        json!({"type": "object", "properties": {"path": {"type": ["string", "null"]}}, "additionalProperties": false});
+    registry([mutation("code.run").with_input(optional).with_eval("path", "lua")]).content_guard(Lua).build().unwrap();
 }
 
 #[test]

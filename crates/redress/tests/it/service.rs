@@ -92,6 +92,8 @@ pub(crate) struct Seen {
     pub(crate) request_id: String,
     pub(crate) parent: Option<String>,
     pub(crate) caller: Option<String>,
+    pub(crate) fault: Option<String>,
+    pub(crate) cause: Option<Kind>,
 }
 
 /// An observer that keeps what it was told.
@@ -121,6 +123,8 @@ impl Observer for Watch {
             request_id: call.request_id.to_string(),
             parent: call.parent.map(ToString::to_string),
             caller: call.caller.map(|caller| caller.id().to_owned()),
+            fault: call.fault.map(|fault| fault.to_string()),
+            cause: call.cause,
         });
     }
 }

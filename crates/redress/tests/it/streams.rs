@@ -252,3 +252,99 @@ async fn a_stream_that_is_stopped_gives_what_it_had_and_ends_as_its_records_say(
     assert_eq!((items, ends.as_slice()), (8, ["CANCELLED".to_owned()].as_slice()));
     assert_eq!(ends, recorded);
 }
+
+/// A service whose stream asks `feed.price` again and again, with some time before each.
+fn asking(price: Operation, before_each: Duration) -> Harness {
+    let watch = subscription("feed.watch").with_deadline(Duration::from_secs(1)).with_call("feed.price");
+    let watch = Operation::dynamic(watch).with_stream_handler(move |ctx, _| async move {
+        let items = stream::unfold(ctx.clone(), move |ctx| async move {
+            tokio::time::sleep(before_each).await;
+            let price = ctx.call_dynamic("feed.price", json!({})).await.map_err(redress::Fail::from);
+            Some((price, ctx))
+        });
+        Ok(Events::new(items))
+    });
+    built(Registry::builder().add(watch).add(price))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_older_than_the_deadline_of_its_opening_still_calls_others() {
+    // K-61.
+    let price = ends(query("feed.price"), || Ok(json!(7)));
+    let harness = asking(price, Duration::from_secs(40));
+    let prices: Vec<Event> = open(&harness).await.take(3).collect().await;
+    assert!(prices.iter().all(|event| matches!(event, Event::Item(output) if output.json() == b"7")), "{prices:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_inside_a_stream_has_a_deadline_of_its_own() {
+    let price = query("feed.price").with_deadline(Duration::from_secs(2));
+    let harness =
+        asking(Operation::dynamic(price).with_handler(|_, _| std::future::pending()), Duration::from_secs(40));
+    let since = tokio::time::Instant::now();
+    let last = open(&harness).await.next().await;
+    let Some(Event::Failed(envelope)) = last else { panic!("{last:?}") };
+    assert_eq!(envelope.code(), Some("TIMEOUT"));
+    assert_eq!(since.elapsed().as_secs(), 42);
+}
+
+/// The end of a stream of `make` that its caller wants within three seconds.
+async fn within_three_seconds<S>(streaming: Streaming, make: impl Fn() -> S + Send + Sync + 'static) -> Event
+where
+    S: Stream<Item = Item> + Send + 'static,
+{
+    let (harness, _) = feed(streaming, make);
+    let request = Request::new(b"{}").with_deadline(Duration::from_secs(3));
+    let mut reading = harness.open("feed.watch", request).await.unwrap();
+    // Nobody reads until it is over.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let mut last = None;
+    while let Some(event) = tokio::time::timeout(Duration::from_secs(600), reading.next()).await.expect("it ends") {
+        last = Some(event);
+    }
+    last.expect("there is an end")
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_that_a_caller_gives_is_for_the_whole_stream() {
+    // D13.
+    let silent = within_three_seconds(Streaming::default(), stream::pending).await;
+    let full = Streaming { buffer: 1, overflow: Overflow::Wait(60_000), ..Streaming::default() };
+    let held_back = within_three_seconds(full, || numbers(1000)).await;
+    for event in [silent, held_back] {
+        let Event::Failed(envelope) = event else { panic!("{event:?}") };
+        let problem = envelope.problem().unwrap();
+        assert_eq!(problem.code.as_str(), "TIMEOUT");
+        assert_eq!(problem.details.as_ref().map(|details| details.get()), Some(r#"{"deadline_ms":3000}"#));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_told_its_callers_deadline_and_no_other() {
+    for given in [None, Some(Duration::from_secs(90))] {
+        let watch = subscription("feed.watch").with_deadline(Duration::from_secs(1));
+        let watch = Operation::dynamic(watch).with_stream_handler(move |ctx, _| {
+            let told = ctx.deadline().map(|deadline| deadline - tokio::time::Instant::now().into_std());
+            async move { Ok(Events::new(stream::iter([Ok(json!(told.map(|told| told.as_secs())))]))) }
+        });
+        let request = Request::new(b"{}");
+        let request = match given {
+            Some(given) => request.with_deadline(given),
+            None => request,
+        };
+        let mut reading = built(Registry::builder().add(watch)).open("feed.watch", request).await.unwrap();
+        let first = reading.next().await;
+        let Some(Event::Item(told)) = first else { panic!("{first:?}") };
+        assert_eq!(told.json(), json!(given.map(|given| given.as_secs())).to_string().as_bytes());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_does_not_open_within_its_deadline_times_out() {
+    let watch = subscription("feed.watch").with_deadline(Duration::from_secs(1));
+    let watch = Operation::dynamic(watch)
+        .with_stream_handler(|_, _| std::future::pending::<Outcome<Events<Value, DynamicFailure>, DynamicFailure>>());
+    let harness = built(Registry::builder().add(watch));
+    let envelope = harness.open("feed.watch", Request::new(b"{}")).await.unwrap_err();
+    assert_eq!(envelope.code(), Some("TIMEOUT"));
+}

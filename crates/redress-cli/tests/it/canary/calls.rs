@@ -17,10 +17,11 @@ use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
 
 use super::house::{Credential, House, SOON};
 
-const OPERATIONS: [&str; 11] = [
+const OPERATIONS: [&str; 12] = [
     "hide.nothing",
     "hide.refusal",
     "hide.cause",
+    "hide.foreign",
     "hide.panic",
     "hide.undeclared",
     "hide.output",

@@ -96,6 +96,8 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
     }));
     let secret = site.typed.plant("a value that is refused");
     let invalid = |name, input: String| row(name, "table.greet", input, Some("INVALID_INPUT"));
+    let contained =
+        |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
     rows.extend([
         row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
         invalid("invalid, with a fix", r#"{"nam":"Ada"}"#.to_owned()),
@@ -110,6 +112,15 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("panic", "table.break", r#"{"how":"panic"}"#, Some("INTERNAL")),
         row("a contained error", "table.break", r#"{"how":"text"}"#, Some("INTERNAL")),
         row("a foreign error", "table.break", r#"{"how":"io"}"#, Some("INTERNAL")),
+        contained("down", "UPSTREAM_UNREACHABLE"),
+        contained("locked", "UPSTREAM_UNREACHABLE"),
+        contained("throttled", "UPSTREAM_UNREACHABLE"),
+        contained("slow", "TIMEOUT"),
+        contained("absent", "INTERNAL"),
+        contained("denied", "INTERNAL"),
+        contained("taken", "INTERNAL"),
+        contained("unread", "INTERNAL"),
+        contained("aborted", "INTERNAL"),
         row("undeclared failure", "table.break", r#"{"how":"undeclared"}"#, Some("INTERNAL")),
         row("details against their schema", "table.break", r#"{"how":"details"}"#, Some("INTERNAL")),
         row("output against its schema", "table.break", r#"{"how":"output"}"#, Some("INVALID_OUTPUT")),
@@ -130,6 +141,8 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("stream of nothing", "table.count", r#"{"to":0}"#, None).streams(),
         row("stream, fails in the middle", "table.count", r#"{"to":2,"then":"fail"}"#, Some("THING_MISSING")).streams(),
         row("stream, breaks in the middle", "table.count", r#"{"to":2,"then":"text"}"#, Some("INTERNAL")).streams(),
+        row("stream, cut off below", "table.count", r#"{"to":2,"then":"down"}"#, Some("UPSTREAM_UNREACHABLE"))
+            .streams(),
         row("stream, panics in the middle", "table.count", r#"{"to":2,"then":"panic"}"#, Some("INTERNAL")).streams(),
         row("stream, silent for too long", "table.count", r#"{"to":1,"then":"hang"}"#, Some("TIMEOUT")).streams(),
         row("stream, invalid", "table.count", r#"{"too":3}"#, Some("INVALID_INPUT")).streams(),

@@ -148,6 +148,15 @@ fn broken(how: &str, secrets: &Secrets) -> Ended {
     match how {
         "text" => Err(Fail::contain(format!("cannot log in as {}", secrets.cause))),
         "io" => Err(io::Error::other(format!("/home/{}/.ssh is locked", secrets.cause)))?,
+        "down" => Err(io::Error::new(io::ErrorKind::ConnectionRefused, secrets.cause.clone()))?,
+        "locked" => Err(Fail::contain(format!("{}: database is locked", secrets.cause))),
+        "throttled" => Err(Fail::contain(format!("{}: too many requests", secrets.cause))),
+        "slow" => Err(io::Error::new(io::ErrorKind::TimedOut, secrets.cause.clone()))?,
+        "absent" => Err(io::Error::new(io::ErrorKind::NotFound, secrets.cause.clone()))?,
+        "denied" => Err(io::Error::new(io::ErrorKind::PermissionDenied, secrets.cause.clone()))?,
+        "taken" => Err(io::Error::new(io::ErrorKind::AlreadyExists, secrets.cause.clone()))?,
+        "unread" => Err(serde_json::from_value::<u8>(json!(secrets.cause)).expect_err("it is a text"))?,
+        "aborted" => Err(Fail::contain(format!("{}: current transaction is aborted", secrets.cause))),
         "undeclared" => Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": secrets.undeclared})))?,
         "details" => {
             Err(DynamicFailure::new("THING_MISSING", json!({"id": secrets.details, "name": secrets.details})))?

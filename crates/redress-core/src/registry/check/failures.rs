@@ -1,8 +1,8 @@
 //! Codes and what is declared about them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Code, EngineCode, Failure, Finding, Operation, Recovery, Schema, Template, Verb};
+use redress_contract::{Code, EngineCode, Failure, Finding, Kind, Operation, Recovery, Schema, Template, Verb};
 
 use crate::input::Shape;
 
@@ -16,9 +16,11 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
             if !seen.insert(failure.code()) {
                 say("duplicate-code", "the operation declares this code twice".into(), "remove one of the two");
             }
+            namespace(operation, failure, &mut say);
             judge(failure, Some(operation.input()), &mut say);
         }
     }
+    meanings(operations, codes, findings);
     // What an extension declares for all its operations is seen above, unless it has none.
     let held: BTreeSet<&Code> =
         operations.iter().flat_map(|operation| operation.failures()).map(Failure::code).collect();
@@ -32,6 +34,42 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
         }
         judge(failure, None, &mut say);
     }
+}
+
+/// A code of a namespace belongs to that namespace, which has one owner.
+fn namespace(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+    match failure.code().namespace().filter(|_| Code::new(failure.code().as_str()).is_ok()) {
+        Some(namespace) if namespace != operation.name().namespace() => {
+            let says = format!("the code is one of the namespace `{namespace}`, and the operation is not");
+            say("code-namespace", says, "write a code without a namespace, and say in it what failed here");
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// What a code means, whichever operation says it: what a client that goes by the code alone relies on.
+type Meaning = (Kind, u16, bool);
+
+/// One code has one kind, one status and one `retryable`; details, hint and recovery may differ by operation.
+fn meanings(operations: &[&Operation], codes: &[Failure], findings: &mut Vec<Finding>) {
+    let declared = operations
+        .iter()
+        .flat_map(|operation| operation.failures().iter().map(|failure| (format!("`{}`", operation.name()), failure)));
+    let declared = declared.chain(codes.iter().map(|failure| ("its extension".to_owned(), failure)));
+    let mut first: BTreeMap<&Code, (String, Meaning)> = BTreeMap::new();
+    for (who, failure) in declared {
+        let meaning = (failure.kind(), failure.http(), failure.retryable());
+        let (before, known) = first.entry(failure.code()).or_insert_with(|| (who.clone(), meaning));
+        if *known != meaning && *before != who {
+            let says = format!("{before} declares it as {}, and {who} as {}", told(*known), told(meaning));
+            let help = "give one of them a code of its own, or let both say the same kind, status and `retryable`";
+            findings.push(Finding::new("divergent-code", failure.code().as_str(), says, help));
+        }
+    }
+}
+
+fn told((kind, http, retryable): Meaning) -> String {
+    format!("{kind}, {http}, {}", if retryable { "retryable" } else { "not retryable" })
 }
 
 /// What is wrong with one failure, of an operation that takes `input`.

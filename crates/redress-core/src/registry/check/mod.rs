@@ -4,6 +4,7 @@ mod failures;
 mod fit;
 mod names;
 mod operations;
+mod reach;
 mod recoveries;
 mod roles;
 
@@ -21,6 +22,7 @@ pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
     names::check(&builder.operations, &mut findings);
     failures::check(&declarations, &builder.codes, &mut findings);
     recoveries::check(&declarations, &mut findings);
+    reach::check(&declarations, &mut findings);
     operations::check(builder, &mut findings);
     roles::check(&declarations, &mut findings);
     findings

@@ -16,7 +16,6 @@ pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
         content(builder, &operation.declaration, findings);
         bounds(&operation.declaration, findings);
         access(&operation.declaration, findings);
-        reach(builder, &operation.declaration, findings);
         handler(builder, operation, findings);
         schemas(&operation.declaration, findings);
     }
@@ -27,6 +26,20 @@ fn content(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Find
     let mut say = |rule, says: String, help: String| {
         findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
     };
+    if declaration.shape() == Shape::Query {
+        say(
+            "eval-query",
+            "it runs code it is given, and says that it only reads".to_owned(),
+            "make it a mutation: what the code does, nobody can promise".to_owned(),
+        );
+    }
+    if !declaration.input().is_closed() {
+        say(
+            "eval-source",
+            "it runs code it is given, and its input takes members that it does not name".to_owned(),
+            "set `additionalProperties` to false: code under another name would pass the guard unseen".to_owned(),
+        );
+    }
     match declaration.input().property(source) {
         None => say(
             "eval-source",
@@ -84,30 +97,6 @@ fn access(declaration: &Declaration, findings: &mut Vec<Finding>) {
             declaration.name().as_str(),
             "it is open to anyone, and asks for scopes or consent that only a known caller has",
             "remove `anyone`, or the scopes and the consent",
-        ));
-    }
-}
-
-fn reach(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Finding>) {
-    for target in declaration.calls() {
-        let known = |operation: &Operation| {
-            operation.declaration.name() == target || operation.declaration.aliases().contains(target)
-        };
-        if !builder.operations.iter().any(known) {
-            findings.push(Finding::new(
-                "reach-unknown",
-                declaration.name().as_str(),
-                format!("it declares that it calls `{target}`, and there is no such operation"),
-                "register the operation, or remove it from `calls`",
-            ));
-        }
-    }
-    if !declaration.authority().is_empty() && declaration.calls().is_empty() {
-        findings.push(Finding::new(
-            "needless-authority",
-            declaration.name().as_str(),
-            "it declares an authority and calls nothing with it",
-            "declare what it calls, or remove the authority",
         ));
     }
 }

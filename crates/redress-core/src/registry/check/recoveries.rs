@@ -33,7 +33,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
 }
 
 /// The operation that `name` is the name or an alias of.
-fn find<'a>(operations: &[&'a Operation], name: &Name) -> Option<&'a Operation> {
+pub(super) fn find<'a>(operations: &[&'a Operation], name: &Name) -> Option<&'a Operation> {
     operations.iter().copied().find(|known| known.name() == name || known.aliases().contains(name))
 }
 

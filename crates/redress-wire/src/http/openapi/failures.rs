@@ -109,14 +109,15 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         | EngineCode::Cancelled
         | EngineCode::Internal
         | EngineCode::InvalidOutput
-        | EngineCode::ResultTooLarge => true,
+        | EngineCode::ResultTooLarge
+        | EngineCode::UpstreamUnreachable => true,
         EngineCode::Forbidden => !access.all_scopes().is_empty() || !access.any_scopes().is_empty(),
         EngineCode::ConsentRequired => access.needs_consent(),
         EngineCode::EvalBlockedKeyword | EngineCode::EvalBlockedConstruct | EngineCode::EvalUnparsable => {
             matches!(operation.content(), Content::Eval { .. })
         }
         EngineCode::IdempotencyConflict | EngineCode::OutcomeUnknown => operation.takes_idempotency_key(),
-        EngineCode::UpstreamUnreachable | EngineCode::UpstreamUndeclared => match operation.origin() {
+        EngineCode::UpstreamUndeclared => match operation.origin() {
             Origin::Openapi | Origin::Mcp | Origin::Call => true,
             Origin::Local | Origin::Extension => false,
         },

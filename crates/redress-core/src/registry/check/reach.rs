@@ -1,0 +1,92 @@
+//! What an operation calls: whether it is there, and whether the authority that it is called with is enough.
+
+use redress_contract::{Caller, Denied, Finding, Operation, Shape};
+
+use super::recoveries::find;
+
+pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+    for operation in operations {
+        let mut say = |rule, says: String, help: String| {
+            findings.push(Finding::new(rule, operation.name().as_str(), says, help));
+        };
+        for name in operation.calls() {
+            match find(operations, name) {
+                Some(target) => callable(operation, target, &mut say),
+                None => say(
+                    "reach-unknown",
+                    format!("it declares that it calls `{name}`, and there is no such operation"),
+                    "register the operation, or remove it from `calls`".to_owned(),
+                ),
+            }
+        }
+        needed(operation, &mut say);
+    }
+}
+
+/// Whether a call of `target` can pass access and shape, whoever calls `operation`.
+fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+    let name = target.name();
+    if target.shape() == Shape::Subscription {
+        say(
+            "reach-shape",
+            format!("it calls `{name}`, which is a subscription and cannot be called once"),
+            "call a query or a mutation, or read what the subscription reads".to_owned(),
+        );
+    }
+    if target.access().needs_consent() {
+        say(
+            "reach-consent",
+            format!("it calls `{name}`, which needs a person's consent, and no person is asked below a call"),
+            format!("ask for consent in `{}` itself, and call an operation that asks for none", operation.name()),
+        );
+    }
+    if operation.calls_as_caller() {
+        if !operation.access().implies(target.access()) {
+            say(
+                "reach-access",
+                format!("it calls `{name}` as its own caller, who may not be allowed to call that"),
+                format!("ask for {} in its own access too", needs(target)),
+            );
+        }
+        return;
+    }
+    let authority = Caller::new("").scopes(operation.authority().iter().cloned());
+    if let Err(Denied::Scopes { missing, one_is_enough }) = target.access().admit(Some(&authority)) {
+        let missing = if one_is_enough { missing.first().cloned().unwrap_or_default() } else { missing.join(" ") };
+        say(
+            "reach-access",
+            format!("it calls `{name}`, which needs {}, and its authority does not have that", needs(target)),
+            format!("add `authority(\"{missing}\")`, or `authority(caller)` to call it as its own caller"),
+        );
+    }
+}
+
+/// What a caller of `target` needs, in words.
+fn needs(target: &Operation) -> String {
+    let access = target.access();
+    let quoted =
+        |scopes: &[String], word: &str| scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>().join(word);
+    match (access.all_scopes(), access.any_scopes()) {
+        ([], []) => "a caller".to_owned(),
+        (all, []) => format!("the scope {}", quoted(all, " and ")),
+        ([], any) => format!("the scope {}", quoted(any, " or ")),
+        (all, any) => format!("the scope {} and {}", quoted(all, " and "), quoted(any, " or ")),
+    }
+}
+
+fn needed(operation: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+    let declared = !operation.authority().is_empty() || operation.calls_as_caller();
+    if declared && operation.calls().is_empty() {
+        say(
+            "needless-authority",
+            "it declares an authority and calls nothing with it".to_owned(),
+            "declare what it calls, or remove the authority".to_owned(),
+        );
+    } else if operation.calls_as_caller() && !operation.authority().is_empty() {
+        say(
+            "needless-authority",
+            "it calls others as its own caller, and declares scopes of its own".to_owned(),
+            "keep one of the two".to_owned(),
+        );
+    }
+}
