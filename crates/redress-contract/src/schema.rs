@@ -1,7 +1,7 @@
 //! A JSON Schema, held as a value so that no schema library shows in the API.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 mod bundle;
 mod keyword;
@@ -87,6 +87,11 @@ impl Schema {
         &self.0
     }
 
+    /// The schema as JSON, taken out.
+    pub fn into_value(self) -> Value {
+        self.0
+    }
+
     /// The same schema with nothing but plain references: each is a pointer from its root, or the URI of a
     /// metaschema of the standard. `$id`s below the root, anchors and dynamic references are resolved; what
     /// stands beside a reference stays there, and a value is accepted exactly where it was before.
@@ -129,6 +134,26 @@ impl Schema {
             keywords.remove("$schema");
         }
         schema
+    }
+
+    /// The keywords of every schema that it holds, its own included; the order is not told.
+    pub fn parts(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let mut left = vec![&self.0];
+        std::iter::from_fn(move || {
+            loop {
+                if let Value::Object(keywords) = left.pop()? {
+                    keyword::below(keywords, |_, _, schema| left.push(schema));
+                    return Some(keywords);
+                }
+            }
+        })
+    }
+
+    /// The reference of a [bundled](Schema::bundled) schema to its member `name`.
+    pub fn reference_to_member(name: &str) -> String {
+        let mut place = String::from("/properties");
+        pointer::push(&mut place, name);
+        format!("#{}", pointer::encoded(&place))
     }
 
     /// What a reference of a [bundled](Schema::bundled) schema leads to.

@@ -24,6 +24,7 @@ mod bounds;
 mod budget;
 mod close;
 mod decode;
+mod digits;
 mod explain;
 mod extent;
 mod fix;
