@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{http::Info, jsonrpc};
 
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
 /// The OpenRPC document of the external operations of `contract`. A subscription streams,
 /// which JSON-RPC over HTTP cannot, so it is not a method.
 pub fn openrpc(contract: &Contract, info: &Info) -> Value {
@@ -46,13 +48,29 @@ impl Components {
         }
         let place = format!("#/components/schemas/{name}");
         self.schemas.insert(name.to_owned(), with_dialect(schema.moved(&place)));
-        json!({"$ref": place})
+        dialect(json!({"$ref": place}), needs_dialect(schema))
     }
 }
 
-/// `schema` with its dialect, where the one that OpenRPC assumes (draft 7) would read it otherwise.
+/// `schema` with its dialect, where the one that OpenRPC assumes would read it otherwise.
 fn with_dialect(schema: Value) -> Value {
-    const LATER: [&str; 8] = [
+    let schema = Schema::new(schema);
+    let needs_dialect = needs_dialect(&schema);
+    dialect(schema.into_value(), needs_dialect)
+}
+
+fn dialect(mut schema: Value, needs_dialect: bool) -> Value {
+    if let (true, Value::Object(keywords)) = (needs_dialect, &mut schema) {
+        keywords.insert("$schema".into(), DIALECT.into());
+    }
+    schema
+}
+
+/// Whether draft 7, which OpenRPC assumes, would read `schema` otherwise.
+fn needs_dialect(schema: &Schema) -> bool {
+    const LATER: [&str; 10] = [
+        "contentEncoding",
+        "contentMediaType",
         "contentSchema",
         "dependentRequired",
         "dependentSchemas",
@@ -62,17 +80,14 @@ fn with_dialect(schema: Value) -> Value {
         "unevaluatedItems",
         "unevaluatedProperties",
     ];
-    let is_later = |keywords: &Map<String, Value>| {
-        let beside_reference = keywords.contains_key("$ref") && keywords.len() > 1;
-        beside_reference || LATER.iter().any(|keyword| keywords.contains_key(*keyword))
-    };
-    let schema = Schema::new(schema);
-    let needs_dialect = schema.parts().any(is_later);
-    let mut schema = schema.into_value();
-    if let (true, Value::Object(keywords)) = (needs_dialect, &mut schema) {
-        keywords.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
-    }
-    schema
+    const LATER_FORMATS: [&str; 2] = ["duration", "uuid"];
+    schema.parts().any(|keywords| {
+        let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
+        // What stands beside a reference did not count, and the metaschemas were others.
+        let refers = text("$ref").is_some_and(|reference| keywords.len() > 1 || !reference.starts_with('#'));
+        let has_format = text("format").is_some_and(|format| LATER_FORMATS.contains(&format));
+        refers || has_format || LATER.iter().any(|keyword| keywords.contains_key(*keyword))
+    })
 }
 
 fn method(operation: &Operation, components: &mut Components) -> Value {
@@ -116,9 +131,13 @@ fn params(operation: &Operation) -> Vec<Value> {
     // Where there is a reference, the whole is a component, and a parameter refers to parts of that.
     let whole = operation.input().moved(&format!("#/components/schemas/{}", input_name(operation)));
     let input = described(operation.input(), whole);
+    let whole_needs_dialect = needs_dialect(operation.input());
     let (needed, other): (Vec<&str>, Vec<&str>) = input.properties().partition(|name| input.requires(name));
     let param = |name: &str, required: bool| {
-        let schema = with_dialect(input.property(name).cloned().unwrap_or(Value::Bool(true)));
+        let schema = Schema::new(input.property(name).cloned().unwrap_or(Value::Bool(true)));
+        let refers = schema.parts().any(|keywords| keywords.contains_key("$ref"));
+        let needs_dialect = refers && whole_needs_dialect || needs_dialect(&schema);
+        let schema = dialect(schema.into_value(), needs_dialect);
         json!({"name": name, "required": required, "schema": schema})
     };
     needed.iter().map(|name| param(name, true)).chain(other.iter().map(|name| param(name, false))).collect()
