@@ -80,11 +80,14 @@ fn needs_dialect(schema: &Schema) -> bool {
         "unevaluatedItems",
         "unevaluatedProperties",
     ];
+    const NO_RULES: [&str; 8] =
+        ["$ref", "$schema", "$defs", "definitions", "title", "description", "default", "examples"];
     const LATER_FORMATS: [&str; 2] = ["duration", "uuid"];
     schema.parts().any(|keywords| {
         let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
         // What stands beside a reference did not count, and the metaschemas were others.
-        let refers = text("$ref").is_some_and(|reference| keywords.len() > 1 || !reference.starts_with('#'));
+        let has_rules = || keywords.keys().any(|keyword| !NO_RULES.contains(&keyword.as_str()));
+        let refers = text("$ref").is_some_and(|reference| !reference.starts_with('#') || has_rules());
         let has_format = text("format").is_some_and(|format| LATER_FORMATS.contains(&format));
         refers || has_format || LATER.iter().any(|keyword| keywords.contains_key(*keyword))
     })

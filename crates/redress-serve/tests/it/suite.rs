@@ -60,7 +60,8 @@ fn cases() -> (Vec<Case>, Vec<Case>) {
 }
 
 fn registry<'a>(cases: impl Iterator<Item = &'a Case>) -> Result<Registry, BuildError> {
-    cases.fold(Registry::builder(), |builder, case| builder.add(case.operation())).build()
+    let operations = cases.map(Case::operation).chain(redress_serve::discovery());
+    operations.fold(Registry::builder(), |builder, operation| builder.add(operation)).build()
 }
 
 /// The faces of all operations, each of which is a tool.
@@ -91,6 +92,7 @@ async fn every_face_advertises_what_is_accepted_and_every_fix_mends() {
     let (mut verdicts, mut fixes) = (0, 0);
     for case in &cases {
         let Case { group, mode, name } = case;
+        documents.assert_declared_alike(case).await;
         documents.assert_outputs_as_inputs(case);
         let judges = documents.judges(case, &mut readers);
         for test in &group.tests {

@@ -325,4 +325,32 @@ mod tests {
         let whole = json!({"type": "string", "minLength": 1, "description": "A name."});
         assert_eq!(members["b"], json!({"minLength": 3, "allOf": [whole]}));
     }
+
+    #[test]
+    fn every_format_that_hosts_are_told_of_is_checked() {
+        let refused = |format: &str| match format {
+            "regex" => "(",
+            "uri-template" => "{",
+            "iri-reference" | "uri-reference" => "\\\\",
+            "hostname" | "idn-hostname" => "-a-",
+            _ => "no such thing",
+        };
+        for format in FORMATS {
+            let options = jsonschema::draft202012::options().should_validate_formats(true);
+            let validator = options.build(&json!({"format": format})).unwrap();
+            assert!(!validator.is_valid(&json!(refused(format))), "{format}");
+        }
+    }
+
+    #[test]
+    fn references_are_put_in_place_only_so_deep() {
+        let links = 3_000;
+        let definitions: Map<String, Value> = (0..links)
+            .map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", (n + 1) % links), "items": true})))
+            .collect();
+        let plain = plain(&json!({"$ref": "#/$defs/d0", "$defs": definitions}));
+        let text = plain.to_string();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "it does not nest too deep to be read");
+        jsonschema::draft202012::new(&plain).unwrap();
+    }
 }

@@ -12,6 +12,7 @@ use axum::{
 };
 use http_body_util::BodyExt as _;
 use jsonschema::{Draft, Validator};
+use redress_core::contract::Schema;
 use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 
@@ -24,6 +25,7 @@ pub(super) struct Documents {
     openrpc: BTreeMap<String, Value>,
     openrpc_components: Map<String, Value>,
     tools: BTreeMap<String, Value>,
+    router: Router,
 }
 
 /// A reader of what one face says.
@@ -117,6 +119,19 @@ async fn tools(router: &Router) -> BTreeMap<String, Value> {
     }
 }
 
+/// The declaration of an operation, from its own path and from the operation that shows it.
+async fn declarations(router: &Router, name: &str) -> [Value; 2] {
+    let path = Request::get(format!("/ops/{}", name.replace('.', "/")))
+        .header(header::HOST, "localhost")
+        .header(header::ACCEPT, redress_wire::http::OPERATION_JSON)
+        .body(Body::empty());
+    let shown = Request::post("/ops/services/schema")
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(json!({"name": name}).to_string().into());
+    [asked(router, path.unwrap()).await, asked(router, shown.unwrap()).await]
+}
+
 impl Documents {
     pub(super) async fn of(router: Router) -> Documents {
         let get = async |path: &str| {
@@ -135,6 +150,23 @@ impl Documents {
             openrpc: by_name(&openrpc["methods"]),
             openrpc_components: object(openrpc["components"]["schemas"].take()),
             tools: tools(&router).await,
+            router,
+        }
+    }
+
+    /// The contract has plain references only, and every way to one declaration shows the same.
+    pub(super) async fn assert_declared_alike(&self, case: &Case) {
+        let declared = &self.contract[&case.name]["input"];
+        for keywords in Schema::new(declared.clone()).parts() {
+            let named = ["$anchor", "$dynamicAnchor", "$dynamicRef"].iter().find(|word| keywords.contains_key(**word));
+            assert_eq!(named, None, "{declared}");
+            let reference = keywords.get("$ref").and_then(Value::as_str).unwrap_or("#");
+            assert!(["#", "https://json-schema.org/"].iter().any(|start| reference.starts_with(start)), "{declared}");
+        }
+        if case.group.refers() {
+            for declaration in declarations(&self.router, &case.name).await {
+                assert_eq!(&declaration["input"], declared, "{}", case.group.title());
+            }
         }
     }
 
