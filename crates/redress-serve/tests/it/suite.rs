@@ -55,7 +55,9 @@ fn cases() -> (Vec<Case>, Vec<Case>) {
             name: format!("suite.{}_{number}", mode.name()),
         })
     };
-    let all = groups().into_iter().enumerate().flat_map(case);
+    // Where nothing refers to the root of the document, a schema is no other as a whole than as a member.
+    let is_of_use = |case: &Case| case.mode == Mode::Member || case.group.refers() || case.group.is_own();
+    let all = groups().into_iter().enumerate().flat_map(case).filter(is_of_use);
     all.partition(|case| Schema::new(case.group.schema(case.mode)).bundled().is_ok())
 }
 
@@ -121,7 +123,7 @@ async fn every_face_advertises_what_is_accepted_and_every_fix_mends() {
         }
     }
     known.assert_verdicts_as_listed();
-    assert!(verdicts > 10_000 && fixes > 30, "{verdicts} verdicts, {fixes} fixes");
+    assert!(verdicts > 7_000 && fixes > 30, "{verdicts} verdicts, {fixes} fixes");
 }
 
 #[test]

@@ -20,7 +20,7 @@ const KNOWN: &[Row] = &[
         file: "format.json",
         group: " format",
         of: "operation",
-        count: 2 * 19,
+        count: 19,
         reason: "a format is checked here; the suite expects a reader that only takes note of it",
     },
     Row {
@@ -64,7 +64,7 @@ const REFUSED: &[RefusedRow] = &[
     RefusedRow {
         file: "vocabulary.json",
         says: "only draft 2020-12 is understood",
-        count: 2 * 2,
+        count: 2,
         reason: "it is written in a dialect of its own, which its document on a server describes",
     },
 ];
