@@ -129,7 +129,7 @@ async fn every_face_advertises_what_is_accepted_and_every_fix_mends() {
 #[test]
 fn what_cannot_be_registered_is_refused_with_the_reason() {
     let (_, cases) = cases();
-    let error = registry(cases.iter()).err().expect("none of them can be registered");
+    let error = registry(cases.iter()).expect_err("none of them can be registered");
     let mut known = Known::default();
     for case in &cases {
         let mut findings = error.findings().iter().filter(|finding| finding.subject() == case.name);

@@ -110,9 +110,8 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
 /// nothing else, so what it admits of those stays the same.
 fn of_objects(schema: &mut Map<String, Value>) {
     let said = schema.insert("type".into(), "object".into());
-    let admits_objects = said.as_ref().is_none_or(|said| match said {
-        Value::Array(several) => several.contains(&"object".into()),
-        one => one == "object",
+    let admits_objects = said.as_ref().is_none_or(|said| {
+        said == "object" || said.as_array().is_some_and(|several| several.contains(&"object".into()))
     });
     if !admits_objects && let Value::Array(all) = schema.entry("allOf").or_insert_with(|| json!([])) {
         all.push(json!({"type": said}));
