@@ -113,6 +113,15 @@ impl Failure {
         self
     }
 
+    /// The same failure with the schema of its details [bundled](Schema::bundled).
+    #[must_use]
+    pub fn bundled(self) -> Failure {
+        match self.details.bundled() {
+            Ok(details) => self.with_details(details),
+            Err(_) => self,
+        }
+    }
+
     /// Names the more general code that this one is a case of; called again, that one's
     /// own parent, and so on upwards.
     #[must_use]

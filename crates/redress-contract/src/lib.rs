@@ -78,7 +78,7 @@ pub use recovery::{Binding, Recovery, Verb};
 pub use request_id::RequestId;
 pub use reservation::Reservation;
 pub use retry::{Effect, Retry, Started};
-pub use schema::Schema;
+pub use schema::{BundleError, Holds, Schema};
 pub use shape::{Origin, Shape, Visibility};
 pub use streaming::{Overflow, Streaming};
 pub use template::{Template, TemplateError};

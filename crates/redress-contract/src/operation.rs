@@ -174,6 +174,19 @@ impl Operation {
         self
     }
 
+    /// The same operation with every schema [bundled](Schema::bundled), which is how documents show it. A
+    /// schema that cannot be bundled stays as it is; a registry refuses it.
+    #[must_use]
+    pub fn bundled(mut self) -> Operation {
+        for schema in [&mut self.input, &mut self.output] {
+            if let Ok(bundled) = schema.bundled() {
+                *schema = bundled;
+            }
+        }
+        self.failures = self.failures.into_iter().map(Failure::bundled).collect();
+        self
+    }
+
     /// Sets who may call it.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Operation {

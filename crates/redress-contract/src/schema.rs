@@ -1,7 +1,65 @@
 //! A JSON Schema, held as a value so that no schema library shows in the API.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+mod bundle;
+mod keyword;
+mod locate;
+mod pointer;
+
+pub use keyword::Holds;
+
+/// The dialect of every schema here.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// Why a schema cannot be made to stand on its own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// A reference leads nowhere, or out of the schema.
+    #[error("the reference `{reference}` cannot be resolved within the schema")]
+    Unresolved {
+        /// The reference as it is written.
+        reference: String,
+    },
+    /// Two parts have one name, so that it is not known which a reference means.
+    #[error("two parts of the schema are called `{name}`")]
+    Ambiguous {
+        /// The anchor or the URI.
+        name: String,
+    },
+    /// It is written in another dialect, in which the same keywords mean other things.
+    #[error("the schema is written in the dialect `{dialect}`, and only draft 2020-12 is understood")]
+    Dialect {
+        /// What `$schema` says.
+        dialect: String,
+    },
+    /// A dynamic anchor called `meta` changes what a metaschema of the standard means.
+    #[error("the schema extends the metaschema `{reference}`, which cannot be written with plain references")]
+    Metaschema {
+        /// The reference as it is written.
+        reference: String,
+    },
+    /// It nests deeper than is followed.
+    #[error("the schema nests deeper than {most} levels")]
+    TooDeep {
+        /// The most levels.
+        most: usize,
+    },
+    /// Its dynamic references stand for more schemas than are written out.
+    #[error("the dynamic references of the schema stand for more than {most} schemas")]
+    TooLarge {
+        /// The most schemas.
+        most: usize,
+    },
+}
+
+impl BundleError {
+    fn unresolved(reference: &str) -> BundleError {
+        BundleError::Unresolved { reference: reference.to_owned() }
+    }
+}
 
 /// A JSON Schema (draft 2020-12).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +85,84 @@ impl Schema {
     /// The schema as JSON.
     pub fn as_value(&self) -> &Value {
         &self.0
+    }
+
+    /// The schema as JSON, taken out.
+    pub fn into_value(self) -> Value {
+        self.0
+    }
+
+    /// The same schema with nothing but plain references: each is a pointer from its root, or the URI of a
+    /// metaschema of the standard. `$id`s below the root, anchors and dynamic references are resolved; what
+    /// stands beside a reference stays there, and a value is accepted exactly where it was before.
+    ///
+    /// ```
+    /// use redress_contract::Schema;
+    /// use serde_json::json;
+    ///
+    /// let schema = Schema::new(json!({
+    ///     "$defs": {"size": {"$anchor": "size", "type": "integer"}},
+    ///     "properties": {"width": {"$ref": "#size", "minimum": 1}},
+    /// }));
+    /// assert_eq!(schema.bundled()?.as_value(), &json!({
+    ///     "$defs": {"size": {"type": "integer"}},
+    ///     "properties": {"width": {"$ref": "#/$defs/size", "minimum": 1}},
+    /// }));
+    /// # Ok::<(), redress_contract::BundleError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the meaning could not be kept.
+    pub fn bundled(&self) -> Result<Schema, BundleError> {
+        bundle::bundled(&self.0).map(Schema)
+    }
+
+    /// The schema as it stands in another document at `place`, a URI reference such as
+    /// `#/components/schemas/order`. It has to be [bundled](Schema::bundled).
+    pub fn moved(&self, place: &str) -> Value {
+        let mut schema = self.0.clone();
+        keyword::each_mut(&mut schema, |keywords| {
+            if let Some(Value::String(reference)) = keywords.get_mut("$ref")
+                && let Some(rest) = reference.strip_prefix('#')
+            {
+                *reference = format!("{place}{rest}");
+            }
+        });
+        if let Value::Object(keywords) = &mut schema {
+            keywords.remove("$id");
+            keywords.remove("$schema");
+        }
+        schema
+    }
+
+    /// The keywords of every schema that it holds, its own included; the order is not told.
+    pub fn parts(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let mut left = vec![&self.0];
+        std::iter::from_fn(move || {
+            loop {
+                if let Value::Object(keywords) = left.pop()? {
+                    keyword::below(keywords, |_, _, schema| left.push(schema));
+                    return Some(keywords);
+                }
+            }
+        })
+    }
+
+    /// The reference of a [bundled](Schema::bundled) schema to its member `name`.
+    pub fn reference_to_member(name: &str) -> String {
+        let mut place = String::from("/properties");
+        pointer::push(&mut place, name);
+        format!("#{}", pointer::encoded(&place))
+    }
+
+    /// What a reference of a [bundled](Schema::bundled) schema leads to.
+    pub fn referred(&self, reference: &str) -> Option<&Value> {
+        let fragment = pointer::decoded(reference.strip_prefix('#')?)?;
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            return None;
+        }
+        pointer::segments(&fragment).try_fold(&self.0, |schema, segment| pointer::step(schema, &segment))
     }
 
     /// The schema of one member of an object.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::budget::Budget;
 use super::decode::{document, parse};
-use super::fix::{changes, fix};
+use super::fix::{changes, fix, is_true_to};
 use super::place::{push, shown, shown_at};
 use super::problem::{Context, Problem, problems};
 use super::shape::Shape;
@@ -91,7 +91,9 @@ pub(super) fn explain_counted(
     if issues.is_empty() {
         return (only(String::new(), "schema", "a value that fits the schema"), budget.used());
     }
-    let fix = changes.and_then(|changes| fix(value, changes, shape, &budget, &words, accepts));
+    let fix = changes
+        .and_then(|changes| fix(value, changes, shape, &budget, &words, accepts))
+        .filter(|operations| is_true_to(bytes, operations));
     (Explanation { issues, fix }, budget.used() + words.used())
 }
 

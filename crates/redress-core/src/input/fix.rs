@@ -6,17 +6,26 @@
 use std::io;
 
 use serde::Serialize;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::budget::Budget;
+use super::digits::{has_real, read_exactly, survive};
 use super::explain::MOST;
 use super::patch::Change;
 use super::place::pointer_to;
 use super::problem::{Cause, Context, Problem, problems};
 use super::shape::Shape;
+use super::twice::twice;
 
 /// The most bytes that a patch may have.
 const LARGEST: usize = 2048;
+
+/// Whether nothing of the document was lost when it was read that the patch `operations` is about: the caller
+/// applies it to the text that was sent.
+pub(super) fn is_true_to(bytes: &[u8], operations: &[Value]) -> bool {
+    let carries_real = operations.iter().filter_map(|operation| operation.get("value")).any(has_real);
+    (!carries_real || survive(bytes)) && twice(bytes).is_none()
+}
 
 /// The patch for `document` that begins with `changes`, as operations of RFC 6902.
 pub(super) fn fix(
@@ -119,11 +128,8 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
             let text = text.trim();
             match name {
                 "integer" | "number" => {
-                    let number: Number = serde_json::from_str(text).ok()?;
-                    // A number with more digits than a double holds would come back with other ones.
-                    let is_kept = number.to_string() == text;
-                    let whole = !number.is_f64();
-                    (is_kept && (whole || name == "number")).then_some(Value::Number(number))
+                    let number = read_exactly(text)?;
+                    (!number.is_f64() || name == "number").then_some(Value::Number(number))
                 }
                 "boolean" => text.parse().ok().map(Value::Bool),
                 "object" => parsed(text).filter(Value::is_object),
@@ -140,7 +146,8 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
 fn parsed(text: &str) -> Option<Value> {
     // Longer than this, and what is in it would be larger than a patch may be.
     let is_short = text.len() <= 4 * LARGEST;
-    is_short.then(|| serde_json::from_str(text).ok()).flatten()
+    let value = is_short.then(|| serde_json::from_str(text).ok()).flatten()?;
+    (twice(text.as_bytes()).is_none() && survive(text.as_bytes())).then_some(value)
 }
 
 /// A single value where only a list is wanted is a list of one.

@@ -25,6 +25,7 @@ mod breach;
 mod budget;
 mod close;
 mod decode;
+mod digits;
 mod explain;
 mod extent;
 mod fix;

@@ -130,11 +130,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The known name nearest to an unknown one that its object does not have yet.
+    /// The known name nearest to an unknown one, if its object does not have that yet. Where it does, the next
+    /// nearest is not what was meant.
     pub(super) fn near_and_free(&self, problem: &Problem<'a>, name: &str, object: NodeId) -> Option<Near<'a>> {
         let members = self.value(problem)?.as_object()?;
-        let known = self.known(object);
-        nearest(name, known.iter().copied().filter(|known| !members.contains_key(*known)), self.budget)
+        let near = nearest(name, self.known(object).iter().copied(), self.budget)?;
+        (!members.contains_key(near.word)).then_some(near)
     }
 
     /// The value at the place of a problem.

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
+use redress_contract::{BundleError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -19,7 +20,8 @@ use super::tree::Tree;
 /// A schema made ready for calls, once, at registration.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    schema: Value,
+    /// With plain references only.
+    schema: Schema,
     check: Check,
     /// Whether the type lets a field pass that stands twice.
     takes_twice: bool,
@@ -59,6 +61,9 @@ pub(crate) enum SchemaError {
     /// A `$ref` leads nowhere, or out of the schema.
     #[error("a reference of the schema cannot be resolved within it")]
     Reference,
+    /// It could not be shown elsewhere with the same meaning.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
 }
 
 impl SchemaError {
@@ -74,10 +79,22 @@ impl SchemaError {
     }
 }
 
+/// The schema with plain references only, which is how it is shown and how it is held against values. What is
+/// wrong with the keywords that this takes away is told of the schema as it is written.
+fn bundled(schema: Value) -> Result<Schema, SchemaError> {
+    let written = Schema::new(schema);
+    let bundled = written.bundled()?;
+    if bundled != written {
+        build(written.as_value())?;
+    }
+    Ok(bundled)
+}
+
 impl Shape {
     /// The shape of an input that is decoded to `T`.
     pub(crate) fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
-        let Some(node) = Node::read(&schema)? else { return Self::validated(schema) };
+        let schema = bundled(schema)?;
+        let Some(node) = Node::read(schema.as_value())? else { return Self::validated(schema) };
         let takes_twice = node.takes_any_name();
         let check = match prove::<T>(&node) {
             Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
@@ -89,7 +106,8 @@ impl Shape {
     /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
     /// that is only ever validated.
     pub(crate) fn dynamic(schema: Value) -> Result<Self, SchemaError> {
-        if Node::read(&schema)?.is_none() {
+        let schema = bundled(schema)?;
+        if Node::read(schema.as_value())?.is_none() {
             return Self::validated(schema);
         }
         let (check, takes_twice) = (Check::Validated, true);
@@ -98,8 +116,8 @@ impl Shape {
 
     /// A schema that is not understood here is compiled at once, so that its mistakes show at
     /// registration.
-    fn validated(schema: Value) -> Result<Self, SchemaError> {
-        let validator = build(&schema)?;
+    fn validated(schema: Schema) -> Result<Self, SchemaError> {
+        let validator = build(schema.as_value())?;
         Ok(Self {
             schema,
             check: Check::Validated,
@@ -141,7 +159,7 @@ impl Shape {
     /// The validator. `None` means a schema that was read at registration and yet does not compile; all
     /// who ask treat that as a refusal.
     pub(super) fn validator(&self) -> Option<&Validator> {
-        self.validator.get_or_init(|| build(&self.schema).ok()).as_ref()
+        self.validator.get_or_init(|| build(self.schema.as_value()).ok()).as_ref()
     }
 
     /// The schema as it is walked to explain a refusal.

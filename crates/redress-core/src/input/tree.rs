@@ -3,8 +3,8 @@
 //! It is built once for a schema, when an input is refused for the first time, in one pass over it. A
 //! subschema is one node however many references lead to it.
 //!
-//! Absent on purpose: keywords that cannot refuse anything, and the targets of a `$dynamicRef` that depends
-//! on the way to it; what stands there is left to the validator, which does not say why it refuses.
+//! Absent on purpose: keywords that cannot refuse anything, and the metaschemas of the standard; what stands
+//! there is left to the validator, which does not say why it refuses.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -15,7 +15,6 @@ use serde_json::Value;
 use super::bounds::Bounds;
 use super::text::options;
 
-mod locate;
 mod read;
 
 /// A schema as nodes; the first is the root.
@@ -66,7 +65,7 @@ pub(super) enum Rule {
     UnevaluatedProperties(NodeId),
     UnevaluatedItems(NodeId),
     Reference(NodeId),
-    /// A reference whose target is not known here.
+    /// A reference to a metaschema of the standard.
     Unfollowed,
 }
 

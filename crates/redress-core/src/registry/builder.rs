@@ -262,8 +262,12 @@ impl Builder {
         }
     }
 
-    fn finish(self, extensions: Loaded) -> Result<Registry, BuildError> {
+    fn finish(mut self, extensions: Loaded) -> Result<Registry, BuildError> {
         let mut findings = check::findings(&self);
+        // From here on every schema is as it is shown, so that what is shown is what is checked.
+        for operation in &mut self.operations {
+            operation.declaration = operation.declaration.clone().bundled();
+        }
         let contract = Contract::new(self.operations.iter().map(|operation| operation.declaration.clone()));
         let mut entries = Vec::with_capacity(self.operations.len());
         let mut index = TextMap::default();

@@ -35,13 +35,13 @@ pub(super) fn target(data: &[u8]) {
         return;
     };
     let registered = registry.operation("demo.any").expect("it is registered").input().as_value();
-    let validator = jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex())
-        .offline()
-        .build(registered)
-        .expect("it is registered");
-    let admitted = validator.is_valid(&value);
+    let options = || {
+        jsonschema::draft202012::options().should_validate_formats(true).with_pattern_options(PatternOptions::regex())
+    };
+    let admitted = options().offline().build(registered).expect("it is registered").is_valid(&value);
+    // What is registered has other references, and means what was written.
+    let written = options().offline().build(&schema).expect("it is registered").is_valid(&value);
+    assert_eq!(written, admitted, "{value} by {schema} and {registered}");
     match ending {
         Ending::Well(_) => assert!(admitted, "{value} by {registered}"),
         // A member that stands twice is refused, and no value shows it.

@@ -11,6 +11,8 @@ mod pages;
 mod rpc;
 mod service;
 mod streams;
+#[cfg(feature = "mcp")]
+mod suite;
 mod tokens;
 mod traces;
 mod ws;

@@ -38,8 +38,7 @@ impl FlatInput {
     }
 
     fn of_schema(schema: &Schema) -> Option<FlatInput> {
-        let root = schema.as_value();
-        let object = root.as_object()?;
+        let object = schema.as_value().as_object()?;
         let composed = ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"];
         if object.get("type") != Some(&Value::from("object")) || composed.iter().any(|word| object.contains_key(*word))
         {
@@ -47,9 +46,9 @@ impl FlatInput {
         }
         let mut parameters = BTreeMap::new();
         for name in schema.properties() {
-            let member = resolved(root, schema.property(name)?)?;
+            let member = resolved(schema, schema.property(name)?)?;
             let repeated = member.get("type") == Some(&Value::from("array"));
-            let types = types(root, if repeated { member.get("items")? } else { member }, 0)?;
+            let types = types(schema, if repeated { member.get("items")? } else { member }, 0)?;
             parameters.insert(name.to_owned(), Parameter { required: schema.requires(name), repeated, types });
         }
         Some(FlatInput { parameters })
@@ -120,15 +119,15 @@ impl Types {
 }
 
 /// What a member refers to, where it is a reference and nothing else matters.
-fn resolved<'a>(root: &'a Value, member: &'a Value) -> Option<&'a Value> {
+fn resolved<'a>(root: &'a Schema, member: &'a Value) -> Option<&'a Value> {
     match member.get("$ref").and_then(Value::as_str) {
-        Some(reference) => root.pointer(reference.strip_prefix('#')?),
+        Some(reference) => root.referred(reference),
         None => Some(member),
     }
 }
 
 /// The scalar types of a schema; nothing if it admits anything else.
-fn types(root: &Value, schema: &Value, depth: usize) -> Option<Types> {
+fn types(root: &Schema, schema: &Value, depth: usize) -> Option<Types> {
     if depth > 4 {
         return None;
     }

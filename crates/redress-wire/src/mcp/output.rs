@@ -43,7 +43,7 @@ pub(super) fn advertised(operation: &Operation, form: Form, era: Era) -> Option<
     if form.output_schema == OutputSchema::None || operation.gives() == Gives::Blocks {
         return None;
     }
-    let schema::Plain { schema: given, mut definitions } = schema::apart(operation.output().as_value());
+    let schema::Plain { schema: given, mut definitions } = schema::apart(operation.output());
     let mut success = match operation.shape() {
         Shape::Query | Shape::Mutation => given,
         Shape::Subscription => collected(given),

@@ -1,7 +1,8 @@
 //! Schemas that stand on their own: references put in place, vendors' words left out.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
+use redress_contract::{Holds, Schema};
 use serde_json::{Map, Value};
 
 /// How many schemas a tool's schema may consist of before references stay references. Types
@@ -31,9 +32,35 @@ const FORMATS: [&str; 19] = [
     "regex",
 ];
 
+/// How deep references are put in place. What nests deeper is read by fewer hosts than a reference is.
+const DEEPEST: usize = 24;
+
 /// Words that say something about a schema and nothing about a value, so that one beside a
 /// reference replaces the referred one's.
 const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+
+/// Words that ask something of a value whatever stands beside them.
+const ALONE: [&str; 19] = [
+    "type",
+    "enum",
+    "const",
+    "required",
+    "dependentRequired",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "pattern",
+    "format",
+];
 
 /// A schema without the definitions that it still refers to.
 pub(super) struct Plain {
@@ -59,21 +86,25 @@ pub(super) struct Plain {
 /// assert_eq!(redress_wire::mcp::plain(&schema), expected);
 /// ```
 pub fn plain(schema: &Value) -> Value {
-    apart(schema).rooted()
+    apart(&Schema::new(schema.clone())).rooted()
 }
 
 /// The same, with the definitions apart.
-pub(super) fn apart(root: &Value) -> Plain {
-    let mut plainer = Plainer { root, nodes: 0, within: Vec::new(), kept: BTreeSet::new() };
-    let schema = plainer.schema(root);
+pub(super) fn apart(schema: &Schema) -> Plain {
+    let Ok(root) = schema.bundled() else {
+        // Its meaning is not known, so nothing of it is left out.
+        let schema = schema.as_value().as_object().cloned().unwrap_or_default();
+        return Plain { schema, definitions: Map::new() };
+    };
+    let mut plainer = Plainer { root: &root, nodes: 0, depth: 0, within: Vec::new(), kept: Kept::default() };
+    let schema = plainer.schema(root.as_value());
     let mut definitions = Map::new();
     // Making a definition plain may find others that have to stay.
-    while let Some(pointer) = plainer.kept.iter().find(|pointer| !definitions.contains_key(&name(pointer))).cloned() {
-        let referred = resolve(root, &pointer).unwrap_or(&Value::Bool(true));
-        plainer.within.push(pointer.clone());
+    while let Some((name, referred)) = plainer.kept.left.pop() {
+        plainer.within.push(address(referred));
         let made = plainer.schema(referred);
         plainer.within.pop();
-        definitions.insert(name(&pointer), Value::Object(made));
+        definitions.insert(name, Value::Object(made));
     }
     Plain { schema, definitions }
 }
@@ -89,25 +120,62 @@ impl Plain {
 }
 
 struct Plainer<'a> {
-    root: &'a Value,
+    root: &'a Schema,
     nodes: usize,
-    /// The references that are being put in place, outermost first.
-    within: Vec<String>,
-    /// The references that stay.
-    kept: BTreeSet<String>,
+    depth: usize,
+    /// What is being put in the place of a reference, outermost first.
+    within: Vec<usize>,
+    kept: Kept<'a>,
 }
 
-impl Plainer<'_> {
-    fn schema(&mut self, schema: &Value) -> Map<String, Value> {
+/// The references that stay: each definition has one name, and each name one definition.
+#[derive(Default)]
+struct Kept<'a> {
+    names: HashMap<usize, String>,
+    taken: HashSet<String>,
+    /// The number that the next definition of a name gets.
+    numbers: HashMap<String, usize>,
+    left: Vec<(String, &'a Value)>,
+}
+
+impl<'a> Kept<'a> {
+    fn name(&mut self, reference: &str, referred: &'a Value) -> String {
+        if let Some(name) = self.names.get(&address(referred)) {
+            return name.clone();
+        }
+        let plain = name(reference);
+        let number = self.numbers.entry(plain.clone()).or_insert(1);
+        let name = loop {
+            let name = if *number == 1 { plain.clone() } else { format!("{plain}_{number}") };
+            *number += 1;
+            if self.taken.insert(name.clone()) {
+                break name;
+            }
+        };
+        self.names.insert(address(referred), name.clone());
+        self.left.push((name.clone(), referred));
+        name
+    }
+}
+
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema).addr()
+}
+
+impl<'a> Plainer<'a> {
+    fn schema(&mut self, schema: &'a Value) -> Map<String, Value> {
         self.nodes += 1;
-        match schema {
+        self.depth += 1;
+        let plain = match schema {
             Value::Object(words) => self.words(words),
             Value::Bool(false) => Map::from_iter([("not".to_owned(), Value::Object(Map::new()))]),
             Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-        }
+        };
+        self.depth -= 1;
+        plain
     }
 
-    fn words(&mut self, words: &Map<String, Value>) -> Map<String, Value> {
+    fn words(&mut self, words: &'a Map<String, Value>) -> Map<String, Value> {
         let mut plain = Map::new();
         for (word, value) in words {
             if let Some(value) = self.word(word, value) {
@@ -120,69 +188,70 @@ impl Plainer<'_> {
         }
     }
 
-    fn word(&mut self, word: &str, value: &Value) -> Option<Value> {
+    fn word(&mut self, word: &str, value: &'a Value) -> Option<Value> {
         match (word, value) {
-            ("$ref" | "$schema" | "$id" | "$anchor" | "$dynamicAnchor" | "$comment" | "$defs" | "definitions", _) => {
-                None
-            }
-            ("format", Value::String(format)) if !FORMATS.contains(&format.as_str()) => None,
-            _ if word.starts_with("x-") => None,
-            // Values that only look like schemas.
-            ("const" | "enum" | "default" | "examples" | "required" | "type" | "dependentRequired", _) => {
-                Some(value.clone())
-            }
-            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                let named = named.iter().map(|(name, inner)| (name.clone(), Value::Object(self.schema(inner))));
-                Some(Value::Object(named.collect()))
-            }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(several)) => {
-                Some(several.iter().map(|inner| Value::Object(self.schema(inner))).collect())
-            }
+            ("$ref" | "$schema" | "$id" | "$comment" | "$defs" | "definitions", _) => return None,
+            ("format", Value::String(format)) if !FORMATS.contains(&format.as_str()) => return None,
+            _ if word.starts_with("x-") => return None,
             // A truth value here is a word of its own, which hosts know.
             ("additionalProperties" | "unevaluatedProperties" | "unevaluatedItems", Value::Bool(_)) => {
-                Some(value.clone())
+                return Some(value.clone());
             }
-            (_, Value::Object(_)) => Some(Value::Object(self.schema(value))),
-            ("items" | "not" | "if" | "then" | "else" | "contains" | "propertyNames", Value::Bool(_)) => {
-                Some(Value::Object(self.schema(value)))
-            }
-            _ => Some(value.clone()),
+            _ => {}
         }
+        Some(match (Holds::by(word), value) {
+            (Holds::Schema, _) => Value::Object(self.schema(value)),
+            (Holds::List, Value::Array(several)) => {
+                several.iter().map(|inner| Value::Object(self.schema(inner))).collect()
+            }
+            (Holds::Named, Value::Object(named)) => {
+                let named = named.iter().map(|(name, inner)| match inner {
+                    // A list of names, as `dependencies` may have it.
+                    Value::Array(_) => (name.clone(), inner.clone()),
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                        (name.clone(), Value::Object(self.schema(inner)))
+                    }
+                });
+                Value::Object(named.collect())
+            }
+            // Values that only look like schemas.
+            (Holds::List | Holds::Named | Holds::Data, _) => value.clone(),
+        })
     }
 
     /// Puts what `reference` leads to in the place of it, with what stood beside it.
-    fn refer(&mut self, reference: &str, beside: Map<String, Value>) -> Map<String, Value> {
-        let Some(referred) = resolve(self.root, reference) else {
-            // What lies outside must not be fetched, so it may be anything.
+    fn refer(&mut self, reference: &str, mut beside: Map<String, Value>) -> Map<String, Value> {
+        let Some(referred) = self.root.referred(reference) else {
+            // A metaschema of the standard.
+            beside.insert("$ref".into(), reference.into());
             return beside;
         };
-        if self.within.iter().any(|outer| outer == reference) || self.nodes > MOST_NODES {
-            self.kept.insert(reference.to_owned());
-            let mut kept = beside;
-            kept.insert("$ref".into(), Value::from(format!("#/$defs/{}", name(reference))));
-            return kept;
+        let target = address(referred);
+        if self.within.contains(&target) || self.depth > DEEPEST || self.nodes > MOST_NODES {
+            let name = self.kept.name(reference, referred);
+            beside.insert("$ref".into(), Value::from(format!("#/$defs/{name}")));
+            return beside;
         }
-        self.within.push(reference.to_owned());
+        self.within.push(target);
         let mut inner = self.schema(referred);
         self.within.pop();
-        if beside.keys().all(|word| NOTES.contains(&word.as_str()) || !inner.contains_key(word)) {
+        // Most words mean something together with their neighbours, so they keep apart from others' ones.
+        let may_join = |word: &String, value: &Value| {
+            let is_alone = ALONE.contains(&word.as_str()) && inner.get(word).is_none_or(|inner| inner == value);
+            is_alone || NOTES.contains(&word.as_str())
+        };
+        if beside.iter().all(|(word, value)| may_join(word, value)) {
             inner.extend(beside);
             return inner;
         }
-        let mut both = beside;
-        let all = both.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(all) = all {
+        if let Value::Array(all) = beside.entry("allOf").or_insert_with(|| Value::Array(Vec::new())) {
             all.push(Value::Object(inner));
         }
-        both
+        beside
     }
 }
 
-fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    root.pointer(reference.strip_prefix('#')?)
-}
-
-/// The name of what a reference leads to, as a definition.
+/// The name of what a reference leads to, as a definition: letters that need no escaping.
 fn name(reference: &str) -> String {
     let path = reference.trim_start_matches("#/");
     let path = path.strip_prefix("$defs/").or_else(|| path.strip_prefix("definitions/")).unwrap_or(path);
@@ -249,13 +318,39 @@ mod tests {
             "properties": {
                 "a": {"$ref": "#/$defs/Name", "description": "The first name."},
                 "b": {"$ref": "#/$defs/Name", "minLength": 3},
-                "c": {"$ref": "https://example.com/elsewhere"},
             },
         });
         let members = &plain(&schema)["properties"];
         assert_eq!(members["a"], json!({"type": "string", "minLength": 1, "description": "The first name."}));
         let whole = json!({"type": "string", "minLength": 1, "description": "A name."});
         assert_eq!(members["b"], json!({"minLength": 3, "allOf": [whole]}));
-        assert_eq!(members["c"], json!({}));
+    }
+
+    #[test]
+    fn every_format_that_hosts_are_told_of_is_checked() {
+        let refused = |format: &str| match format {
+            "regex" => "(",
+            "uri-template" => "{",
+            "iri-reference" | "uri-reference" => "\\\\",
+            "hostname" | "idn-hostname" => "-a-",
+            _ => "no such thing",
+        };
+        for format in FORMATS {
+            let options = jsonschema::draft202012::options().should_validate_formats(true);
+            let validator = options.build(&json!({"format": format})).unwrap();
+            assert!(!validator.is_valid(&json!(refused(format))), "{format}");
+        }
+    }
+
+    #[test]
+    fn references_are_put_in_place_only_so_deep() {
+        let links = 3_000;
+        let definitions: Map<String, Value> = (0..links)
+            .map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", (n + 1) % links), "items": true})))
+            .collect();
+        let plain = plain(&json!({"$ref": "#/$defs/d0", "$defs": definitions}));
+        let text = plain.to_string();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "it does not nest too deep to be read");
+        jsonschema::draft202012::new(&plain).unwrap();
     }
 }

@@ -87,10 +87,9 @@ impl Tool {
 }
 
 fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
-    let mut input = schema::apart(operation.input().as_value()).rooted();
+    let mut input = schema::apart(operation.input()).rooted();
     if let Value::Object(input) = &mut input {
-        // Every revision wants an object here, and says so in one place only.
-        input.insert("type".into(), "object".into());
+        of_objects(input);
     }
     let mut tool = Map::new();
     tool.insert("name".into(), operation.tool_name().into());
@@ -105,6 +104,18 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
         tool.insert("_meta".into(), json!({FAILURES_META: describe::failures(operation)}));
     }
     ToolText { json: Value::Object(tool).to_string().into_bytes() }
+}
+
+/// Makes a schema say in the one place where every revision wants it that it is about objects. Arguments are
+/// nothing else, so what it admits of those stays the same.
+fn of_objects(schema: &mut Map<String, Value>) {
+    let said = schema.insert("type".into(), "object".into());
+    let admits_objects = said.as_ref().is_none_or(|said| {
+        said == "object" || said.as_array().is_some_and(|several| several.contains(&"object".into()))
+    });
+    if !admits_objects && let Value::Array(all) = schema.entry("allOf").or_insert_with(|| json!([])) {
+        all.push(json!({"type": said}));
+    }
 }
 
 fn annotations(operation: &Operation) -> Value {

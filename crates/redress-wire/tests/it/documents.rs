@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use redress_contract::{Contract, EngineCode, Operation};
+use redress_contract::{Contract, EngineCode, Failure, Kind, Operation};
 use redress_wire::{
     http::{Info, openapi},
+    mcp::{Era, Form, Tool},
     openrpc::openrpc,
     pages,
 };
@@ -151,4 +152,114 @@ fn a_page_is_there_for_every_code_and_shows_markup_instead_of_obeying_it() {
     let index = pages::index_html(&contract);
     assert!(index.contains("errors/FILE_NOT_FOUND") && index.contains("errors/TIMEOUT"));
     assert_eq!(pages::index_json(&contract)["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 2);
+}
+
+/// A contract that nobody has registered: its schemas are as they are written.
+fn named_parts() -> Contract {
+    let schema = json!({
+        "$id": "https://x.test/order.json",
+        "type": "object",
+        "properties": {
+            "kids": {"type": "array", "items": {"$ref": "#"}},
+            "size": {"$ref": "#size", "maximum": 9},
+            "item": {"$ref": "item.json#/$defs/a%20b"},
+        },
+        "required": ["size"],
+        "additionalProperties": false,
+        "$defs": {
+            "size": {"$anchor": "size", "type": "integer"},
+            "item": {"$id": "item.json", "$defs": {"a b": {"$dynamicAnchor": "n", "items": {"$dynamicRef": "#n"}, "type": "array"}}},
+        },
+    });
+    let failure = Failure::new("NOT_THERE", Kind::NotFound).with_details(schema.clone());
+    Contract::new([Operation::query("orders.find").with_input(schema.clone()).with_output(schema).fails(failure)])
+}
+
+const FITS: &str = r#"{"kids": [{"size": 2, "item": [[], []]}], "size": 9}"#;
+const BREAKS: [&str; 4] = [
+    r#"{"kids": [{"size": 10}], "size": 9}"#,
+    r#"{"kids": [{"kids": [5], "size": 1}], "size": 9}"#,
+    r#"{"size": 9, "item": [[5]]}"#,
+    r#"{"size": 9, "other": 1}"#,
+];
+
+#[track_caller]
+fn assert_means_the_same(schema: &Value, document: &Value) {
+    let mut schema = schema.clone();
+    schema["components"] = document["components"].clone();
+    let validator = jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{error}: {schema}"));
+    assert!(validator.is_valid(&serde_json::from_str(FITS).unwrap()), "{schema}");
+    for broken in BREAKS {
+        assert!(!validator.is_valid(&serde_json::from_str(broken).unwrap()), "{broken} {schema}");
+    }
+}
+
+#[test]
+fn a_schema_whose_parts_have_names_means_the_same_in_every_document() {
+    let contract = named_parts();
+    let document = openapi(&contract, &info());
+    let of = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    for name in ["orders.find.input", "orders.find.output", "failure.NOT_THERE.details"] {
+        assert_means_the_same(&of(name), &document);
+    }
+    let document = openrpc(&contract, &info());
+    let method = &document["methods"][0];
+    for schema in [&method["x-redress-input"], &method["result"]["schema"], &method["errors"][0]["data"]["details"]] {
+        assert_means_the_same(schema, &document);
+    }
+    let params = method["params"].as_array().unwrap();
+    let members: Map<String, Value> =
+        params.iter().map(|param| (param["name"].as_str().unwrap().to_owned(), param["schema"].clone())).collect();
+    assert_eq!((params[0]["name"].as_str(), &params[0]["required"]), (Some("size"), &json!(true)));
+    let whole = json!({"properties": members, "required": ["size"], "additionalProperties": false});
+    assert_means_the_same(&whole, &document);
+    let tool = Tool::of(&contract.operations()[0], Form::default());
+    let tool: Value = serde_json::from_slice(tool.text(Era::Modern).json()).unwrap();
+    assert_means_the_same(&tool["inputSchema"], &Value::Null);
+    assert_means_the_same(&tool["outputSchema"], &Value::Null);
+}
+
+#[test]
+fn a_method_whose_input_is_a_reference_has_the_parameters_behind_it() {
+    let input = json!({
+        "$ref": "#/$defs/Order",
+        "$defs": {"Order": {"type": "object", "properties": {"id": {"type": "string"}, "next": {"$ref": "#"}}, "required": ["id"]}},
+    });
+    let contract = Contract::new([Operation::query("orders.find").with_input(input)]);
+    let params = openrpc(&contract, &info())["methods"][0]["params"].take();
+    assert_eq!(
+        params,
+        json!([
+            {"name": "id", "required": true, "schema": {"type": "string"}},
+            {"name": "next", "required": false, "schema": {"$ref": "#/components/schemas/orders.find.input"}},
+        ])
+    );
+}
+
+#[test]
+fn a_schema_says_its_dialect_where_open_rpc_would_read_it_in_another() {
+    for (schema, is_later) in [
+        (json!({"type": "object", "properties": {"a": {"type": "string"}}}), false),
+        (json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}), false),
+        (json!({"properties": {"a": {"$ref": "#/$defs/a", "minLength": 1}}, "$defs": {"a": {"type": "string"}}}), true),
+        (json!({"properties": {"a": {"prefixItems": [true]}}}), true),
+        (json!({"properties": {"prefixItems": {"type": "string"}}}), false),
+        (json!({"properties": {"a": {"format": "uuid"}}}), true),
+        (json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}), true),
+    ] {
+        let contract = Contract::new([Operation::query("orders.find").with_input(schema.clone())]);
+        let input = openrpc(&contract, &info())["methods"][0]["x-redress-input"].take();
+        assert_eq!(input.get("$schema").is_some(), is_later, "{schema} {input}");
+    }
+}
+
+#[test]
+fn a_schema_that_cannot_be_bundled_is_shown_as_it_is() {
+    let schema =
+        json!({"type": "object", "properties": {"a": {"$ref": "https://x.test/elsewhere"}}, "$comment": "kept"});
+    let operation = Operation::query("orders.find").with_input(schema.clone());
+    let tool: Value = serde_json::from_slice(Tool::of(&operation, Form::default()).text(Era::Legacy).json()).unwrap();
+    assert_eq!(tool["inputSchema"], schema);
+    let document = openapi(&Contract::new([operation]), &info());
+    assert_eq!(document["components"]["schemas"]["orders.find.input"], schema);
 }

@@ -267,7 +267,7 @@ fn references_of_every_kind_within_the_schema_are_followed() {
 }
 
 #[test]
-fn a_schema_whose_references_depend_on_the_way_is_refused_without_details() {
+fn a_reference_that_depends_on_the_way_to_it_is_followed() {
     let schema = json!({
         "$id": "https://x.test/list",
         "$ref": "base",
@@ -280,7 +280,7 @@ fn a_schema_whose_references_depend_on_the_way_is_refused_without_details() {
             }
         }
     });
-    assert_eq!(dynamic(schema, &json!([5])), [" schema: a value that fits the schema"]);
+    assert_eq!(dynamic(schema, &json!([5])), ["/0 type: a string"]);
 }
 
 #[test]
@@ -302,6 +302,12 @@ fn a_member_may_have_the_name_of_a_keyword() {
         dynamic(schema, &input),
         ["/$defs type: a string", "/definitions type: a string", "/default type: an integer", "/enum type: an integer"]
     );
+}
+
+#[test]
+fn a_value_that_should_be_a_schema_is_refused_without_details() {
+    let schema = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
+    assert_eq!(dynamic(schema, &json!({"type": 5})), [" schema: a value that fits the schema"]);
 }
 
 #[test]

@@ -74,6 +74,58 @@ fn a_number_keeps_its_digits_or_is_left_alone() {
 }
 
 #[test]
+fn a_number_inside_of_what_is_moved_about_keeps_its_digits_or_is_left_alone() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Measured {
+        values: Vec<f64>,
+        at: Option<Range>,
+    }
+    for (input, is_fixed) in [
+        (r#"{"values": 0.5}"#, true),
+        (r#"{"values": 5}"#, true),
+        (r#"{"values": 12345678901234567890123}"#, false),
+        (r#"{"values": 0.1000000000000000055}"#, false),
+        (r#"{"values": "[0.5, 2]"}"#, true),
+        (r#"{"values": "[12345678901234567890123]"}"#, false),
+        (r#"{"values": [0.1000000000000000055], "At": {"from": 1, "upto": 2}}"#, true),
+    ] {
+        assert_eq!(explained::<Measured>(input).fix.is_some(), is_fixed, "{input}");
+    }
+}
+
+#[test]
+fn of_what_stands_twice_none_is_chosen() {
+    for input in [
+        r#"{"query": "a", "zzz": 1, "Page_size": 5, "Page_size": 6}"#,
+        r#"{"query": "a", "pageSize": 5, "pageSize": 6}"#,
+        r#"{"query": "a", "range": "{\"from\": 1, \"from\": 2, \"upto\": 3}"}"#,
+    ] {
+        assert_eq!(explained::<Search>(input).fix, None, "{input}");
+    }
+}
+
+#[test]
+fn a_field_is_not_moved_past_the_nearest_name() {
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Names {
+        name: Option<String>,
+        names: Option<String>,
+        definitions: Option<String>,
+        definition: Option<String>,
+        size: Option<u8>,
+    }
+    assert_left_alone::<Names>(json!({"name": "a", "Name": "b"}));
+    assert_left_alone::<Names>(json!({"name": "a", "name ": "b"}));
+    assert_fix::<Names>(
+        json!({"definitions": "x", "size": "5"}),
+        json!([{"op": "replace", "path": "/size", "value": 5}]),
+    );
+    assert_fix::<Names>(json!({"Names": "a"}), json!([{"op": "move", "from": "/Names", "path": "/names"}]));
+}
+
+#[test]
 fn a_choice_that_is_nearly_right_is_replaced() {
     for sent in ["ASC", "acs", "Asc"] {
         assert_fix::<Search>(

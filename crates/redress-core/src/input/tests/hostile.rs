@@ -168,7 +168,7 @@ fn a_schema_that_goes_deeper_without_a_step_into_the_document_exhausts_no_stack(
         })
         .collect();
     let schema = serde_json::json!({"$ref": "#/$defs/d0", "$defs": definitions});
-    let tree = crate::input::tree::Tree::of(&schema);
+    let tree = crate::input::tree::Tree::of(&schema.into());
     let budget = crate::input::budget::Budget::new(1_000_000, &|| false);
     let document = serde_json::json!("text");
     assert!(crate::input::walk::problems(&tree, &document, &budget, 30).is_empty());

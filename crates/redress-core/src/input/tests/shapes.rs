@@ -37,7 +37,34 @@ fn a_pattern_that_could_stall_a_call_is_refused() {
 fn a_reference_that_leads_out_or_nowhere_is_refused() {
     for reference in ["https://example.com/schema.json", "file:///etc/passwd", "#/$defs/absent", "other.json"] {
         let error = Shape::dynamic(json!({"properties": {"a": {"$ref": reference}}})).err();
-        assert!(matches!(error, Some(SchemaError::Reference)), "{reference}: {error:?}");
+        let says = error.map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(says, format!("the reference `{reference}` cannot be resolved within the schema"));
+    }
+}
+
+#[test]
+fn keywords_that_bundling_takes_away_are_checked_before() {
+    for schema in [json!({"$anchor": 5}), json!({"$anchor": "a b"}), json!({"properties": {"a": {"$id": "x#y"}}})] {
+        let error = Shape::dynamic(schema.clone()).err();
+        assert!(error.is_some(), "{schema}");
+    }
+}
+
+#[test]
+fn a_schema_in_another_dialect_is_refused() {
+    let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "integer"}]});
+    let error = Shape::dynamic(schema).err().map(|error| error.to_string());
+    assert!(error.is_some_and(|error| error.contains("only draft 2020-12 is understood")));
+    assert!(Shape::dynamic(json!({"$schema": "https://json-schema.org/draft/2020-12/schema"})).is_ok());
+}
+
+#[test]
+fn names_in_other_scripts_are_checked() {
+    for (format, good, bad) in
+        [("idn-email", "실례@실례.테스트", "no at sign"), ("idn-hostname", "실례.테스트", "〮실례.테스트")]
+    {
+        let shape = Shape::dynamic(json!({"type": "string", "format": format})).unwrap();
+        assert!(shape.is_valid(&json!(good)) && !shape.is_valid(&json!(bad)), "{format}");
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use redress_contract::Schema;
 use serde_json::{Map, Value, json};
 
-use super::locate::{Places, address};
 use super::{
     Bounds, Choice, Condition, Contains, Further, Items, Judge, Limit, Members, Node, NodeId, Rule, Size, Tree, Types,
 };
@@ -14,11 +14,10 @@ use crate::input::wording;
 const FEW: usize = 16;
 
 impl Tree {
-    /// Reads a schema.
-    pub(in crate::input) fn of(schema: &Value) -> Self {
-        let mut reader =
-            Reader { places: Places::of(schema), nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
-        reader.node(schema);
+    /// Reads a schema, whose references are plain.
+    pub(in crate::input) fn of(schema: &Schema) -> Self {
+        let mut reader = Reader { whole: schema, nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
+        reader.node(schema.as_value());
         while let Some((id, schema)) = reader.left.pop() {
             let rules = reader.rules(schema);
             if let Some(node) = reader.nodes.get_mut(id) {
@@ -85,8 +84,12 @@ impl Tree {
     }
 }
 
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema).addr()
+}
+
 struct Reader<'s> {
-    places: Places<'s>,
+    whole: &'s Schema,
     nodes: Vec<Node>,
     ids: HashMap<usize, NodeId>,
     left: Vec<(NodeId, &'s Value)>,
@@ -136,10 +139,8 @@ impl<'s> Reader<'s> {
             rules.push(Rule::Required(names(required)));
         }
         self.branches(keywords, &mut rules);
-        let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
-        let target = text("$ref").map(|reference| self.places.find(schema, reference));
-        let dynamic = text("$dynamicRef").map(|reference| self.places.find_dynamic(schema, reference));
-        for target in [target, dynamic].into_iter().flatten() {
+        if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
+            let target = self.whole.referred(reference);
             rules.push(target.map_or(Rule::Unfollowed, |target| Rule::Reference(self.node(target))));
         }
         rules

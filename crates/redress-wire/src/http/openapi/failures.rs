@@ -44,7 +44,7 @@ impl FailureSchemas {
     pub(super) fn insert_into(&self, schemas: &mut Map<String, Value>) {
         for (name, failure) in &self.declared {
             schemas.insert(name.clone(), schema(name, failure));
-            schemas.insert(details_name(name), reference::moved(failure.details().as_value(), &details_name(name)));
+            schemas.insert(details_name(name), reference::moved(failure.details(), &details_name(name)));
         }
     }
 }
@@ -196,7 +196,7 @@ fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value 
 
 /// The problem document of a failure as it might come, where its details can be made up.
 pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
-    let details = sample(failure.details().as_value())?;
+    let details = sample(failure.details())?;
     let fields = details.as_object()?;
     let error = Template::new(failure.message()).ok()?.render(fields);
     let started = if failure.effect() == Effect::None { Started::No } else { Started::Yes };

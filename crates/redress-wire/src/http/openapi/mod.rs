@@ -53,7 +53,9 @@ impl Default for Info {
 
 /// The OpenAPI 3.1 document of the external operations of `contract`.
 pub fn openapi(contract: &Contract, info: &Info) -> Value {
-    let external: Vec<&Operation> = contract.operations().iter().filter(|operation| operation.is_external()).collect();
+    let external = contract.operations().iter().filter(|operation| operation.is_external());
+    let external: Vec<Operation> = external.cloned().map(Operation::bundled).collect();
+    let external: Vec<&Operation> = external.iter().collect();
     let failures = FailureSchemas::of(&external);
     let mut schemas = shared::schemas();
     schemas.extend(rpc::schemas());

@@ -31,7 +31,7 @@ pub(super) fn tags(operation: &Operation) -> Vec<&str> {
 /// Adds the schemas of what an operation takes and gives.
 pub(super) fn schemas(operation: &Operation, schemas: &mut Map<String, Value>) {
     for (name, schema) in [(input_name(operation), operation.input()), (output_name(operation), operation.output())] {
-        let moved = reference::moved(schema.as_value(), &name);
+        let moved = reference::moved(schema, &name);
         schemas.insert(name, moved);
     }
 }
@@ -69,12 +69,11 @@ fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, 
     let mut described = described(operation, &format!("{}.get", operation.name()), info);
     let input = input_name(operation);
     let in_query = flat.parameters().map(|(name, parameter)| {
-        let pointer = name.replace('~', "~0").replace('/', "~1").replace('%', "%25");
         let mut query = json!({
             "name": name,
             "in": "query",
             "required": parameter.required,
-            "schema": {"$ref": format!("#/components/schemas/{input}/properties/{pointer}")},
+            "schema": reference::to_member(&input, name),
         });
         let text = operation.input().property(name).and_then(|member| member.get("description")).cloned();
         if let (Some(text), Value::Object(query)) = (text, &mut query) {

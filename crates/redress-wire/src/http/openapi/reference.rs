@@ -1,38 +1,25 @@
-//! References inside a schema, once it has moved into the document's components.
+//! References to the components of the document.
 
-use serde_json::{Map, Value};
+use redress_contract::Schema;
+use serde_json::Value;
 
-/// Where a schema of the components is found.
+/// A reference to the component `name`.
 pub(super) fn to(name: &str) -> Value {
-    serde_json::json!({"$ref": format!("#/components/schemas/{name}")})
+    serde_json::json!({"$ref": place(name)})
 }
 
-/// `schema` with its references to itself made to lead through the component `name`. A
-/// reference starts at the document's root, which is no longer the schema's own.
-pub(super) fn moved(schema: &Value, name: &str) -> Value {
-    match schema {
-        Value::Object(members) => {
-            let moved = members.iter().map(|(word, value)| (word.clone(), under(word, value, name)));
-            Value::Object(moved.collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => schema.clone(),
-    }
+/// A reference to one member of what the component `name` describes.
+pub(super) fn to_member(name: &str, member: &str) -> Value {
+    let inside = Schema::reference_to_member(member);
+    serde_json::json!({"$ref": format!("{}{}", place(name), inside.trim_start_matches('#'))})
 }
 
-fn under(word: &str, value: &Value, name: &str) -> Value {
-    match (word, value) {
-        // Values that only look like schemas.
-        ("const" | "enum" | "default" | "examples" | "example", _) => value.clone(),
-        ("$ref" | "$dynamicRef", Value::String(reference)) => match reference.strip_prefix('#') {
-            Some(pointer) => Value::from(format!("#/components/schemas/{name}{pointer}")),
-            None => value.clone(),
-        },
-        ("properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas", Value::Object(named)) => {
-            let moved: Map<String, Value> =
-                named.iter().map(|(key, schema)| (key.clone(), moved(schema, name))).collect();
-            Value::Object(moved)
-        }
-        (_, Value::Array(schemas)) => Value::Array(schemas.iter().map(|schema| moved(schema, name)).collect()),
-        (_, _) => moved(value, name),
-    }
+/// `schema` as the component `name`: a reference starts at the document's root, which is no longer the
+/// schema's own.
+pub(super) fn moved(schema: &Schema, name: &str) -> Value {
+    schema.moved(&place(name))
+}
+
+fn place(name: &str) -> String {
+    format!("#/components/schemas/{name}")
 }

@@ -1,13 +1,14 @@
 //! A small value that fits a schema, for examples of failures.
 
+use redress_contract::Schema;
 use serde_json::{Map, Value};
 
 /// A small value that fits `schema`, where one can be made without guessing.
-pub(super) fn sample(schema: &Value) -> Option<Value> {
-    value(schema, schema, 0)
+pub(super) fn sample(schema: &Schema) -> Option<Value> {
+    value(schema, schema.as_value(), 0)
 }
 
-fn value(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
+fn value(root: &Schema, schema: &Value, depth: usize) -> Option<Value> {
     if depth > 8 {
         return None;
     }
@@ -20,7 +21,7 @@ fn value(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
         return Some(first.clone());
     }
     if let Some(reference) = words.get("$ref").and_then(Value::as_str) {
-        return value(root, root.pointer(reference.strip_prefix('#')?)?, depth + 1);
+        return value(root, root.referred(reference)?, depth + 1);
     }
     if let Some(first) = listed("oneOf").or_else(|| listed("anyOf")) {
         return value(root, first, depth + 1);
