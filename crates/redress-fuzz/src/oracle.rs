@@ -107,8 +107,7 @@ pub(crate) fn problem(registry: &Registry, value: &Value) -> Ending {
     let code = read.code.as_str();
     let declared = EngineCode::parse(code).map(EngineCode::declaration).or_else(|| registry.failure(code));
     let declared = declared.unwrap_or_else(|| panic!("nobody declared {code}"));
-    // A foreign error is classified: its code is INTERNAL, its kind is what it is.
-    assert!(read.kind == declared.kind() || code == "INTERNAL", "{value}");
+    assert_eq!(read.kind, declared.kind(), "{value}");
     assert!((400..=599).contains(&read.http), "{value}");
     assert!(!read.error.is_empty() && read.hint.split_whitespace().count() >= 5, "{value}");
     assert_eq!(&*read.docs_url, format!("/errors/{code}"), "{value}");

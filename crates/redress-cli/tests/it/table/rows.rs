@@ -145,6 +145,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
             .streams(),
         row("stream, panics in the middle", "table.count", r#"{"to":2,"then":"panic"}"#, Some("INTERNAL")).streams(),
         row("stream, silent for too long", "table.count", r#"{"to":1,"then":"hang"}"#, Some("TIMEOUT")).streams(),
+        Row {
+            deadline_ms: Some(500),
+            ..row("stream, as long as asked", "table.hang", "{}", Some("TIMEOUT")).streams()
+        },
         row("stream, invalid", "table.count", r#"{"too":3}"#, Some("INVALID_INPUT")).streams(),
         row("stream, fails to open", "table.count", r#"{"to":-1}"#, Some("THING_MISSING")).streams(),
     ]);
