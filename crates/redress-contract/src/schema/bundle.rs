@@ -391,6 +391,19 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_what_holds_one_another_cannot_grow_a_schema_without_end() {
+        let levels = 20;
+        let mut parts = json!({"allOf": vec![json!({"type": "integer"}); 1_000]});
+        let mut all = Vec::new();
+        for n in 0..levels {
+            parts = json!({"not": parts});
+            all.push(json!({"$ref": format!("#/x-parts{}", "/not".repeat(n))}));
+        }
+        let schema = json!({"x-parts": parts, "anyOf": all});
+        assert!(matches!(bundled(&schema), Err(BundleError::TooLarge { most: MOST_COPIED })));
+    }
+
+    #[test]
     fn ten_thousand_references_are_followed_one_by_one() {
         let links = 10_000;
         let definitions: Map<String, Value> = (0..links)
