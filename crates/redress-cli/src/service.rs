@@ -88,7 +88,8 @@ impl Service {
             Service::Here(registry) => return Ok(registry.open_to(Some(&Caller::local())).map(line).collect()),
             Service::There { url, client } => (url, client),
         };
-        let response = client.get(format!("{url}/ops")).send().await.map_err(|error| unreachable(url, &error))?;
+        let response = client.get(format!("{url}/ops")).timeout(PATIENCE).send().await;
+        let response = response.map_err(|error| unreachable(url, &error))?;
         let status = response.status();
         let body = body(url, response).await?;
         let listed: Option<Value> = serde_json::from_slice(&body).ok();
@@ -104,7 +105,7 @@ impl Service {
             Service::Here(registry) => return Ok(registry.contract().clone()),
             Service::There { url, client } => (url, client),
         };
-        let asked = client.get(format!("{url}/contract.json")).send().await;
+        let asked = client.get(format!("{url}/contract.json")).timeout(PATIENCE).send().await;
         let response = asked.map_err(|error| unreachable(url, &error))?;
         let status = response.status();
         let body = body(url, response).await?;
@@ -176,6 +177,9 @@ async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
     let body = body(url, response).await?;
     Answer::read(body).ok_or_else(|| unreadable(url, status))
 }
+
+/// How long a server may take to tell its operations.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The whole body of an answer, if it is no larger than any that a server gives.
 async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, Trouble> {

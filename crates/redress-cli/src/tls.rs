@@ -8,6 +8,7 @@ use std::path::Path;
 use reqwest::{
     Client, ClientBuilder,
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
+    redirect::Policy,
 };
 
 use crate::trouble::Trouble;
@@ -35,7 +36,9 @@ pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result
 
 /// What every client begins with.
 fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
-    let Some(token) = token else { return Ok(Client::builder()) };
+    // A redirect could lead anywhere, such as to a server for which this command is its own user.
+    let builder = Client::builder().redirect(Policy::none());
+    let Some(token) = token else { return Ok(builder) };
     let unsendable = |_| Trouble::Usage {
         says: "the token holds characters that no header can".to_owned(),
         tip: None,
@@ -43,7 +46,7 @@ fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
     };
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(unsendable)?;
     value.set_sensitive(true);
-    Ok(Client::builder().default_headers(HeaderMap::from_iter([(AUTHORIZATION, value)])))
+    Ok(builder.default_headers(HeaderMap::from_iter([(AUTHORIZATION, value)])))
 }
 
 /// The certificates in a file.

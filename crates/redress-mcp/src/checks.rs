@@ -27,6 +27,9 @@ static NAME: HeaderName = HeaderName::from_static(header::NAME);
 /// How a header value says that it is written in Base64, because its text does not fit into a header.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
+/// How long a progress token may be: every notification repeats it.
+const LONGEST_TOKEN: usize = 1024;
+
 /// Whether an id is one that the protocol has: a string, or a whole number.
 pub(crate) fn is_id(id: Id<'_>) -> bool {
     let json = id.as_json();
@@ -153,9 +156,10 @@ fn complete(id: Id<'_>, era: Era, meta: &RequestMeta<'_>) -> Result<(), Reply> {
         return Err(Reply::error(id, ProtocolError::InvalidParams, "there is no such level of notes", None));
     }
     match meta.progress_token.map(|token| token.get().as_bytes()) {
-        None | Some([b'"' | b'-' | b'0'..=b'9', ..]) => Ok(()),
+        None => Ok(()),
+        Some(token @ [b'"' | b'-' | b'0'..=b'9', ..]) if token.len() <= LONGEST_TOKEN => Ok(()),
         Some(_) => {
-            let says = "a progress token is a string or a number";
+            let says = "a progress token is a string or a number of at most 1,024 bytes";
             Err(Reply::error(id, ProtocolError::InvalidParams, says, None))
         }
     }

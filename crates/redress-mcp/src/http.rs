@@ -40,6 +40,7 @@ use admission::Accepts;
 pub use places::{Place, Places};
 use running::Running;
 use session::HttpSession;
+pub use sessions::OpenSessions;
 use sessions::Sessions;
 
 /// The body of an answer.
@@ -72,6 +73,8 @@ pub struct HttpOptions {
     /// A client beyond that is served without a session, and is not asked anything; a stream
     /// beyond it is OVERLOADED.
     pub max_sessions: usize,
+    /// The sessions that are open already.
+    pub sessions: OpenSessions,
     /// Who counts what each caller holds open: every session, and every answer that is a stream.
     /// Without it, nobody does.
     pub places: Option<Arc<dyn Places>>,
@@ -90,6 +93,7 @@ impl Default for HttpOptions {
             authorization_servers: Vec::new(),
             server: None,
             max_sessions: 1024,
+            sessions: OpenSessions::default(),
             places: None,
             shutdown: CancellationToken::new(),
         }
@@ -129,7 +133,7 @@ impl HttpFace {
             .identity()
             .map(|_| Metadata::new(&inner.options.name, options.authorization_servers.clone(), &inner.registry));
         let listening = Arc::new(Semaphore::new(options.max_sessions.min(Semaphore::MAX_PERMITS)));
-        HttpFace { sessions: Arc::default(), listening, inner, options, metadata }
+        HttpFace { sessions: Arc::clone(&options.sessions.0), listening, inner, options, metadata }
     }
 
     /// The document about the protected resource, where tokens tell who calls.

@@ -47,7 +47,7 @@ mod way;
 
 pub use asking::Asking;
 pub use auth::Metadata;
-pub use http::{Body, HttpFace, HttpOptions, Page, Place, Places, Secure};
+pub use http::{Body, HttpFace, HttpOptions, OpenSessions, Page, Place, Places, Secure};
 pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;

@@ -40,6 +40,9 @@ pub(crate) struct House {
     pub(crate) by_address: Arc<Tally<IpAddr>>,
     pub(crate) sockets_of: Arc<Tally<Holder>>,
     pub(crate) streams_of: Arc<Tally<Holder>>,
+    /// The sessions of MCP, which go on when what is served is replaced.
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp_sessions: redress_mcp::OpenSessions,
 }
 
 impl House {

@@ -62,6 +62,7 @@ impl McpSettings {
         http.guarded |= guarded;
         http.allowed_origins.extend(origins.given());
         http.shutdown = streams.house.shutdown.silent().clone();
+        http.sessions = streams.house.mcp_sessions.clone();
         http.places = Some(Arc::new(streams));
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());

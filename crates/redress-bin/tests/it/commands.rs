@@ -1,6 +1,10 @@
 //! Each command but `serve`.
 
-use std::{io::Write as _, net::TcpListener, process::Stdio};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    process::Stdio,
+};
 
 use serde_json::json;
 
@@ -111,6 +115,26 @@ fn a_server_that_is_not_there_is_told_with_what_to_do() {
     for url in ["127.0.0.1:7717", "ftp://here"] {
         assert_eq!(place.run(&["ops", "--json", "--server", url]).json()["code"], "SERVER_UNREACHABLE");
     }
+}
+
+#[test]
+fn a_call_is_not_made_where_a_server_would_lead_it() {
+    let (first, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    other.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", first.local_addr().unwrap());
+    let answer = format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{}/call\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        other.local_addr().unwrap()
+    );
+    let leading = std::thread::spawn(move || {
+        let (mut stream, _) = first.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let called = Place::new().run(&["call", "files.list", "--json", "--server", &url]);
+    leading.join().unwrap();
+    assert_eq!((called.code, &called.json()["code"]), (2, &json!("SERVER_ANSWER_UNREADABLE")));
+    assert!(other.accept().is_err(), "nobody was led there");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::{
     trouble::Trouble,
 };
 
+/// Of how many callers each may have as much as it may of all calls at once.
+const SHARES: u32 = 4;
+
 /// What refuses calls that are too many.
 pub(crate) fn calls(settings: &Settings) -> Result<Limits, Trouble> {
     Limits::new(options(settings)?).map_err(|error| wrong(settings, &error))
@@ -20,10 +23,12 @@ pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
     let table = &settings.limits;
     let mut options = LimitOptions::default();
     options.rate = rate(table.rate, table.burst).map_err(|error| wrong(settings, &error))?;
-    options.in_flight = table.in_flight.map(NonZeroU32::get);
+    options.in_flight_total = settings.max_in_flight.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(1));
+    // A call that waits takes nothing but its place, so one caller could have them all for next to nothing.
+    let share = options.in_flight_total.map(|all| all.div_ceil(SHARES));
+    options.in_flight = table.in_flight.map(NonZeroU32::get).or(share);
     // The faces count the streams of a caller each on its own, and over WebSockets those of one connection.
     options.streams = u32::try_from(faces(settings).streams).ok();
-    options.in_flight_total = settings.max_in_flight.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(1));
     options.shed = table.shed.unwrap_or(false);
     let rules = table.rules.iter().map(rule).collect::<Result<_, _>>();
     options.rules = rules.map_err(|error| wrong(settings, &error))?;
@@ -102,6 +107,13 @@ mod tests {
         assert_eq!(of("").streams, Some(256));
         assert_eq!(of("[limits]\nstreams = 3\n").streams, Some(3));
         assert_eq!(of("[serve]\nmax_in_flight = 7\n").in_flight_total, Some(7));
+    }
+
+    #[test]
+    fn one_caller_has_no_more_than_a_quarter_of_all_calls_unless_it_is_said() {
+        let of = |text| options(&settings(text)).unwrap().in_flight;
+        assert_eq!((of(""), of("[serve]\nmax_in_flight = 7\n")), (Some(256), Some(2)));
+        assert_eq!(of("[limits]\nin_flight = 1000\n"), Some(1000));
     }
 
     #[test]

@@ -80,7 +80,11 @@ impl Accepts {
             return Accepts::Anything;
         }
         for media in said.filter_map(|said| said.to_str().ok()).flat_map(|said| said.split(',')) {
-            let media = media.split(';').next().unwrap_or_default().trim();
+            let mut parameters = media.split(';').map(str::trim);
+            let media = parameters.next().unwrap_or_default();
+            if parameters.any(is_zero) {
+                continue;
+            }
             if ["text/event-stream", "text/*"].iter().any(|stream| media.eq_ignore_ascii_case(stream)) {
                 return Accepts::EventStream;
             }
@@ -90,6 +94,12 @@ impl Accepts {
         }
         accepts
     }
+}
+
+/// Whether a parameter of a media range says that the range is not wanted.
+fn is_zero(parameter: &str) -> bool {
+    let weight = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+    weight.is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight == 0.0))
 }
 
 /// Whether the message claims to be JSON, and takes JSON for an answer.
@@ -162,6 +172,8 @@ mod tests {
         assert_eq!(accepts(&[("accept", "application/json, text/Event-Stream;q=0.5")]), Accepts::EventStream);
         assert_eq!(accepts(&[("accept", "application/json"), ("accept", "text/event-stream")]), Accepts::EventStream);
         assert_eq!(accepts(&[("accept", "application/json, text/event-streams")]), Accepts::Json);
+        assert_eq!(accepts(&[("accept", "application/json, text/event-stream; q=0")]), Accepts::Json);
+        assert_eq!(accepts(&[("accept", "text/event-stream;Q=0.000, */*")]), Accepts::Anything);
     }
 
     #[test]

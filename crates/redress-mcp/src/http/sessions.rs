@@ -9,6 +9,11 @@ use std::{
 use super::session::HttpSession;
 use crate::{owner::Owner, rounds::random};
 
+/// The sessions that are open. Clones are of the same ones: a face that takes the place of another, as at a reload, is
+/// given the sessions of that.
+#[derive(Clone, Debug, Default)]
+pub struct OpenSessions(pub(super) Arc<Sessions>);
+
 /// The sessions that are open, by their names.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<HttpSession>>>);

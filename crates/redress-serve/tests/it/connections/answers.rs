@@ -31,6 +31,8 @@ const LARGE: usize = MIB;
 const CALLS: usize = 60;
 /// Of so many calls that are not read, most have not even begun to make their answer.
 const MOST: usize = 40;
+/// A tool's result holds its output up to three times beside it.
+const COPIES: usize = 4;
 const CONNECTION: usize = 3 * MIB;
 const CALLER: usize = 6 * MIB;
 const ALL: usize = 12 * MIB;
@@ -379,8 +381,7 @@ async fn many_connections_of_one_caller_hold_no_more_than_it_may_and_all_togethe
             readers.push(reader);
         }
         // One that is being made has room for its text too, and what the operation is known for is 6 MiB by now.
-        // A tool's result holds its output up to three times beside it.
-        let copies = if path == "/mcp" { 4 } else { 1 };
+        let copies = if path == "/mcp" { COPIES } else { 1 };
         stands_still(&served, &marks, (12 + 6) * copies * MIB).await;
         // What has gone to the connection and is not read is held for as long as that.
         for _ in 0..100 {
@@ -422,7 +423,7 @@ async fn a_session_whose_answers_are_not_read_holds_no_more_than_its_caller_may(
             reader.write_all(within(post("/mcp", &call)).as_bytes()).await.unwrap();
             readers.push(reader);
         }
-        stands_still(&served, &marks, (12 + 6) * MIB).await;
+        stands_still(&served, &marks, (12 + 6) * COPIES * MIB).await;
         assert!(marks.made() <= 3, "{}", marks.made());
         // One is read after all, in its whole length.
         let mut read = Vec::new();

@@ -69,6 +69,39 @@ async fn what_has_begun_goes_on_as_it_began_and_the_next_is_new() {
     served.end().await;
 }
 
+/// A message of MCP, in this session.
+fn message(session: Option<&str>, id: u32, method: &str, params: &Value) -> String {
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    let session = session.map(|name| format!("mcp-session-id: {name}\r\n")).unwrap_or_default();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: application/json, text/event-stream\r\n{session}content-type: \
+         application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[tokio::test]
+async fn a_session_of_mcp_and_what_runs_in_it_go_on() {
+    let watched = Arc::new(Watched::default());
+    let served = Served::of(Server::new(Faces::new(aged(1, &watched))).listen("127.0.0.1:0".parse().unwrap())).await;
+    let (mut running, mut next) = (served.connect().await, served.connect().await);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "a", "version": "1"}});
+    let begun = exchange(&mut next, &message(None, 0, "initialize", &hello)).await;
+    let session = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect(&begun).to_owned();
+    let call = |id, name: &str| message(Some(&session), id, "tools/call", &json!({"name": name, "arguments": {}}));
+    tokio::io::AsyncWriteExt::write_all(&mut running, call(1, "age_slow").as_bytes()).await.unwrap();
+    timeout(SOON, watched.started.notified()).await.unwrap();
+
+    served.handle.replace(Faces::new(aged(2, &watched)));
+
+    let renewed = exchange(&mut next, &call(2, "age_quick")).await;
+    assert!(renewed.starts_with("HTTP/1.1 200") && renewed.contains("\"text\":\"2\""), "{renewed}");
+    watched.release.notify_one();
+    let ended = one_answer(&mut running).await;
+    assert!(ended.starts_with("HTTP/1.1 200") && ended.contains("\"text\":\"1\""), "{ended}");
+    served.end().await;
+}
+
 /// Whoever is named in the handshake, for as long as this rule holds.
 struct Named(&'static str);
 
