@@ -9,10 +9,11 @@ mod session;
 mod sessions;
 mod sse;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, pin::pin, sync::Arc, task::Poll};
 
 use ::http::{HeaderValue, Method, Response, StatusCode, header, header::HeaderName, request::Parts};
 use bytes::Bytes;
+use futures_util::poll;
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::UnsyncBoxBody};
 use redress_contract::{EngineCode, RequestId};
@@ -154,7 +155,7 @@ impl HttpFace {
             Ok(session) => session.map(Box::<str>::from),
             Err(reply) => return bad(reply),
         };
-        if let Err(why) = self.identify(token, &mut asking).await {
+        if let Err(why) = self.identify(token.as_ref(), &mut asking).await {
             return self.unidentified(&parts, why, &asking);
         }
         // Before anything else is looked at, so that nothing tells a session of another from none.
@@ -175,7 +176,22 @@ impl HttpFace {
         if let Err((status, says)) = admission::negotiate(&parts.headers) {
             return refuse(status, ProtocolError::InvalidRequest, says);
         }
-        let body = match Limited::new(body, self.options.max_body).collect().await {
+        let mut reading = pin!(Limited::new(body, self.options.max_body).collect());
+        let read = match poll!(reading.as_mut()) {
+            Poll::Ready(read) => read,
+            Poll::Pending => {
+                let read = reading.await;
+                // A token counts when the call begins, and may have been revoked while the rest was waited for.
+                if let Err(why) = self.identify(token.as_ref(), &mut asking).await {
+                    return self.unidentified(&parts, why, &asking);
+                }
+                if session.as_ref().is_some_and(|session| !session.is_of(&Owner::of(&asking))) {
+                    return self.no_session(&parts, &asking);
+                }
+                read
+            }
+        };
+        let body = match read {
             Ok(body) => body.to_bytes(),
             Err(_) => {
                 let says = "the message is larger than is taken";
@@ -294,13 +310,13 @@ impl HttpFace {
     }
 
     /// Tells who calls from the token, or refuses the whole request.
-    async fn identify(&self, token: Option<Secret>, asking: &mut Asking) -> Result<(), Challenge<'static>> {
+    async fn identify(&self, token: Option<&Secret>, asking: &mut Asking) -> Result<(), Challenge<'static>> {
         if self.inner.registry.identity().is_none() {
             return Ok(());
         }
         match token {
             Some(token) => {
-                asking.caller = Some(self.inner.registry.identify(&token).await.map_err(|_| Challenge::Invalid)?);
+                asking.caller = Some(self.inner.registry.identify(token).await.map_err(|_| Challenge::Invalid)?);
                 Ok(())
             }
             None if asking.caller.is_none() && !self.options.anonymous => Err(Challenge::Missing),

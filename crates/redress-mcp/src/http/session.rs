@@ -103,6 +103,11 @@ impl HttpSession {
         }
     }
 
+    /// Whether it is open, and this owner's.
+    pub(super) fn is_of(&self, owner: &Owner) -> bool {
+        self.owner == *owner && !self.over.is_cancelled()
+    }
+
     /// Takes note that something was said in it.
     pub(super) fn touch(&self) {
         *lock(&self.said) = Instant::now();

@@ -41,7 +41,7 @@ impl Sessions {
 
     /// The session of this name, if there is one of this owner.
     pub(super) fn find(&self, name: &str, owner: &Owner) -> Option<Arc<HttpSession>> {
-        self.table().get(name).filter(|session| session.owner == *owner && !session.over.is_cancelled()).cloned()
+        self.table().get(name).filter(|session| session.is_of(owner)).cloned()
     }
 
     /// Forgets a session that is over.

@@ -13,7 +13,12 @@ use redress_mcp::{HttpOptions, Mcp, McpOptions};
 use redress_serve::{Anonymous, Faces};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, time::timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+    time::timeout,
+};
 
 use crate::{
     service::{LEGACY, MODERN, message},
@@ -24,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whose each token is, as it is now.
 #[derive(Clone, Default)]
-struct Tokens(Arc<Mutex<HashMap<String, &'static str>>>);
+struct Tokens(Arc<Mutex<HashMap<String, &'static str>>>, Arc<Notify>);
 
 impl Tokens {
     fn set(&self, token: &str, caller: Option<&'static str>) {
@@ -42,6 +47,7 @@ impl IdentityProvider for Tokens {
         token: &'a Secret,
     ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
         let known = self.0.lock().unwrap().get(token.expose()).copied();
+        self.1.notify_one();
         Box::pin(async move { known.map(Caller::new).ok_or(IdentityError::Invalid) })
     }
 }
@@ -297,6 +303,26 @@ async fn a_session_outlives_the_token_of_its_caller_and_ends_with_the_last_one()
     assert_eq!(served.within(ADA_ANEW, &session, &Act::post(agreed(&question["id"]))).await.status(), 202);
     let (_, done) = next(&mut stream, &mut read).await;
     assert_eq!(done["result"]["structuredContent"], json!({"wiped": true}));
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_while_a_message_still_comes_in_is_worth_nothing() {
+    let served = Served::that(Knows::Tokens, |_| {}).await;
+    let (body, _) = message(LEGACY, "ping", json!({}));
+    let (first, rest) = body.split_at(body.len() / 2);
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer \
+         ada-1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{first}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    timeout(PATIENCE, served.tokens.1.notified()).await.expect("the token is looked at");
+    served.tokens.set("ada-1", None);
+    stream.write_all(rest.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
 }
 
 #[tokio::test]

@@ -462,10 +462,10 @@ async fn a_call_that_finds_no_room_in_its_time_has_not_run_and_may_be_made_again
         clients.push(client);
     }
     // Three connections have more than one caller may have.
-    served.until(|stats| stats.answer_bytes as usize > CALLER - 2 * LARGE && stats.waited_answers > 3).await;
+    served.until(|stats| stats.answer_bytes as usize > CALLER - LARGE && stats.waited_answers > 3).await;
     let mut other = narrow(&served, "127.0.0.1").await;
     let late = post("/call", r#"{"operation":"demo.learned"}"#)
-        .replace("connection: close", "connection: close\r\nredress-deadline-ms: 50");
+        .replace("connection: close", "connection: close\r\nredress-deadline-ms: 1000");
     other.write_all(late.as_bytes()).await.unwrap();
     let (head, body) = whole(&mut other).await;
     let told: Value = serde_json::from_slice(&body).unwrap();
