@@ -463,11 +463,19 @@ async fn a_call_that_finds_no_room_in_its_time_has_not_run_and_may_be_made_again
     }
     // Three connections have more than one caller may have.
     served.until(|stats| stats.answer_bytes as usize > CALLER - LARGE && stats.waited_answers > 3).await;
-    let mut other = narrow(&served, "127.0.0.1").await;
     let late = post("/call", r#"{"operation":"demo.learned"}"#)
         .replace("connection: close", "connection: close\r\nredress-deadline-ms: 1000");
-    other.write_all(late.as_bytes()).await.unwrap();
-    let (head, body) = whole(&mut other).await;
+    let mut answered = 0;
+    // What is only being made holds more than what was made, so at first there may be room again in a moment.
+    let (head, body) = loop {
+        let mut other = narrow(&served, "127.0.0.1").await;
+        other.write_all(late.as_bytes()).await.unwrap();
+        let (head, body) = whole(&mut other).await;
+        if !head.starts_with("HTTP/1.1 200") || answered > CALLS {
+            break (head, body);
+        }
+        answered += 1;
+    };
     let told: Value = serde_json::from_slice(&body).unwrap();
     assert!(head.starts_with("HTTP/1.1 503") && head.contains("retry-after: 1"), "{head} {told}");
     assert_eq!(
@@ -476,7 +484,7 @@ async fn a_call_that_finds_no_room_in_its_time_has_not_run_and_may_be_made_again
     );
     assert_eq!(told["details"], json!({"limit": "answer_bytes", "per": "caller"}));
     assert!(served.handle.stats().refused_answers >= 1);
-    assert!(marks.made() <= 15, "the late one has not run");
+    assert!(marks.made() <= 15 + answered, "the late one has not run");
     drop((held, clients));
     served.end().await;
 }
