@@ -10,8 +10,8 @@ use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -95,6 +95,8 @@ struct AccountOf {
 struct Message {
     /// How many bytes are charged for each byte of an answer: it and the message are there at once.
     copies: usize,
+    /// Whether one of its answers counts for the connection already.
+    counted: AtomicBool,
     /// What the answers so far are charged, until the message is written.
     charges: Mutex<Vec<Charge>>,
 }
@@ -389,7 +391,7 @@ impl Account {
     /// `copies - 1` times their bytes. What they are charged is held until it is [settled](Account::settle).
     #[must_use]
     pub fn message(&self, copies: usize) -> Account {
-        let message = Message { copies, charges: Mutex::default() };
+        let message = Message { copies, counted: AtomicBool::new(false), charges: Mutex::default() };
         let of = AccountOf { message: Some(Arc::new(message)), ..AccountOf::clone(&self.of) };
         Account { of: Arc::new(of), place: self.place.clone() }
     }
@@ -429,6 +431,8 @@ pub(crate) struct AnswerRoom {
     account: Account,
     payer: Payer,
     charge: Mutex<Option<Charge>>,
+    /// Whether it counts for the connection.
+    counts: OnceLock<bool>,
     /// What it waits for, as a place in [`PER`].
     waits_for: AtomicU8,
 }
@@ -439,18 +443,19 @@ const PER: [&str; 4] = ["batch", "connection", "caller", "server"];
 impl AnswerRoom {
     pub(crate) fn new(account: Account, caller: Option<&Caller>, peer: Option<IpAddr>) -> AnswerRoom {
         let payer = Payer::of(caller, peer);
-        AnswerRoom { account, payer, charge: Mutex::default(), waits_for: AtomicU8::new(0) }
+        AnswerRoom { account, payer, charge: Mutex::default(), counts: OnceLock::new(), waits_for: AtomicU8::new(0) }
     }
 
     fn charge(&self) -> MutexGuard<'_, Option<Charge>> {
         self.charge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The levels that an answer is charged at. One whose message holds others already does not count for the
-    /// connection: it would wait for those, and they are given back with it.
+    /// The levels that an answer is charged at. Of those of one message the first counts for the
+    /// connection: the others would wait for it, and they are given back together.
     fn levels(&self, connection: bool) -> Vec<At> {
-        let alone = self.account.of.message.as_ref().is_none_or(|message| message.charges().is_empty());
-        let connection = (connection && alone).then_some(At::Connection(self.account.of.connection));
+        let counts = || self.account.of.message.as_ref().is_none_or(|message| !message.counted.swap(true, Relaxed));
+        let connection =
+            (connection && *self.counts.get_or_init(counts)).then_some(At::Connection(self.account.of.connection));
         connection.into_iter().chain([At::Caller(self.payer.clone()), At::All]).collect()
     }
 
@@ -461,7 +466,10 @@ impl AnswerRoom {
 
     /// Makes room for an answer of `bytes` in all, if there is some at once.
     pub(crate) fn try_reserve(&self, bytes: usize) -> bool {
-        let bytes = bytes.saturating_mul(self.copies());
+        self.try_take(bytes.saturating_mul(self.copies()))
+    }
+
+    fn try_take(&self, bytes: usize) -> bool {
         let mut charge = self.charge();
         let own = charge.as_ref().map_or(0, |charge| charge.bytes);
         if own >= bytes && charge.is_some() {
@@ -482,10 +490,15 @@ impl AnswerRoom {
         }
     }
 
-    /// Makes room for an answer of `bytes` in all. What was reserved before is given back while there is none: whoever waits holds
-    /// nothing that another one waits for.
+    /// Makes room for an answer of `bytes` in all.
     pub(crate) async fn reserve(&self, bytes: usize) {
-        if self.try_reserve(bytes) {
+        self.take(bytes.saturating_mul(self.copies())).await;
+    }
+
+    /// Makes room for `bytes` of memory in all, whatever is made of them. What was reserved before is given back while
+    /// there is none: whoever waits holds nothing that another one waits for.
+    pub(crate) async fn take(&self, bytes: usize) {
+        if self.try_take(bytes) {
             return;
         }
         let levels = &self.account.of.levels;
@@ -495,7 +508,6 @@ impl AnswerRoom {
         if let Some(place) = &self.account.place {
             place.first().await;
         }
-        let bytes = bytes.saturating_mul(self.copies());
         let mut charge = Charge { levels: Arc::clone(levels), bytes, at: Vec::with_capacity(3) };
         for at in self.levels(true) {
             let per = match at {

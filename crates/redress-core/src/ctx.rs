@@ -122,7 +122,7 @@ impl Ctx {
         if let Some(room) = self.room().filter(|_| self.account.as_ref().is_some_and(|account| bytes > account.free()))
         {
             let _waiting = Waiting::of(self.reserves.get_or_init(Arc::default));
-            room.reserve(bytes).await;
+            room.take(bytes).await;
         }
     }
 

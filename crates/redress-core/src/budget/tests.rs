@@ -111,6 +111,17 @@ async fn a_message_is_charged_for_its_copies_until_it_is_written_and_for_itself_
 }
 
 #[tokio::test]
+async fn the_answers_of_one_message_do_not_wait_for_each_other_at_their_connection() {
+    let budget = Budget::new(LIMITS);
+    let account = budget.connection().message(1);
+    let (one, two) = (room(&account, "ada"), room(&account, "ada"));
+    assert!(one.try_reserve(80) && two.try_reserve(60), "the connection has 100");
+    assert!(!room(&account, "ada").try_reserve(60), "the caller has 150");
+    drop((one, two));
+    assert!(is_empty(&budget));
+}
+
+#[tokio::test]
 async fn limits_that_are_raised_let_in_who_waits() {
     let budget = Budget::new(LIMITS);
     let account = budget.connection();
