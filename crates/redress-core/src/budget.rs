@@ -528,9 +528,14 @@ impl AnswerRoom {
         PER.get(usize::from(self.waits_for.load(Relaxed))).copied().unwrap_or("server")
     }
 
+    /// How many bytes are charged.
+    pub(crate) fn charged(&self) -> usize {
+        self.charge().as_ref().map_or(0, |charge| charge.bytes)
+    }
+
     /// How large an answer may be for which there is room.
     pub(crate) fn reserved(&self) -> usize {
-        self.charge().as_ref().map_or(0, |charge| charge.bytes) / self.copies()
+        self.charged() / self.copies()
     }
 
     /// What is reserved, now held by an answer that takes `bytes`, or by the message that is written out of it.

@@ -13,9 +13,17 @@ use crate::{
     offload::{LARGE, offload},
 };
 
+/// What has to be charged for an output that is not even begun on a worker: what reads a file reserves what the worst
+/// text would take, and is mostly far below it.
+const EXPECTED_LARGE: usize = 8 * LARGE;
+
 /// Writes the output of a call.
 pub(crate) async fn encode<T: Serialize + Send + 'static>(ctx: &Ctx, output: T) -> Ended {
     let (free, max) = (free(ctx), max_output(ctx));
+    // A long text is looked through whole before any of it is written.
+    if ctx.room.get().is_some_and(|room| room.charged() > EXPECTED_LARGE) {
+        return Box::pin(encode_later(ctx, ctx.room().cloned(), output)).await;
+    }
     // Most outputs are small, and need neither a room nor its account.
     let written = Output::encode_within(&output, max.min(LARGE), free, |bytes| {
         ctx.room().is_some_and(|room| room.try_reserve(bytes))
