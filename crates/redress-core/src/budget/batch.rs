@@ -2,6 +2,7 @@
 //! what an earlier one waits for.
 
 use std::{
+    collections::BTreeSet,
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -17,10 +18,17 @@ pub(super) const AHEAD: usize = 1024 * 1024;
 /// The calls of one batch, whose answers are given in their order.
 #[derive(Debug, Default)]
 pub struct BatchOrder {
-    /// The first call that has not ended, and which of the later ones have.
-    ended: Mutex<(usize, Vec<bool>)>,
+    ended: Mutex<Ended>,
     moved: Notify,
     ahead: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Ended {
+    /// The first call that has not ended.
+    first: usize,
+    /// Those behind it that have.
+    later: BTreeSet<usize>,
 }
 
 /// The place of a call in its batch.
@@ -34,22 +42,17 @@ impl BatchOrder {
     /// Says that the call of this place has ended, and what it needed is charged.
     pub fn ended(&self, number: usize) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, later) = &mut *ended;
-        if later.len() <= number {
-            later.resize(number + 1, false);
+        if number != ended.first {
+            ended.later.insert(number);
+            return;
         }
-        if let Some(place) = later.get_mut(number) {
-            *place = true;
+        ended.first += 1;
+        while let Some(next) = ended.later.first().copied().filter(|next| *next == ended.first) {
+            ended.later.remove(&next);
+            ended.first += 1;
         }
-        let before = *first;
-        while later.get(*first).is_some_and(|ended| *ended) {
-            *first += 1;
-        }
-        let moved = *first > before;
         drop(ended);
-        if moved {
-            self.moved.notify_waiters();
-        }
+        self.moved.notify_waiters();
     }
 }
 
@@ -59,7 +62,7 @@ impl Place {
     }
 
     pub(super) fn is_first(&self) -> bool {
-        self.order.ended.lock().unwrap_or_else(PoisonError::into_inner).0 >= self.number
+        self.order.ended.lock().unwrap_or_else(PoisonError::into_inner).first >= self.number
     }
 
     /// Resolves when every call before this one has ended.

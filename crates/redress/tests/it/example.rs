@@ -10,16 +10,14 @@ fn output_of(example: &str) -> String {
     text
 }
 
-/// All are built with the same features, and so only once.
-const FEATURES: &str = "cli,access,limits,state,telemetry";
-
-/// Runs an example with these words.
+/// Runs an example with these words: the program that `cargo test` has built beside this one, with the same features.
 fn ran(example: &str, words: &[&str]) -> Output {
-    let arguments =
-        ["run", "--quiet", "--locked", "--package", "redress", "--features", FEATURES, "--example", example];
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(arguments).arg("--").args(words).current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.output().expect("the cargo that runs this test runs the example")
+    let this = std::env::current_exe().unwrap();
+    let built = this.ancestors().nth(2).unwrap().join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
+    let ended = Command::new(&built).args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    ended.unwrap_or_else(|error| {
+        panic!("{example}: {error}; `cargo build -p redress --all-features --examples` builds the examples")
+    })
 }
 
 /// Runs an example with these words, and gives what it printed and whether it ended well.
