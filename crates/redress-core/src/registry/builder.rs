@@ -289,7 +289,7 @@ impl Builder {
         Ok(Registry(Arc::new(Inner {
             entries,
             index,
-            contract,
+            contract: Arc::new(contract),
             state: self.state,
             content: self.content,
             limits: self.limits,

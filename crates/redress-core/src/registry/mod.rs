@@ -40,7 +40,7 @@ pub(crate) struct Inner {
     pub(crate) entries: Vec<Arc<Entry>>,
     /// Every name and alias, to its place in `entries`.
     pub(crate) index: TextMap<usize>,
-    pub(crate) contract: Contract,
+    pub(crate) contract: Arc<Contract>,
     pub(crate) state: HashMap<TypeId, AnyState>,
     pub(crate) content: HashMap<String, Arc<dyn ContentGuard>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
