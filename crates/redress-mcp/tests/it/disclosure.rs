@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::service::{LEGACY, MODERN, Running, message};
 
-/// All that is internal here has this in its name: operations, scopes, codes.
+/// All that is internal here has this in its name: operations and scopes.
 const INTERNAL: &str = "vault";
 
 struct Tokens;
@@ -74,14 +74,14 @@ fn registry() -> Registry {
     let page = Operation::dynamic(page.with_completion("order", "vault.offer").with_output(json!({"type": "string"})))
         .with_handler(|_, _| async { Ok(json!("a page")) });
     let internal = |name: &str| contract::Operation::query(name).with_summary("About the vault.").internal();
-    let closed = Failure::new("VAULT_CLOSED", Kind::Conflict)
+    let closed = Failure::new("BOOK_CLOSED", Kind::Conflict)
         .with_when("The vault is closed.")
         .with_message("the vault is closed")
         .with_effect(Effect::None)
         .with_recovery(Recovery::call("vault.successor", "Open the vault with the other one."));
     let book = internal("vault.book_entry").with_access(Access::caller().scope("vault:write_all")).fails(closed);
     let book = Operation::dynamic(book.with_access(Access::caller().scope("vault:write_all")))
-        .with_handler(|_, _| async { Err(DynamicFailure::new("VAULT_CLOSED", json!({})))? });
+        .with_handler(|_, _| async { Err(DynamicFailure::new("BOOK_CLOSED", json!({})))? });
     let successor = internal("vault.successor").with_access(Access::caller().scope("vault:write_all"));
     let successor = Operation::dynamic(successor).with_handler(|_, _| async { Ok(json!(1)) });
     let members = json!({"argument": {"type": "string"}, "value": {"type": "string"}, "given": {"type": "object"}});
@@ -110,7 +110,7 @@ const PAGES: [&str; 12] = [
     "/openrpc.json",
     "/errors",
     "/errors/REFUND_REFUSED",
-    "/errors/VAULT_CLOSED",
+    "/errors/BOOK_CLOSED",
     "/healthz",
     "/readyz",
 ];
@@ -123,7 +123,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("services.schema", json!({"name": "orders.letter"})),
         ("services.schema", json!({"name": "valt.book_entry"})),
         ("errors.explain", json!({"code": "REFUND_REFUSED"})),
-        ("errors.explain", json!({"code": "VALT_CLOSED"})),
+        ("errors.explain", json!({"code": "BOK_CLOSED"})),
         ("orders.refund", json!({})),
         ("orders.deny", json!({})),
         ("valt.book_entry", json!({})),
@@ -218,7 +218,7 @@ async fn callers_with_the_scope_are_told_what_operations_are_made_of() {
     for about in ["/ops/orders/refund as", "services.schema by /call", "services.schema by /rpc", "redress://operations/orders.refund"] {
         assert!(told.iter().any(|told| told.contains(about)), "{about}: {told:?}");
     }
-    let (_, explained) = texts.iter().find(|(about, _)| about.starts_with("/errors/VAULT_CLOSED")).unwrap();
+    let (_, explained) = texts.iter().find(|(about, _)| about.starts_with("/errors/BOOK_CLOSED")).unwrap();
     assert!(explained.contains("NOT_FOUND"), "the codes of internal operations are nobody's: {explained}");
 }
 
@@ -227,7 +227,7 @@ async fn what_is_outside_the_profile_is_named_nowhere_on_the_face() {
     let options = |options: &mut redress_mcp::McpOptions| {
         options.profile = Some(Profile::new("some", ["orders.deny", "orders.letter", "services.*", "errors.*"]));
     };
-    let running = Running::of(registry(), Canary::new(), Arc::default(), options, |_| {}).await;
+    let running = Running::of(registry(), Canary::new(), Arc::default(), options, |http| http.anonymous = true).await;
     for version in [LEGACY, MODERN] {
         for (method, params) in requests() {
             // What was asked for comes back, and is the asker's own word.
@@ -258,7 +258,7 @@ async fn an_argument_that_cannot_be_completed_tells_nothing_of_what_completes_it
 #[tokio::test]
 async fn a_tool_that_is_hidden_is_named_by_no_other() {
     let registry = registry();
-    let running = Running::of(registry.clone(), Canary::new(), Arc::default(), |_| {}, |_| {}).await;
+    let running = Running::of(registry.clone(), Canary::new(), Arc::default(), |_| {}, |http| http.anonymous = true).await;
     let listed = async || running.ask(LEGACY, "tools/list", json!({})).await.text;
     assert!(listed().await.contains("REFUND_REFUSED (call orders_list)"));
     assert!(registry.changes().hide("orders.list"));
