@@ -68,9 +68,11 @@ fn registry() -> Registry {
         },
     );
     let letter = open(contract::Operation::query("orders.letter")).prompt().with_messages().with_input(text("order"));
+    let letter = letter.fails(refused());
     let letter = Operation::dynamic(letter.with_completion("order", "vault.offer"))
         .with_handler(|_, _| async { Ok(json!({"messages": []})) });
     let page = open(contract::Operation::query("orders.page")).resource("orders://{order}").with_input(text("order"));
+    let page = page.fails(refused());
     let page = Operation::dynamic(page.with_completion("order", "vault.offer").with_output(json!({"type": "string"})))
         .with_handler(|_, _| async { Ok(json!("a page")) });
     let internal = |name: &str| contract::Operation::query(name).with_summary("About the vault.").internal();
@@ -218,6 +220,10 @@ async fn callers_with_the_scope_are_told_what_operations_are_made_of() {
     for about in ["/ops/orders/refund as", "services.schema by /call", "services.schema by /rpc", "redress://operations/orders.refund"] {
         assert!(told.iter().any(|told| told.contains(about)), "{about}: {told:?}");
     }
+    // What is kept of the documents for callers with the scope is not for the next one.
+    for (about, text) in all_of(&running, None).await {
+        assert!(!text.to_lowercase().contains(INTERNAL), "{about}: {text}");
+    }
     let (_, explained) = texts.iter().find(|(about, _)| about.starts_with("/errors/BOOK_CLOSED")).unwrap();
     assert!(explained.contains("NOT_FOUND"), "the codes of internal operations are nobody's: {explained}");
 }
@@ -253,6 +259,21 @@ async fn an_argument_that_cannot_be_completed_tells_nothing_of_what_completes_it
     let answer = running.ask(LEGACY, "completion/complete", params).await.json();
     assert_eq!((&answer["error"]["code"], &answer["error"]["data"]["code"]), (&json!(-32603), &json!("INTERNAL")));
     assert!(answer["error"]["data"].get("details").is_none(), "{answer}");
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_named_in_no_answer_of_any_face() {
+    let registry = registry();
+    let running =
+        Running::of(registry.clone(), Canary::new(), Arc::default(), |_| {}, |http| http.anonymous = true).await;
+    let named = |texts: Vec<(String, String)>| {
+        let named = texts.into_iter().filter(|(_, text)| text.contains("orders.list") || text.contains("orders_list"));
+        named.map(|(about, _)| about).collect::<Vec<_>>()
+    };
+    assert!(named(all_of(&running, None).await).len() > 30);
+    assert!(registry.changes().hide("orders.list"));
+    assert_eq!(named(all_of(&running, None).await), Vec::<String>::new());
+    assert_eq!(named(all_of(&running, Some("eve")).await), Vec::<String>::new());
 }
 
 #[tokio::test]
