@@ -178,9 +178,29 @@ mod tests {
     #[test]
     fn what_is_internal_is_absent_without_the_scope_and_everything_else_is_there() {
         let public = [
-            "access", "aliases", "content", "deadline_ms", "deprecated", "description", "examples", "failures",
-            "gives", "idempotency_key", "input", "max_input", "max_output", "name", "origin", "output", "role",
-            "shape", "since", "streaming", "summary", "tags", "visibility",
+            "access",
+            "aliases",
+            "content",
+            "deadline_ms",
+            "deprecated",
+            "description",
+            "examples",
+            "failures",
+            "gives",
+            "idempotency_key",
+            "input",
+            "max_input",
+            "max_output",
+            "name",
+            "origin",
+            "output",
+            "role",
+            "shape",
+            "since",
+            "streaming",
+            "summary",
+            "tags",
+            "visibility",
         ];
         let mut all: Vec<&str> = public.into_iter().chain(INTERNAL).collect();
         all.sort_unstable();

@@ -182,8 +182,7 @@ fn names_members_only(schema: &Value) -> bool {
 /// some cannot be written.
 fn is_plain(schema: &Value) -> bool {
     let typed = ["string", "integer", "boolean"].iter().any(|name| schema.get("type").is_some_and(|said| said == name));
-    typed
-        && schema.as_object().is_some_and(|keywords| keywords.keys().all(|word| *word == "type" || notes(word)))
+    typed && schema.as_object().is_some_and(|keywords| keywords.keys().all(|word| *word == "type" || notes(word)))
 }
 
 /// Whether a keyword only explains.

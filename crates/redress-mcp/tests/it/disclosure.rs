@@ -134,7 +134,9 @@ fn calls() -> Vec<(&'static str, Value)> {
 
 /// Requests of MCP that tell of operations, or fail.
 fn requests() -> Vec<(&'static str, Value)> {
-    let complete = |reference: Value| ("completion/complete", json!({"ref": reference, "argument": {"name": "order", "value": ""}}));
+    let complete = |reference: Value| {
+        ("completion/complete", json!({"ref": reference, "argument": {"name": "order", "value": ""}}))
+    };
     let mut requests = vec![
         ("tools/list", json!({})),
         ("prompts/list", json!({})),
@@ -145,9 +147,11 @@ fn requests() -> Vec<(&'static str, Value)> {
         complete(json!({"type": "ref/resource", "uri": "redress://operations/{name}"})),
         complete(json!({"type": "ref/resource", "uri": "redress://errors/{code}"})),
     ];
-    let read = ["errors", "errors/REFUND_REFUSED", "operations", "operations/orders.refund", "operations/orders.letter"];
+    let read =
+        ["errors", "errors/REFUND_REFUSED", "operations", "operations/orders.refund", "operations/orders.letter"];
     requests.extend(read.map(|about| ("resources/read", json!({"uri": format!("redress://{about}")}))));
-    let tool = |(name, input): (&str, Value)| ("tools/call", json!({"name": name.replace('.', "_"), "arguments": input}));
+    let tool =
+        |(name, input): (&str, Value)| ("tools/call", json!({"name": name.replace('.', "_"), "arguments": input}));
     requests.extend(calls().into_iter().map(tool));
     requests
 }
@@ -187,7 +191,8 @@ async fn all_of(running: &Running, token: Option<&str>) -> Vec<(String, String)>
         let about = format!("{method} {params} of {version}");
         let (body, headers) = message(version, method, params);
         let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
-        let headers: Vec<(&str, &str)> = headers.chain(bearer.iter().map(|token| ("authorization", token.as_str()))).collect();
+        let headers: Vec<(&str, &str)> =
+            headers.chain(bearer.iter().map(|token| ("authorization", token.as_str()))).collect();
         texts.push((about, running.send(body, &headers).await.text));
     }
     texts
@@ -217,7 +222,12 @@ async fn callers_with_the_scope_are_told_what_operations_are_made_of() {
     for about in ["/contract.json as application/json", "/openapi.json as application/json"] {
         assert!(told.contains(&about), "{told:?}");
     }
-    for about in ["/ops/orders/refund as", "services.schema by /call", "services.schema by /rpc", "redress://operations/orders.refund"] {
+    for about in [
+        "/ops/orders/refund as",
+        "services.schema by /call",
+        "services.schema by /rpc",
+        "redress://operations/orders.refund",
+    ] {
         assert!(told.iter().any(|told| told.contains(about)), "{about}: {told:?}");
     }
     // What is kept of the documents for callers with the scope is not for the next one.
@@ -279,7 +289,8 @@ async fn what_is_hidden_is_named_in_no_answer_of_any_face() {
 #[tokio::test]
 async fn a_tool_that_is_hidden_is_named_by_no_other() {
     let registry = registry();
-    let running = Running::of(registry.clone(), Canary::new(), Arc::default(), |_| {}, |http| http.anonymous = true).await;
+    let running =
+        Running::of(registry.clone(), Canary::new(), Arc::default(), |_| {}, |http| http.anonymous = true).await;
     let listed = async || running.ask(LEGACY, "tools/list", json!({})).await.text;
     assert!(listed().await.contains("REFUND_REFUSED (call orders_list)"));
     assert!(registry.changes().hide("orders.list"));

@@ -73,7 +73,11 @@ fn schemas() -> Vec<Value> {
         object(json!({"name": {"type": "string"}}), json!(["name"]), closed()),
         object(json!({"name": {"type": "string", "maxLength": 3}}), json!(["name"]), closed()),
         object(json!({"size": {"type": "integer", "minimum": 0}}), json!(["size"]), json!({})),
-        object(json!({"name": {"type": "string"}, "size": {"type": "integer"}}), json!([]), json!({"minProperties": 2})),
+        object(
+            json!({"name": {"type": "string"}, "size": {"type": "integer"}}),
+            json!([]),
+            json!({"minProperties": 2}),
+        ),
         object(json!({}), json!([]), json!({})),
     ]
 }
@@ -351,7 +355,8 @@ async fn every_next_action_of_a_profile_is_one_of_its_tools_and_is_accepted() {
                     .map(|answer| &answer["result"]["_meta"]["dev.redress/error"])
                     .filter(|envelope| envelope["code"] == CODE)
                     .collect();
-                let next = envelopes.iter().flat_map(|envelope| envelope["next_actions"].as_array().into_iter().flatten());
+                let next =
+                    envelopes.iter().flat_map(|envelope| envelope["next_actions"].as_array().into_iter().flatten());
                 let next: Vec<_> =
                     next.map(|action| tool(action["operation"].as_str().unwrap(), &action["input"])).collect();
                 let recoveries = envelopes.iter().map(|envelope| &envelope["recovery"]);

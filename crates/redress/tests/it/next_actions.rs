@@ -1,8 +1,8 @@
 //! Next actions: what a failure names, its caller could call now, with that input.
 
 use redress::{
-    Access, Caller, DynamicFailure, Fail, Failure, Kind, Operation, Outcome, Recovery, Registry, Request, Shown,
     __private::{schemars, serde},
+    Access, Caller, DynamicFailure, Fail, Failure, Kind, Operation, Outcome, Recovery, Registry, Request, Shown,
     contract::{self, Disclosure, RecoveryStep},
     data, operation,
     testing::{Harness, assert_failure},
@@ -16,7 +16,9 @@ fn text(name: &str, more: Value) -> Value {
 }
 
 fn missing(recovery: Recovery) -> contract::Failure {
-    failure("NOTE_MISSING", Kind::NotFound).with_details(text("path", json!({"type": "string"}))).with_recovery(recovery)
+    failure("NOTE_MISSING", Kind::NotFound)
+        .with_details(text("path", json!({"type": "string"})))
+        .with_recovery(recovery)
 }
 
 fn look() -> Recovery {
