@@ -28,6 +28,8 @@ pub enum Reach {
     Unknown,
     /// There is one, which the caller cannot call, and so is not told of.
     Closed,
+    /// The caller is shown it, and does not call it by its name: a prompt or a document of MCP.
+    Listed,
     /// The caller could call it now.
     Open,
 }

@@ -1,6 +1,9 @@
 //! Next calls: what a failure names is what its caller could call now, with an input that is accepted.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use redress_contract::{Json, Name, NextAction, RecoveryStep, Shape};
 
@@ -46,20 +49,16 @@ impl Call {
         actions
     }
 
-    /// The operation that the caller of this call could call by this name now. Who is told the ending of a composed call
-    /// is an operation, for which internal ones are there too.
+    /// The operation that the caller of this call could call by this name now, for one answer. Who is told the ending of
+    /// a composed call is an operation, for which internal ones are there too.
     fn callable(&self, name: &Name) -> Option<&Entry> {
         let (registry, caller) = (&self.ctx.registry, self.ctx.caller());
-        if self.ctx.parent.is_none() {
-            return registry.callable(name.as_str(), caller).map(|entry| &**entry);
-        }
-        let open = |entry: &&Entry| {
-            let declaration = &entry.declaration;
-            !entry.is_hidden()
-                && declaration.shape() != Shape::Subscription
-                && declaration.access().admit(caller).is_ok()
+        let open = |entry: &&Arc<Entry>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
+        let entry = match &self.ctx.parent {
+            None => registry.callable(name.as_str(), caller),
+            Some(_) => registry.find(name.as_str()).filter(open),
         };
-        registry.find(name.as_str()).map(|entry| &**entry).filter(open)
+        entry.map(|entry| &**entry).filter(|entry| entry.declaration.shape() != Shape::Subscription)
     }
 
     /// Whether the operation takes this input, by the judgement of the call itself. What is large would be work for

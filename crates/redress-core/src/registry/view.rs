@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Contract, Disclosure, Failure, Operation, Reach, Shape};
+use redress_contract::{Caller, Contract, Disclosure, Failure, Operation, Reach};
 
 use super::{Entry, Inner, Registry};
 
@@ -57,13 +57,9 @@ impl Registry {
             && entry.declaration.access().admit(caller).is_ok()
     }
 
-    /// The operation that `caller` could call by this name now, from outside and for one answer.
+    /// The operation that `caller` could call by this name now, from outside.
     pub(crate) fn callable(&self, name: &str, caller: Option<&Caller>) -> Option<&Arc<Entry>> {
-        self.find(name).filter(|entry| {
-            self.is_open(entry, caller)
-                && self.shows(entry) == Shown::Callable
-                && entry.declaration.shape() != Shape::Subscription
-        })
+        self.find(name).filter(|entry| self.is_open(entry, caller) && self.shows(entry) == Shown::Callable)
     }
 
     /// The operations that `caller` may call from outside, each as far as this caller is told of it: without what it is
@@ -92,10 +88,11 @@ impl Registry {
     }
 
     fn reach(&self, name: &str, caller: Option<&Caller>) -> Reach {
-        match (self.find(name), self.callable(name, caller)) {
-            (_, Some(_)) => Reach::Open,
-            (Some(_), None) => Reach::Closed,
-            (None, None) => Reach::Unknown,
+        match self.find(name).map(|entry| (self.is_open(entry, caller), self.shows(entry))) {
+            None => Reach::Unknown,
+            Some((false, _) | (true, Shown::No)) => Reach::Closed,
+            Some((true, Shown::Listed)) => Reach::Listed,
+            Some((true, Shown::Callable)) => Reach::Open,
         }
     }
 }

@@ -187,6 +187,33 @@ async fn a_view_shows_a_part_and_below_a_call_everything_is_there() {
 }
 
 #[test]
+fn a_successor_is_named_where_its_reader_is_shown_it() {
+    let old = |name: &str, by: &str| {
+        let by = Some(by.to_owned());
+        let deprecated = contract::Deprecation { since: "2.0.0".into(), replaced_by: by, ..Default::default() };
+        ends(query(name).with_deprecated(deprecated), || Ok(json!(1)))
+    };
+    let follow = Operation::dynamic(crate::service::subscription("notes.follow"))
+        .with_stream_handler(|_, _| async { Ok(redress::Events::new(futures_util::stream::empty())) });
+    let inner = ends(query("notes.inner").internal(), || Ok(json!(1)));
+    let builder = Registry::builder().add(follow).add(inner).add(ends(query("notes.list"), || Ok(json!([]))));
+    let builder = builder.add(old("old.watch", "notes.follow")).add(old("old.inner", "notes.inner"));
+    let registry = registry(builder.add(old("old.list", "notes.list")).add(old("old.far", "far.away")));
+    let listed = registry.view(|operation| match operation.name().as_str() {
+        "notes.list" => Shown::Listed,
+        "notes.follow" => Shown::No,
+        _ => Shown::Callable,
+    });
+    let named = |registry: &Registry| {
+        let names = ["old.watch", "old.inner", "old.list", "old.far"].into_iter();
+        let told = names.map(|name| registry.disclosed_operation(name, None).unwrap());
+        told.map(|told| told.deprecated().unwrap().replaced_by.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(named(&registry), [true, false, true, true], "whatever its shape, and wherever it is");
+    assert_eq!(named(&listed), [false, false, true, true]);
+}
+
+#[test]
 fn a_code_that_no_operation_has_is_told_without_what_its_reader_cannot_call() {
     let registry = registry(Registry::builder().add(ends(query("notes.list"), || Ok(json!([])))));
     assert!(registry.disclosed_code("TIMEOUT", None).is_some());
