@@ -285,6 +285,15 @@ impl Operation {
         self
     }
 
+    /// Takes away what it is made of inside: what it calls, with which authority, and what completes its arguments.
+    pub(crate) fn without_internals(mut self) -> Operation {
+        self.calls.clear();
+        self.authority.clear();
+        self.calls_as_caller = false;
+        self.completions.clear();
+        self
+    }
+
     /// Sets how its stream is carried.
     #[must_use]
     pub fn with_streaming(mut self, streaming: Streaming) -> Operation {

@@ -159,14 +159,24 @@ impl Ctx {
     }
 
     /// Everything that is declared beside this operation, as plain values. An operation that
-    /// shows it must show no more than [`open_to`](Contract::open_to) the caller.
+    /// shows declarations shows what is [`disclosed`](Ctx::disclosed) to its caller.
     pub fn contract(&self) -> &Contract {
         self.registry.contract()
     }
 
-    /// The operations that the caller may call from outside right now.
+    /// The operations that the caller may call from outside right now, whole.
     pub fn open(&self) -> impl Iterator<Item = &Operation> {
         self.registry.open_to(self.caller())
+    }
+
+    /// The operations that the caller may call from outside right now, each as far as the caller is told of it.
+    pub fn disclosed(&self) -> Contract {
+        self.registry.disclosed_to(self.caller())
+    }
+
+    /// The operation of this name or alias as far as the caller is told of it; nothing where it does not exist for them.
+    pub fn disclosed_operation(&self, name: &str) -> Option<Operation> {
+        self.registry.disclosed_operation(name, self.caller())
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.

@@ -95,11 +95,21 @@ impl<E: Failure> Fail<E> {
         self
     }
 
-    /// Adds a call that helps. One whose name or input cannot be written is left out.
+    /// Adds a call that helps, in place of what the declaration says. One that the caller could not make now is left
+    /// out, and the log says why: there is no such operation, the caller may not call it or is not shown it, it streams,
+    /// or it does not take this input.
     #[must_use]
     pub fn with_next_action<I: serde::Serialize>(mut self, operation: &str, input: &I, why: &str) -> Fail<E> {
-        if let (Ok(operation), Ok(input)) = (Name::new(operation), Json::of(input)) {
-            self.parts.next_actions.push(NextAction { operation, input, why: Some(why.into()) });
+        match (Name::new(operation), Json::of(input)) {
+            (Ok(operation), Ok(input)) => {
+                self.parts.next_actions.push(NextAction { operation, input, why: Some(why.into()) });
+            }
+            (Err(_), _) => {
+                tracing::warn!(why = "there is no such operation", "a next action of the call site is left out");
+            }
+            (Ok(_), Err(_)) => {
+                tracing::warn!(why = "its input cannot be written", "a next action of the call site is left out");
+            }
         }
         self
     }

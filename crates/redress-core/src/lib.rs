@@ -87,7 +87,7 @@ pub use operation::Operation;
 pub use path::{Asks, Completion, Event, Refusal, Subscription, Turn};
 pub use peer::household;
 pub use plain::plain;
-pub use registry::{BuildError, Builder, Registry};
+pub use registry::{BuildError, Builder, Registry, Shown};
 pub use request::Request;
 pub use rfc3339::rfc3339;
 pub use secret::{Credentials, Secret};

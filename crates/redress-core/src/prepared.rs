@@ -10,7 +10,9 @@ use redress_contract::{
     Retry, Shape, Started, Template, Verb,
 };
 
-use crate::{AnyFailure, input};
+use serde_json::Value;
+
+use crate::{AnyFailure, Registry, input};
 
 /// A declared failure, made ready.
 pub(crate) struct Prepared {
@@ -21,6 +23,7 @@ pub(crate) struct Prepared {
     docs_url: Arc<str>,
     step: Option<RecoveryStep>,
     next: Option<Next>,
+    next_fits: OnceLock<bool>,
     details: OnceLock<Option<input::Shape>>,
     printed: OnceLock<Arc<Printed>>,
 }
@@ -68,6 +71,7 @@ impl Prepared {
             docs_url: declaration.code().docs_url().into(),
             step,
             next,
+            next_fits: OnceLock::new(),
             details: OnceLock::new(),
             printed: OnceLock::new(),
             declaration,
@@ -116,6 +120,24 @@ impl Prepared {
         }
     }
 
+    /// Whether the input of the next call fits whatever the failure's fields are, so that no occurrence has to look.
+    /// It does where the schema of that input is the only judge of it, says nothing about the whole, and nothing but a type
+    /// about what is bound: that the types agree was proved when the registry was built.
+    pub(crate) fn next_fits(&self, registry: &Registry) -> bool {
+        *self.next_fits.get_or_init(|| {
+            let target = self.declaration.recovery().and_then(Recovery::target);
+            let target = target.and_then(|target| registry.find(target.as_str()));
+            let (Some(target), Some(Verb::Call { bind, .. })) =
+                (target, self.declaration.recovery().map(Recovery::verb))
+            else {
+                return false;
+            };
+            let input = target.declaration.input();
+            let plain = |binding: &Binding| input.property(&binding.field).is_some_and(is_plain);
+            !target.typed && names_members_only(input.as_value()) && bind.iter().all(plain)
+        })
+    }
+
     /// What every occurrence has in common with `problem`, the first one, already written.
     pub(crate) fn printed(&self, problem: &Problem) -> Arc<Printed> {
         Arc::clone(self.printed.get_or_init(|| Arc::new(Printed::of(problem))))
@@ -148,6 +170,24 @@ impl Next {
         let input = Json::from_written(String::from_utf8(input).ok()?);
         Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
     }
+}
+
+/// Whether a schema says of an object no more than which members there are.
+fn names_members_only(schema: &Value) -> bool {
+    const WORDS: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
+    schema.as_object().is_some_and(|keywords| keywords.keys().all(|word| WORDS.contains(&word.as_str()) || notes(word)))
+}
+
+/// Whether a schema says of a value no more than that it is a text, a whole number or a truth value. Of other numbers
+/// some cannot be written.
+fn is_plain(schema: &Value) -> bool {
+    let typed = ["string", "integer", "boolean"].iter().any(|name| schema.get("type").is_some_and(|said| said == name));
+    typed && schema.as_object().is_some_and(|keywords| keywords.keys().all(|word| *word == "type" || notes(word)))
+}
+
+/// Whether a keyword only explains.
+fn notes(word: &str) -> bool {
+    ["title", "description", "default", "examples", "deprecated", "$comment", "$schema", "$defs"].contains(&word)
 }
 
 /// What stands before the value of each binding: a brace or a comma, the member, a colon.

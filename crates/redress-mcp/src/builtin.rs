@@ -1,7 +1,7 @@
 //! The documents about the registry itself: its codes and its operations, as far as a caller may
 //! know of them.
 
-use redress_contract::{Caller, Contract, EngineCode, Operation};
+use redress_contract::{Caller, EngineCode, Operation};
 use redress_core::Registry;
 use redress_wire::pages;
 use serde_json::{Value, json};
@@ -34,8 +34,8 @@ pub(crate) fn documents() -> [Operation; 4] {
 /// What is in the document `name`, for this caller. `about` is what it is about.
 pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -> Option<Value> {
     match name {
-        CODES => Some(pages::index_json(&open(registry, caller))),
-        CODE => pages::code_json(&open(registry, caller), None, about),
+        CODES => Some(pages::index_json(&registry.disclosed_to(caller))),
+        CODE => pages::code_json(&registry.disclosed_to(caller), None, about),
         OPERATIONS => {
             let line = |operation: &Operation| {
                 json!({
@@ -48,11 +48,7 @@ pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<
             };
             Some(json!({"operations": registry.open_to(caller).map(line).collect::<Vec<_>>()}))
         }
-        OPERATION => {
-            let named = registry.operation(about).map(Operation::name)?;
-            let found = registry.open_to(caller).find(|operation| operation.name() == named)?;
-            serde_json::to_value(found).ok()
-        }
+        OPERATION => serde_json::to_value(registry.disclosed_operation(about, caller)?).ok(),
         _ => None,
     }
 }
@@ -73,8 +69,4 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
     let total = offered.len();
     offered.truncate(MOST_OFFERED);
     (offered, total)
-}
-
-fn open(registry: &Registry, caller: Option<&Caller>) -> Contract {
-    Contract::new(registry.open_to(caller).cloned())
 }

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use redress_contract::{Access, Caller, Operation, Role};
-use redress_core::Registry;
+use redress_contract::{Caller, Disclosure, Name, Operation, Reach};
+use redress_core::{Registry, Shown};
 use redress_wire::mcp::{self, Caching, Cost, Era, Form, Listed, Listing, Tool};
 
 use crate::{McpError, McpOptions, discovery, search::Index};
@@ -37,14 +37,9 @@ struct Settings {
 /// One tool, and who may call it.
 #[derive(Debug)]
 pub(crate) struct Entry {
+    /// The tool, for callers who may call every tool that it sends them to.
     pub(crate) tool: Tool,
     pub(crate) declaration: Operation,
-}
-
-impl Entry {
-    pub(crate) fn access(&self) -> &Access {
-        self.declaration.access()
-    }
 }
 
 /// Which tools a caller sees: a bit for each.
@@ -55,6 +50,8 @@ type Set = Vec<u64>;
 pub(crate) struct Visible {
     tools: Arc<[Entry]>,
     places: Vec<usize>,
+    /// The tools that would send these callers to one which they cannot call, written without it.
+    rewritten: HashMap<usize, Tool>,
     settings: Settings,
     legacy: OnceLock<Listing>,
     modern: OnceLock<Listing>,
@@ -69,8 +66,7 @@ impl Catalogue {
         {
             return Err(McpError::ProfileIdle { profile: profile.name().to_owned(), pattern: pattern.to_owned() });
         }
-        // Prompts and documents have lists of their own.
-        let held = external.filter(|operation| *operation.role() == Role::Plain && options.holds(operation));
+        let held = external.filter(|operation| options.shows(operation) == Shown::Callable);
         let entry =
             |operation: &Operation| Entry { tool: Tool::of(operation, options.form), declaration: operation.clone() };
         let mut tools: Vec<Entry> = held.map(entry).collect();
@@ -98,7 +94,36 @@ impl Catalogue {
 
     /// The tool of this name, or of this operation, whoever may call it.
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
-        self.by_name.get(name).and_then(|place| self.tools.get(*place))
+        self.place(name).and_then(|place| self.tools.get(place))
+    }
+
+    /// The place of the tool of this name, or of this operation.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// What the operation of this name is to callers who see the tools at `places`, which are in order.
+    fn reach(&self, name: &str, places: &[usize]) -> Reach {
+        match self.place(&Name::from_wire(name)) {
+            Some(place) if places.binary_search(&place).is_ok() => Reach::Open,
+            Some(_) => Reach::Closed,
+            None if self.registry.contract().operation(name).is_some() => Reach::Closed,
+            None => Reach::Unknown,
+        }
+    }
+
+    /// The tools at `places` whose text has to be another for callers who see only those.
+    fn rewritten(&self, places: &[usize]) -> HashMap<usize, Tool> {
+        let reach = |name: &str| self.reach(name, places);
+        let disclosure = Disclosure::to(None, &reach);
+        let mut rewritten = HashMap::new();
+        for place in places {
+            let Some(Entry { declaration, .. }) = self.tools.get(*place) else { continue };
+            if declaration.points_to().any(|name| reach(name) != Reach::Open) {
+                rewritten.insert(*place, Tool::of(&declaration.disclosed(&disclosure), self.settings.form));
+            }
+        }
+        rewritten
     }
 
     /// What `caller` sees.
@@ -111,7 +136,7 @@ impl Catalogue {
         for (place, entry) in self.tools.iter().enumerate() {
             let hidden = changed && changes.is_hidden(entry.tool.operation().as_str());
             if !hidden
-                && entry.access().admit(caller).is_ok()
+                && entry.declaration.access().admit(caller).is_ok()
                 && let Some(word) = set.get_mut(place / 64)
             {
                 *word |= 1 << (place % 64);
@@ -124,6 +149,7 @@ impl Catalogue {
         }
         let visible = Arc::new(Visible {
             tools: Arc::clone(&self.tools),
+            rewritten: self.rewritten(&places),
             places,
             settings: self.settings,
             legacy: OnceLock::new(),
@@ -138,7 +164,7 @@ impl Catalogue {
 
     pub(crate) fn costs(&self, caller: Option<&Caller>) -> Vec<Cost> {
         let visible = self.visible(caller);
-        let mut costs: Vec<Cost> = visible.entries().map(|entry| mcp::cost(&entry.tool)).collect();
+        let mut costs: Vec<Cost> = visible.tools().map(mcp::cost).collect();
         costs.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.tool.cmp(&other.tool)));
         costs
     }
@@ -148,6 +174,17 @@ impl Visible {
     /// The tools, in the order of their names.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.places.iter().filter_map(|place| self.tools.get(*place))
+    }
+
+    /// The tools as these callers see them, in the order of their names.
+    fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.places.iter().filter_map(|place| self.tool(*place))
+    }
+
+    /// The tool at this place as these callers see it, if they do.
+    pub(crate) fn tool(&self, place: usize) -> Option<&Tool> {
+        self.places.binary_search(&place).ok()?;
+        self.rewritten.get(&place).or_else(|| Some(&self.tools.get(place)?.tool))
     }
 
     /// Whether four tools stand in the place of all.
@@ -168,7 +205,7 @@ impl Visible {
                 let texts: Vec<&[u8]> = four.iter().map(|tool| tool.text(era).json()).collect();
                 return Listing::new(Listed::Tools, &texts, page, era, caching);
             }
-            let texts: Vec<&[u8]> = self.entries().map(|entry| entry.tool.text(era).json()).collect();
+            let texts: Vec<&[u8]> = self.tools().map(|tool| tool.text(era).json()).collect();
             Listing::new(Listed::Tools, &texts, page, era, caching)
         })
     }

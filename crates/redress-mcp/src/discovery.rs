@@ -14,7 +14,6 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     Asking, call,
-    catalogue::Entry,
     mcp::Inner,
     reply::Reply,
     stream::{self, Collected},
@@ -194,16 +193,15 @@ impl Inner {
         if !(1..=MOST_AT_ONCE).contains(&tools.len()) {
             return Err(invalid("/tools"));
         }
+        let visible = self.catalogue.visible(asking.caller());
         let mut out = br#"{"tools":["#.to_vec();
         for (place, name) in tools.iter().enumerate() {
-            let hidden = |entry: &Entry| self.registry.changes().is_hidden(entry.tool.operation().as_str());
-            let open = self.catalogue.find(name).filter(|entry| entry.access().admit(asking.caller()).is_ok());
-            let open = open.filter(|entry| !hidden(entry));
-            let Some(entry) = open else { return Err(self.no_tool(name, asking)) };
+            let open = self.catalogue.place(name).and_then(|place| visible.tool(place));
+            let Some(tool) = open else { return Err(self.no_tool(name, asking)) };
             if place > 0 {
                 out.push(b',');
             }
-            out.extend_from_slice(entry.tool.text(era).json());
+            out.extend_from_slice(tool.text(era).json());
         }
         out.extend_from_slice(b"]}");
         Ok(out)

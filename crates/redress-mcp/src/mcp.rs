@@ -63,6 +63,8 @@ impl Mcp {
     /// The face of `registry`.
     pub fn new(registry: Registry, options: McpOptions) -> Result<Mcp, McpError> {
         let info = options.info();
+        // From here on there is nothing but what the face shows.
+        let registry = registry.view(|operation| options.shows(operation));
         let catalogue = Catalogue::new(&registry, &options)?;
         let shelf = Shelf::new(&registry, &options);
         let seal = Seal::new(options.state_key.as_ref(), options.state_lasts)?;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use redress_contract::Operation;
-use redress_core::{Registry, Secret};
+use redress_contract::{Operation, Role};
+use redress_core::{Registry, Secret, Shown};
 use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
 
 use crate::Profile;
@@ -73,8 +73,16 @@ impl McpOptions {
         ServerInfo { name: self.name.clone(), version: self.version.clone(), description: self.description.clone() }
     }
 
-    /// Whether the operation is shown.
-    pub(crate) fn holds(&self, operation: &Operation) -> bool {
+    /// Whether, and as what, the operation is shown: prompts and documents have lists of their own, and are no tools.
+    pub(crate) fn shows(&self, operation: &Operation) -> Shown {
+        match operation.role() {
+            _ if !operation.is_external() || !self.holds(operation) => Shown::No,
+            Role::Plain => Shown::Callable,
+            Role::Prompt | Role::Resource { .. } => Shown::Listed,
+        }
+    }
+
+    fn holds(&self, operation: &Operation) -> bool {
         self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
     }
 

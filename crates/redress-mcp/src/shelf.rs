@@ -1,7 +1,9 @@
 //! The prompts and documents of a registry, and the lists that callers see of them.
 
+use std::borrow::Cow;
+
 use redress_contract::{Caller, Operation, Role};
-use redress_core::Registry;
+use redress_core::{Registry, Shown};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{self, Capabilities, Era, ListParams, Listed, Listing, ProtocolError},
@@ -29,7 +31,7 @@ pub(crate) struct Item {
 impl Shelf {
     pub(crate) fn new(registry: &Registry, options: &McpOptions) -> Shelf {
         let declared = registry.contract().operations().iter();
-        let held = declared.filter(|operation| operation.is_external() && options.holds(operation));
+        let held = declared.filter(|operation| options.shows(operation) == Shown::Listed);
         let mut shelf = Shelf { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
         for operation in held {
             shelf.put(operation, false);
@@ -44,14 +46,12 @@ impl Shelf {
     }
 
     fn put(&mut self, operation: &Operation, builtin: bool) {
-        let item = |json| Item { operation: operation.clone(), builtin, json };
-        match operation.role() {
-            Role::Plain => {}
-            Role::Prompt => self.prompts.push(item(mcp::prompt(operation))),
-            Role::Resource { .. } => {
-                self.documents.extend(mcp::resource(operation).map(item));
-                self.templates.extend(mcp::resource_template(operation).map(item));
-            }
+        let Some(json) = written(operation) else { return };
+        let item = Item { operation: operation.clone(), builtin, json };
+        match operation.uri() {
+            None => self.prompts.push(item),
+            Some(uri) if uri.is_template() => self.templates.push(item),
+            Some(_) => self.documents.push(item),
         }
     }
 
@@ -101,7 +101,25 @@ impl Shelf {
     }
 }
 
+/// An operation as the list of its role holds it; nothing for one that is a tool.
+fn written(operation: &Operation) -> Option<Vec<u8>> {
+    match operation.role() {
+        Role::Plain => None,
+        Role::Prompt => Some(mcp::prompt(operation)),
+        Role::Resource { .. } => mcp::resource(operation).or_else(|| mcp::resource_template(operation)),
+    }
+}
+
 impl Item {
+    /// How a list shows it to `caller`: it sends nobody to an operation that they cannot call.
+    fn text(&self, registry: &Registry, caller: Option<&Caller>) -> Cow<'_, [u8]> {
+        if self.operation.points_to().next().is_none() {
+            return Cow::Borrowed(&self.json);
+        }
+        let told = registry.disclosed_operation(self.operation.name().as_str(), caller);
+        told.as_ref().and_then(written).map_or(Cow::Borrowed(&self.json), Cow::Owned)
+    }
+
     pub(crate) fn is_open(&self, registry: &Registry, caller: Option<&Caller>) -> bool {
         self.builtin
             || (self.operation.access().admit(caller).is_ok()
@@ -124,7 +142,8 @@ impl Inner {
             return Reply::error(id, ProtocolError::MethodNotFound, "there are no prompts", None);
         }
         let open = self.shelf.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
-        let texts: Vec<&[u8]> = open.map(|item| item.json.as_slice()).collect();
+        let texts: Vec<Cow<'_, [u8]>> = open.map(|item| item.text(&self.registry, caller)).collect();
+        let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
         write(&Listing::new(listed, &texts, self.options.page, era, self.options.caching(&self.registry)))
     }
 

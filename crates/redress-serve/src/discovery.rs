@@ -1,7 +1,7 @@
 //! What is served, told by operations: `services.list`, `services.schema` and
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
-use redress_contract::{self as contract, Access, Contract, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Access, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
 use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 use redress_wire::{http, pages};
 use serde_json::{Value, json};
@@ -78,7 +78,10 @@ fn schema() -> contract::Operation {
         .with_recovery(Recovery::call("services.list", "List the operations and pick a name that exists."));
     contract::Operation::query("services.schema")
         .with_summary("Show the whole declaration of one operation.")
-        .with_description("What it takes, what it gives, every way it can fail and what to do then.")
+        .with_description(
+            "What it takes, what it gives, every way it can fail and what to do then. \
+             What it calls inside, and as whom, only callers with the scope internals:read are told.",
+        )
         .with_input(input_field("name", "The name of the operation."))
         .with_output(json!({
             "type": "object",
@@ -94,8 +97,7 @@ fn schema() -> contract::Operation {
 
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
-    let named = ctx.contract().operation(wanted).map(contract::Operation::name);
-    match ctx.open().find(|operation| Some(operation.name()) == named) {
+    match ctx.disclosed_operation(wanted) {
         Some(operation) => Ok(serde_json::to_value(operation)?),
         None => {
             let names = ctx.open().map(|operation| operation.name().as_str());
@@ -130,7 +132,7 @@ fn explain() -> contract::Operation {
 
 async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default();
-    let open = Contract::new(ctx.open().cloned());
+    let open = ctx.disclosed();
     match pages::code_json(&open, None, wanted) {
         Some(page) => Ok(page),
         None => {

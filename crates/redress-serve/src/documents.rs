@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use redress_contract::{Caller, Contract, EngineCode};
+use redress_contract::{Caller, Contract, Disclosure, EngineCode};
 use redress_core::{Refusal, offload::offload};
 use redress_wire::{http, openrpc};
 
@@ -21,15 +21,23 @@ use crate::{
     service::{Exchange, Shared},
 };
 
-/// The documents as a caller sees them who may call everything. Others get theirs made anew:
+/// The documents as callers see them who may call everything. Others get theirs made anew:
 /// there may be as many of them as there are sets of scopes.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
+    /// For callers who are told what operations are made of inside.
+    whole: Kept,
+    /// For all others.
+    disclosed: Kept,
+    /// How many bytes the largest that was made had.
+    largest: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
     openapi: OnceLock<Bytes>,
     openrpc: OnceLock<Bytes>,
     contract: OnceLock<Bytes>,
-    /// How many bytes the largest that was made had.
-    largest: AtomicUsize,
 }
 
 impl Exchange {
@@ -73,11 +81,12 @@ pub(crate) enum Document {
 }
 
 impl Documents {
-    fn kept(&self, document: Document) -> &OnceLock<Bytes> {
+    fn kept(&self, document: Document, caller: Option<&Caller>) -> &OnceLock<Bytes> {
+        let kept = if Disclosure::shows_internals(caller) { &self.whole } else { &self.disclosed };
         match document {
-            Document::OpenApi => &self.openapi,
-            Document::OpenRpc => &self.openrpc,
-            Document::Contract => &self.contract,
+            Document::OpenApi => &kept.openapi,
+            Document::OpenRpc => &kept.openrpc,
+            Document::Contract => &kept.contract,
         }
     }
 }
@@ -87,13 +96,14 @@ impl Shared {
     pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Bytes {
         let external = self.registry.contract().operations().iter().filter(|operation| operation.is_external());
         let sees_all = self.registry.open_to(caller.as_deref()).count() == external.count();
-        if let (true, Some(kept)) = (sees_all, self.documents.kept(document).get()) {
+        if let (true, Some(kept)) = (sees_all, self.documents.kept(document, caller.as_deref()).get()) {
             return kept.clone();
         }
         let shared = Arc::clone(self);
         let made = offload(move || {
-            let make = || shared.make(document, &Contract::new(shared.registry.open_to(caller.as_deref()).cloned()));
-            if sees_all { shared.documents.kept(document).get_or_init(make).clone() } else { make() }
+            let caller = caller.as_deref();
+            let make = || shared.make(document, &shared.registry.disclosed_to(caller));
+            if sees_all { shared.documents.kept(document, caller).get_or_init(make).clone() } else { make() }
         });
         made.await
     }

@@ -99,7 +99,7 @@ pub use redress_core::{
     Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory,
     IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth,
     NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind,
-    Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, State, StateError,
+    Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError,
     StoreBroken, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
 #[cfg(feature = "limits")]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Asked, Bad, Call, make_id};
-use crate::{Registry, Request, registry::Entry};
+use crate::{Classification, Registry, Request, registry::Entry};
 
 /// How many values are given at once.
 const AT_MOST: usize = 100;
@@ -71,12 +71,23 @@ impl Registry {
             Some(Ok(values)) => Ok(Completion::of(values)),
             // The registry has checked what the operation gives.
             Some(Err(_)) => Ok(Completion::default()),
-            None => Err(envelope),
+            None => Err(call.below(envelope)),
         }
     }
 }
 
 impl Call {
+    /// What is told of the bad ending of an operation that completes an argument. It is none of those that the operation
+    /// has which was asked about, and may name what is internal, so it is treated as that of a composed call.
+    fn below(&self, envelope: Envelope) -> Envelope {
+        let Some(problem) = envelope.problem() else { return envelope };
+        let Classification { code, .. } = Classification::of_called(problem);
+        let ended = problem.code.as_str();
+        tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = ended, "an argument could not be completed");
+        let retry_after_ms = problem.retry_after_ms.filter(|_| code.kind().retryable());
+        Envelope::failure(self.engine(code, None, retry_after_ms), None, envelope.meta().clone())
+    }
+
     /// The steps up to access: nothing is run, so nobody has to agree to it.
     async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
         let Some(entry) = self.find(asked) else {

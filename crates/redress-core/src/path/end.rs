@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{EngineCode, Envelope, Kind, Meta, Name, Output, Problem};
+use redress_contract::{EngineCode, Envelope, Kind, Meta, Output, Problem};
 
 use super::{Bad, Call, drive::let_go};
 use crate::{AnyFailure, EndedCall, Fault, registry::Entry};
@@ -29,10 +29,7 @@ impl Call {
         let (envelope, failure, fault, cause) = match outcome {
             Ok(output) => (Envelope::success(output, meta), None, None, None),
             Err(mut bad) => {
-                // What helps was declared; what is hidden by now would only be refused.
-                let registry = &self.ctx.registry;
-                let hidden = |name: &Name| registry.find(name.as_str()).is_some_and(|entry| entry.is_hidden());
-                bad.problem.next_actions.retain(|action| !hidden(&action.operation));
+                self.keep_callable(&mut bad);
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
             }
         };

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use redress_contract::{EngineCode, Name, Shape, Similar};
 
 use super::{Asked, Bad, Call};
-use crate::{registry::Entry, similar};
+use crate::{Shown, registry::Entry, similar};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
-    /// An internal one does not exist for callers from outside (K-06).
+    /// An internal one does not exist for callers from outside (K-06), nor one that their face does not show.
     pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
         let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
-        (entry.declaration.is_external() || self.ctx.parent.is_some()).then(|| Arc::clone(entry))
+        let exists = || entry.declaration.is_external() && self.ctx.registry.shows(entry) != Shown::No;
+        (self.ctx.parent.is_some() || exists()).then(|| Arc::clone(entry))
     }
 
     /// A call goes to a query or a mutation, a subscription is subscribed to (K-34).

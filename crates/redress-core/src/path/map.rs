@@ -73,8 +73,11 @@ impl Call {
                     if let Some(hint) = hint {
                         self.hint_at_site(&mut bad, hint);
                     }
+                    let next_actions = self.next_at_site(next_actions, bad.problem.code.as_str());
+                    // What is declared stays where nothing that was added helps.
                     if !next_actions.is_empty() {
                         bad.problem.next_actions = next_actions;
+                        bad.next_fits = true;
                     }
                     bad.problem.similar = similar;
                 }
@@ -120,7 +123,8 @@ impl Call {
         }
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
-        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, cause: None, asks: false })
+        let next_fits = prepared.next_fits(&self.ctx.registry);
+        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, cause: None, next_fits, asks: false })
     }
 
     /// A failure that is not among those that the operation declares: only its code leaves.

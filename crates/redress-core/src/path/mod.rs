@@ -18,6 +18,7 @@ mod find;
 mod guards;
 mod large;
 mod map;
+mod next;
 mod read;
 mod refuse;
 mod repeat;

@@ -211,13 +211,15 @@ pub(crate) struct Bad {
     pub(crate) fault: Option<Fault>,
     /// What sort of error that was caused by.
     pub(crate) cause: Option<Kind>,
+    /// Whether the inputs of its next actions are known to fit.
+    pub(crate) next_fits: bool,
     /// Whether it is no ending yet: the call asks its caller something.
     pub(crate) asks: bool,
 }
 
 impl Bad {
     pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None, fault: None, cause: None, asks: false })
+        Box::new(Bad { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false, asks: false })
     }
 
     /// The same ending, told to the observers as this fault.

@@ -273,7 +273,7 @@ impl Builder {
         let mut index = TextMap::default();
         for operation in self.operations {
             let name = operation.declaration.name().clone();
-            match Entry::new(operation, &self.guards, &self.settings) {
+            match Entry::new(operation, entries.len(), &self.guards, &self.settings) {
                 Ok(entry) => {
                     for known in entry.declaration.aliases().iter().chain([&name]) {
                         index.insert(known.as_str().into(), entries.len());
@@ -289,7 +289,7 @@ impl Builder {
         Ok(Registry(Arc::new(Inner {
             entries,
             index,
-            contract,
+            contract: Arc::new(contract),
             state: self.state,
             content: self.content,
             limits: self.limits,
@@ -305,6 +305,7 @@ impl Builder {
             extensions,
             codes: self.codes,
             announcer: Arc::default(),
+            view: None,
         })))
     }
 }

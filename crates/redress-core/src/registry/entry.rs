@@ -23,6 +23,8 @@ const SMALL_OUTPUT: usize = 1024;
 
 /// One operation, made ready to be called.
 pub(crate) struct Entry {
+    /// Its place among the entries.
+    pub(crate) place: usize,
     pub(crate) declaration: contract::Operation,
     pub(crate) bound: Bound,
     pub(crate) input: Shape,
@@ -48,6 +50,7 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(
         operation: Operation,
+        place: usize,
         guards: &[Arc<dyn Guard>],
         settings: &Settings,
     ) -> Result<Entry, SchemaError> {
@@ -62,6 +65,7 @@ impl Entry {
         let authority =
             Caller::new(format!("operation:{}", declaration.name())).scopes(declaration.authority().iter().cloned());
         Ok(Entry {
+            place,
             authority: Arc::new(authority),
             extension: (declaration.origin() == Origin::Extension).then(|| declaration.name().namespace().to_owned()),
             bound,
@@ -99,6 +103,14 @@ impl Entry {
         let expected = bytes.max(before - before / 16);
         if expected != before {
             self.expected_output.store(expected, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it takes this input. A stream is not called for one answer, so none is taken for that.
+    pub(crate) fn accepts(&self, input: &[u8]) -> bool {
+        match &self.bound {
+            Bound::Once(handler) => handler.accepts(&self.input, input),
+            Bound::Stream(_) | Bound::Nothing => false,
         }
     }
 

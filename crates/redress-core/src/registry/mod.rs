@@ -4,6 +4,7 @@ mod builder;
 mod check;
 mod entry;
 mod roles;
+mod view;
 
 use std::{
     any::TypeId,
@@ -17,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 pub use builder::{BuildError, Builder};
 pub(crate) use entry::Entry;
+pub use view::Shown;
 
 use crate::{
     Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
@@ -38,7 +40,7 @@ pub(crate) struct Inner {
     pub(crate) entries: Vec<Arc<Entry>>,
     /// Every name and alias, to its place in `entries`.
     pub(crate) index: TextMap<usize>,
-    pub(crate) contract: Contract,
+    pub(crate) contract: Arc<Contract>,
     pub(crate) state: HashMap<TypeId, AnyState>,
     pub(crate) content: HashMap<String, Arc<dyn ContentGuard>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
@@ -59,6 +61,8 @@ pub(crate) struct Inner {
     /// Codes that an extension declares beside those of its operations.
     pub(crate) codes: Vec<Failure>,
     pub(crate) announcer: Arc<Announcer>,
+    /// What a face shows of each entry, where that is not everything.
+    pub(crate) view: Option<Arc<[Shown]>>,
 }
 
 impl Registry {
@@ -75,17 +79,21 @@ impl Registry {
     /// The operation of this name or alias, in any form that the wire may use, unless it is hidden
     /// at the time. Those that are hidden are in the [`contract`](Registry::contract) all the same.
     pub fn operation(&self, name: &str) -> Option<&Operation> {
-        self.find(name).filter(|entry| !entry.is_hidden()).map(|entry| &entry.declaration)
+        let shown = |entry: &&Arc<Entry>| !entry.is_hidden() && self.shows(entry) != Shown::No;
+        self.find(name).filter(shown).map(|entry| &entry.declaration)
     }
 
-    /// The operations that `caller` may call from outside, the hidden ones left out.
+    /// The operations that `caller` may call from outside, the hidden ones left out. They are whole; what a caller may
+    /// be shown of them is [`disclosed_to`](Registry::disclosed_to) it.
     pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
-        self.shown().filter(move |operation| operation.is_external() && operation.access().admit(caller).is_ok())
+        let open = move |entry: &&Arc<Entry>| self.is_open(entry, caller);
+        self.0.entries.iter().filter(open).map(|entry| &entry.declaration)
     }
 
     /// The operations that are not hidden, in the order they were declared.
     fn shown(&self) -> impl Iterator<Item = &Operation> {
-        self.0.entries.iter().filter(|entry| !entry.is_hidden()).map(|entry| &entry.declaration)
+        let shown = |entry: &&Arc<Entry>| !entry.is_hidden() && self.shows(entry) != Shown::No;
+        self.0.entries.iter().filter(shown).map(|entry| &entry.declaration)
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.

@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_contract::{Caller, Contract, EngineCode};
+use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
@@ -40,10 +40,9 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
 
 /// The page of a code; with none, that of all.
 fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<Bytes> {
-    let open = Contract::new(registry.open_to(caller).cloned());
+    let open = registry.disclosed_to(caller);
     // A code that no operation declares at all belongs to an extension as a whole.
-    let declared = |operation: &redress_contract::Operation| operation.failure(code).is_some();
-    let extra = if registry.contract().operations().iter().any(declared) { None } else { registry.failure(code) };
+    let extra = registry.disclosed_code(code, caller);
     let page = match (code, as_html) {
         ("", true) => pages::index_html(&open),
         ("", false) => pages::index_json(&open).to_string(),

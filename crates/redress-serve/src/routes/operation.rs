@@ -68,10 +68,10 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return exchange.refuse(refusal),
     };
-    if operation.access().admit(caller.as_deref()).is_err() {
+    let Some(operation) = exchange.shared.registry.disclosed_operation(&name, caller.as_deref()) else {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
-    }
-    let declaration = serde_json::to_vec(operation).unwrap_or_default();
+    };
+    let declaration = serde_json::to_vec(&operation).unwrap_or_default();
     let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
     vary(answer::body(StatusCode::OK, media, Bytes::from(declaration)))
 }

@@ -444,7 +444,9 @@ async fn only_a_declared_failure_keeps_what_the_call_site_added() {
                 .with_next_action("files.list", &json!({"path": "hunter2"}), "see what is there"))
         })
     };
-    let problem = assert_failure!(with(added("FILE_NOT_FOUND")).call("files.read", json!({})).await, FILE_NOT_FOUND);
+    let list = ends(query("files.list"), || Ok(json!([])));
+    let harness = built(Registry::builder().add(list).add(added("FILE_NOT_FOUND")));
+    let problem = assert_failure!(harness.call("files.read", json!({})).await, FILE_NOT_FOUND);
     assert_eq!(&*problem.hint, "hunter2 is the way to go");
     assert_eq!((problem.similar.len(), problem.next_actions.len()), (1, 1));
     let answer = with(added("NOT_DECLARED")).call("files.read", json!({})).await;

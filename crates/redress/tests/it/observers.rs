@@ -163,6 +163,41 @@ impl Subscriber for Writer {
 }
 
 #[tokio::test]
+async fn the_log_says_which_next_action_of_a_call_site_is_left_out_and_why() {
+    let declaration = query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound));
+    let read = Operation::dynamic(declaration).with_handler(|_, _| async {
+        let failure = redress::Fail::from(DynamicFailure::new("FILE_NOT_FOUND", json!({})));
+        Err(failure
+            .with_next_action("files.none", &json!({}), "")
+            .with_next_action("no name", &json!({}), "")
+            .with_next_action("files.hidden", &json!({}), "")
+            .with_next_action("files.list", &json!({"folder": 7}), "")
+            .with_next_action("files.list", &json!({"folder": "notes"}), ""))
+    });
+    let folder = json!({"type": "object", "properties": {"folder": {"type": "string"}}});
+    let list = ends(query("files.list").with_input(folder), || Ok(json!([])));
+    let hidden = ends(query("files.hidden").internal(), || Ok(json!([])));
+    let harness = built(Registry::builder().add(read).add(list).add(hidden));
+    let log = Log::start();
+    let problem = assert_failure!(harness.call("files.read", json!({})).await, FILE_NOT_FOUND);
+    assert_eq!(problem.next_actions.len(), 1);
+    let left_out: Vec<String> = log.lines().into_iter().filter(|line| line.contains("is left out")).collect();
+    let expected = [
+        "why=there is no such operation",
+        "why=there is no such operation",
+        "next=files.hidden why=its caller cannot call that",
+        "next=files.list why=its input does not fit",
+    ];
+    assert_eq!(left_out.len(), expected.len(), "{left_out:#?}");
+    for why in expected {
+        assert!(left_out.iter().any(|line| line.starts_with("WARN") && line.contains(why)), "{why}: {left_out:#?}");
+    }
+    let named = left_out.iter().filter(|line| line.contains("operation=files.read code=FILE_NOT_FOUND"));
+    assert_eq!(named.count(), 3, "{left_out:#?}");
+    assert!(!left_out.join("").contains("files.none"), "a name that is not known may come from anywhere");
+}
+
+#[tokio::test]
 async fn a_span_says_operation_code_kind_and_request_id_and_no_input_value() {
     let log = Log::start();
     let declaration = query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound)).with_input(json!({

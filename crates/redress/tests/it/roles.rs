@@ -164,6 +164,27 @@ async fn a_completion_is_refused_to_those_who_may_not_call() {
 }
 
 #[tokio::test]
+async fn an_argument_that_cannot_be_completed_tells_nothing_of_what_completes_it() {
+    let closed = failure("SHELF_CLOSED", Kind::Conflict).with_message("the shelf is closed");
+    let busy = failure("SHELF_BUSY", Kind::Unavailable);
+    let members = json!({"argument": {}, "value": {}, "given": {}});
+    let offer = |code: &'static str| {
+        let offer = query("shelf.offer").internal().with_input(json!({"type": "object", "properties": members}));
+        let offer = offer.with_output(json!({"type": "array"})).fails(closed.clone()).fails(busy.clone());
+        let write = query("write.note").with_completion("title", "shelf.offer");
+        let write = write.with_input(json!({"type": "object", "properties": {"title": {"type": "string"}}}));
+        registry(Registry::builder().add(fails(offer, code, json!({}))).add(ends(write, || Ok(json!(1)))))
+    };
+    for (code, told) in [("SHELF_CLOSED", "INTERNAL"), ("SHELF_BUSY", "UPSTREAM_UNREACHABLE")] {
+        let registry = offer(code);
+        let ended = registry.complete("write.note", "title", "", &BTreeMap::new(), ada()).await.unwrap_err();
+        assert_eq!(ended.code(), Some(told));
+        let text = String::from_utf8(ended.into_bytes()).unwrap().to_lowercase();
+        assert!(!text.contains("shelf"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_hidden_operation_is_gone_for_everybody_until_it_is_shown() {
     let registry = service();
     let mut reader = registry.changes().subscribe();
@@ -206,6 +227,11 @@ async fn no_failure_points_to_an_operation_that_is_hidden() {
     );
     assert!(registry.changes().hide("notes.list") && registry.changes().hide("consent.grant"));
     assert!(helped("notes.find").await.is_empty() && helped("notes.wipe").await.is_empty());
+    let told = String::from_utf8(registry.call("notes.find", ada()).await.into_bytes()).unwrap();
+    assert!(told.contains(r#""recovery":{"verb":"ask_user"}"#) && !told.contains("notes.list"), "{told}");
+    let declared = registry.disclosed_operation("notes.find", None).unwrap();
+    let recovery = declared.failure("NOTE_MISSING").and_then(|failure| failure.recovery()).cloned();
+    assert_eq!(recovery, Some(Recovery::ask_user("List the notes and pick one.")));
 }
 
 #[tokio::test]

@@ -100,6 +100,11 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
     rows.extend([
         row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
+        row("next actions, all scopes", "table.stray", "{}", Some("THING_STRAYED")),
+        row("next actions, no scope", "table.stray", "{}", Some("THING_STRAYED")).by(Who::Clerk),
+        row("a declaration, all scopes", "services.schema", r#"{"name":"table.compose"}"#, None),
+        row("a declaration, no scope", "services.schema", r#"{"name":"table.compose"}"#, None).by(Who::Clerk),
+        row("a declaration of the hidden", "services.schema", r#"{"name":"table.gone"}"#, Some("SERVICE_UNKNOWN")),
         invalid("invalid, with a fix", r#"{"nam":"Ada"}"#.to_owned()),
         invalid("invalid, value never told", json!({"name": [secret]}).to_string()),
         invalid("invalid, two at once", r#"{"name":7,"times":99}"#.to_owned()),

@@ -55,6 +55,26 @@ fn no_thing(id: i64) -> Fail<DynamicFailure> {
     Fail::from(DynamicFailure::new("THING_MISSING", json!({"id": id, "name": "Ada"})))
 }
 
+/// An operation whose failures name all that a caller could not call, and what it could.
+fn stray() -> Operation {
+    let gone = Recovery::call("table.gone", "Look at what is there no more.");
+    let failure = stop("THING_STRAYED", Kind::Conflict).with_effect(Effect::None).with_recovery(gone);
+    let stray = declared(contract::Operation::query("table.stray")).fails(failure);
+    Operation::dynamic(stray).with_handler(|_, _: Value| async {
+        let next = [
+            ("table.hidden", json!({})),
+            ("table.gone", json!({})),
+            ("table.none", json!({})),
+            ("table.count", json!({})),
+            ("table.vault", json!({})),
+            ("table.greet", json!({"name": 7})),
+            ("table.hello", json!({"name": "Ada"})),
+        ];
+        let failed = Fail::from(DynamicFailure::new("THING_STRAYED", json!({})));
+        Err(next.iter().fold(failed, |failed, (name, input)| failed.with_next_action(name, input, "it may help")))
+    })
+}
+
 /// One failure of each kind, with the recoveries and effects in turn.
 fn of_kind(kind: Kind) -> Failure {
     let failure = Failure::new(&code_of(kind), kind).with_when("It happens in a test.");
@@ -274,12 +294,18 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let vault = Operation::dynamic(vault).with_handler(|_, _: Value| async { Ok(json!("open")) });
     let hides = declared(contract::Operation::query("table.hidden")).internal();
     let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });
+    let compose = declared(contract::Operation::query("table.compose")).with_call("table.hidden");
+    let compose = Operation::dynamic(compose.with_authority("table:compose"))
+        .with_handler(|ctx, _: Value| async move { Ok(ctx.call_dynamic("table.hidden", json!({})).await?) });
     let [wait, patient, hang] = waiting(marks);
     let all = [greet, fail, find, breaks, slow, wipe, once, run, vault, hides, wait, patient, hang, count(secrets)];
     let plain =
         [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
-    all.into_iter()
+    let registry = all
+        .into_iter()
         .chain(plain)
+        .chain([stray(), compose, answer("table.gone", json!(0))])
+        .chain(redress_serve::discovery())
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())
         .limit(Limits)
@@ -289,5 +315,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         .max_input(4096)
         .check_outputs(true)
         .build()
-        .unwrap_or_else(|error| panic!("{error}"))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(registry.changes().hide("table.gone"));
+    registry
 }
