@@ -33,6 +33,7 @@ mod identity;
 mod input;
 mod limit;
 mod listener;
+mod next;
 mod observer;
 pub mod offload;
 mod operation;
@@ -46,6 +47,7 @@ mod rfc3339;
 mod secret;
 mod settings;
 mod similar;
+mod verification;
 #[cfg(feature = "testing")]
 pub mod testing;
 
