@@ -1,6 +1,6 @@
 //! Verify: what is told of a mutation that was cut off, and that says how to find out whether it took place.
 
-use redress_contract::{Effect, EngineCode, Retry, Shape, Started};
+use redress_contract::{Effect, EngineCode, Retry, Started};
 
 use super::{Asked, Bad, Call};
 

@@ -50,12 +50,20 @@ pub(super) fn of_operation(operation: &Operation, operations: &[&Operation], fin
 }
 
 fn of_mutations(operation: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
-    let shape = operation.shape().as_str();
+    let shape = word(operation.shape());
     say(
         "verify-needless",
         format!("a {shape} changes nothing, so there is nothing to verify"),
         "name another recovery, or make it a mutation".to_owned(),
     );
+}
+
+const fn word(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Query => "query",
+        Shape::Mutation => "mutation",
+        Shape::Subscription => "subscription",
+    }
 }
 
 fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, String)) {
@@ -74,7 +82,7 @@ pub(super) fn shown(target: &Operation, done: &Done, say: &mut impl FnMut(&'stat
     if target.shape() != Shape::Query {
         say(
             "verify-target",
-            format!("it is verified by `{name}`, which is a {}", target.shape().as_str()),
+            format!("it is verified by `{name}`, which is a {}", word(target.shape())),
             "name a query: looking must not change anything".to_owned(),
         );
     }
