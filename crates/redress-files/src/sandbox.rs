@@ -141,7 +141,7 @@ impl Sandbox {
 }
 
 /// How a file is opened for reading: a pipe without a writer must not hold us up.
-fn reading() -> OpenOptions {
+pub(crate) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true);
     options

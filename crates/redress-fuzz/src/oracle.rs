@@ -113,6 +113,11 @@ pub(crate) fn problem(registry: &Registry, value: &Value) -> Ending {
     assert_eq!(&*read.docs_url, format!("/errors/{code}"), "{value}");
     let again = matches!(read.retry, Retry::Safe | Retry::SafeWithKey);
     assert!(!read.retryable || again, "may be repeated, and is not safe to: {value}");
+    let verifies = match (&read.recovery, &read.next_actions[..]) {
+        (Some(RecoveryStep::Verify { operation, .. }), [next, ..]) => next.operation == *operation,
+        _ => false,
+    };
+    assert!(read.retry != Retry::AfterVerify || verifies, "is to be verified, and nothing says how: {value}");
     assert!(read.retry_after_ms.is_none() || read.kind != Kind::InvalidParams, "{value}");
     Ending::Badly { code: code.to_owned(), http: read.http, details: value["details"].clone() }
 }

@@ -42,7 +42,7 @@ impl Call {
         problem.recovery = Some(verifying.step.clone());
         problem.hint = match started {
             Started::WithKey => format!("{} {NEW_KEY}", verifying.hint).into(),
-            Started::Yes | Started::No => verifying.hint.clone(),
+            Started::Yes | Started::No => std::sync::Arc::clone(&verifying.hint),
         };
         problem.next_actions = vec![query];
         bad

@@ -173,6 +173,7 @@ fn rich() -> contract::Operation {
     let recoveries = [
         Recovery::fix_input("/path", "Give a path that really exists."),
         Recovery::call("files.list", "List the folder and pick one.").bind("path", "path").why("see what is there"),
+        Verification::new("files.check", "/exists", "Look whether the file is there.").is(true).bind("path", "path").into(),
         Recovery::wait("Wait a while, then call again."),
         Recovery::ask_user("Ask the person which file is meant."),
         Recovery::get_access("files:read", "Ask an administrator for this scope."),
@@ -206,6 +207,12 @@ fn rich() -> contract::Operation {
         .with_deadline(std::time::Duration::from_millis(1_500))
         .with_max_input(4_096)
         .with_idempotency_key()
+        .with_verification(
+            Verification::new("files.check", "/size", "Look how large the file is.")
+                .is(7)
+                .bind("path", "path")
+                .why("see what is there"),
+        )
         .with_tag("files")
         .with_since("0.1.0")
         .with_deprecated(deprecation)

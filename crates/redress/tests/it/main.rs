@@ -30,3 +30,4 @@ mod running;
 mod security;
 mod service;
 mod streams;
+mod verify;

@@ -28,6 +28,9 @@ pub(crate) enum Who {
     Nobody,
 }
 
+/// The operation whose calls all say how to find out whether they took place.
+pub(crate) const VERIFIED: &str = "table.store";
+
 /// One call.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -98,6 +101,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
     let invalid = |name, input: String| row(name, "table.greet", input, Some("INVALID_INPUT"));
     let contained =
         |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
+    let cut_off = |how: &str, code| {
+        let ends = how.split(',').next().unwrap_or_default();
+        row(&format!("to verify, {how}"), VERIFIED, json!({"n": 7, "how": ends}).to_string(), Some(code))
+    };
     rows.extend([
         row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
         invalid("invalid, with a fix", r#"{"nam":"Ada"}"#.to_owned()),
@@ -124,6 +131,14 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("undeclared failure", "table.break", r#"{"how":"undeclared"}"#, Some("INTERNAL")),
         row("details against their schema", "table.break", r#"{"how":"details"}"#, Some("INTERNAL")),
         row("output against its schema", "table.break", r#"{"how":"output"}"#, Some("INVALID_OUTPUT")),
+        cut_off("late", "TIMEOUT"),
+        cut_off("panic", "INTERNAL"),
+        cut_off("text", "INTERNAL"),
+        cut_off("undeclared", "INTERNAL"),
+        cut_off("down", "UPSTREAM_UNREACHABLE"),
+        cut_off("output", "INVALID_OUTPUT"),
+        cut_off("unsure", "STORE_UNSURE"),
+        Row { key: Some("lost"), ..cut_off("late, with its key again", "OUTCOME_UNKNOWN") },
         row("too large", "table.greet", json!({"name": "x".repeat(5000)}).to_string(), Some("PAYLOAD_TOO_LARGE")),
         row("consent", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
         row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),

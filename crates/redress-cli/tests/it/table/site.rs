@@ -133,6 +133,12 @@ impl Site {
             let request = Request::new(br#"{"n":1}"#.as_slice()).with_caller(Caller::local()).with_idempotency_key(key);
             assert!(registry.call("table.once", request).await.is_ok());
         }
+        // And one with a call that was cut off.
+        for key in ["lost", "lost:0"] {
+            let input = br#"{"n":7,"how":"late"}"#.as_slice();
+            let request = Request::new(input).with_caller(Caller::local()).with_idempotency_key(key);
+            assert_eq!(registry.call("table.store", request).await.code(), Some("TIMEOUT"));
+        }
         marks.endings();
         let (client, typed, over) = (reqwest::Client::new(), Canary::new(), CancellationToken::new());
         Site { registry, canary, typed, marks, client, over, stop, servers }
