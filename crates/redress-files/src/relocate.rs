@@ -10,7 +10,7 @@ use crate::{
     atomic::{self, Over},
     entry::EntryKind,
     failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
-    sandbox::{Sandbox, blocking, denied, leads_out},
+    sandbox::{Sandbox, blocking, denied, leads_out, unless_cancelled},
     store::open_or_make,
     wire_path::WirePath,
 };
@@ -121,7 +121,7 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
     if to.is_top() {
         return Err(refuse(Refusal::Folder));
     }
-    blocking(ctx, &files, move |sandbox, _| {
+    blocking(ctx, &files, move |sandbox, stop| {
         let _turn = sandbox.changing();
         let from = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, &path))?;
         let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, &path))?;
@@ -131,6 +131,8 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
         }
         let folder = folder(sandbox, &to, input.make_folders)?;
         let over = over(&folder, &to, kind, input.replace)?;
+        // A caller that has gone, or whose time is over, may have looked already whether it was moved.
+        unless_cancelled(stop)?;
         atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
             .map_err(|error| not_moved(error, &path, &to))?;
         atomic::sync(&folder)

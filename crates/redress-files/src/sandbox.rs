@@ -200,6 +200,8 @@ where
     let slot = slot(ctx, files).await;
     tokio::task::spawn_blocking(move || {
         let _slot = slot;
+        // It may have waited for its thread longer than its caller has for it.
+        unless_cancelled(&stop)?;
         work(&sandbox, &stop)
     })
     .await?

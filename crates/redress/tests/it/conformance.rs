@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    EngineCode, Extension, Kind, Operation, Recovery, Registry,
+    EngineCode, Extension, Kind, Operation, Recovery, Registry, Verification,
     contract::{self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, Failure, Overflow, Streaming},
 };
 use serde::{Deserialize, Serialize};

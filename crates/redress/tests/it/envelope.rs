@@ -3,7 +3,7 @@
 use insta::assert_json_snapshot;
 use redress::{DynamicFailure, Failure as _};
 use redress::{
-    Effect, Kind, Operation, Recovery, Registry, Request, Retry,
+    Effect, Kind, Operation, Recovery, Registry, Request, Retry, Verification,
     contract::{self, Failure},
     testing::{assert_failure, assert_ok},
 };
