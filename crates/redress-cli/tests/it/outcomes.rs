@@ -159,7 +159,7 @@ fn a_call_that_was_cut_off_shows_how_to_find_out_whether_it_took_place() {
     let shown = ran(&["call", "pay.send", r#"{"order":7}"#]);
     let lines: Vec<&str> = shown.err.lines().filter(|line| !line.contains("request:")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    TIMEOUT  the deadline passed before the operation ended
+    TIMEOUT  the deadline passed
       hint:     Look at the payment, and pay again if not.
       next:     pay call pay.get '{"order":7}'
                 see whether it is paid

@@ -252,7 +252,7 @@ fn a_contract_is_equal_after_it_was_written_and_read() {
 fn a_rich_operation_leaves_no_member_of_its_document_out() {
     let document = serde_json::to_value(rich()).unwrap();
     let members: Vec<&String> = document.as_object().unwrap().keys().collect();
-    assert_eq!(members.len(), 22, "{members:?}");
+    assert_eq!(members.len(), 23, "{members:?}");
     let members: Vec<&String> = document["failures"][0].as_object().unwrap().keys().collect();
     assert_eq!(members.len(), 14, "{members:?}");
 }

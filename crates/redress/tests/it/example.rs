@@ -54,11 +54,11 @@ fn the_notes_example_shows_four_ways_to_end() {
 fn a_payment_that_is_cut_off_is_made_once() {
     insta::assert_snapshot!(output_of("retries"), @r#"
     order 1: the answer is lost
-      TIMEOUT: the deadline passed before the operation ended, retry after_verify
+      TIMEOUT: the deadline passed, retry after_verify
       payments.get {"order":1}: done where /paid is true
       paid once
     order 2: the payment is lost
-      TIMEOUT: the deadline passed before the operation ended, retry after_verify
+      TIMEOUT: the deadline passed, retry after_verify
       payments.get {"order":2}: done where /paid is true
       it was not done, so it is called again
       paid once

@@ -31,6 +31,11 @@ pub(crate) enum Who {
 /// The operation whose calls all say how to find out whether they took place.
 pub(crate) const VERIFIED: &str = "table.store";
 
+/// Its input to end like this: a key belongs to an input as it is written.
+pub(crate) fn ending(how: &str) -> String {
+    format!(r#"{{"n":7,"how":"{how}"}}"#)
+}
+
 /// One call.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -103,7 +108,7 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
     let cut_off = |how: &str, code| {
         let ends = how.split(',').next().unwrap_or_default();
-        row(&format!("to verify, {how}"), VERIFIED, json!({"n": 7, "how": ends}).to_string(), Some(code))
+        row(&format!("to verify, {how}"), VERIFIED, ending(ends), Some(code))
     };
     rows.extend([
         row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
