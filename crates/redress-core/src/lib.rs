@@ -47,9 +47,9 @@ mod rfc3339;
 mod secret;
 mod settings;
 mod similar;
-mod verification;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod verification;
 
 pub use redress_contract as contract;
 

@@ -135,7 +135,8 @@ fn cut_off() -> Registry {
         .with_recovery(verification().into());
     let send = contract::Operation::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
     let send = send.with_deadline(Duration::from_millis(20)).with_verification(verification()).fails(unsure);
-    let send = Operation::dynamic(send).with_handler(|_, _: Value| std::future::pending::<Outcome<Value, DynamicFailure>>());
+    let send =
+        Operation::dynamic(send).with_handler(|_, _: Value| std::future::pending::<Outcome<Value, DynamicFailure>>());
     let get = contract::Operation::query("pay.get").with_access(Access::anyone()).with_input(order).with_output(paid);
     let get = Operation::dynamic(get).with_handler(|_, _: Value| async { Ok(json!({"paid": true})) });
     Registry::builder().add(send).add(get).build().unwrap()

@@ -29,15 +29,30 @@ async fn a_path_is_compared_with_what_it_should_hold() {
     let one = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
     let rows = [
         (json!({"path": "a.txt"}), json!({"path": "a.txt", "exists": true, "kind": "file"})),
-        (json!({"path": "a.txt", "content": "one"}), json!({"path": "a.txt", "exists": true, "kind": "file", "same": true})),
-        (json!({"path": "a.txt", "content": "two"}), json!({"path": "a.txt", "exists": true, "kind": "file", "same": false})),
+        (
+            json!({"path": "a.txt", "content": "one"}),
+            json!({"path": "a.txt", "exists": true, "kind": "file", "same": true}),
+        ),
+        (
+            json!({"path": "a.txt", "content": "two"}),
+            json!({"path": "a.txt", "exists": true, "kind": "file", "same": false}),
+        ),
         (
             json!({"path": "a.txt", "content": "b25l", "encoding": "base64"}),
             json!({"path": "a.txt", "exists": true, "kind": "file", "same": true}),
         ),
-        (json!({"path": "a.txt", "sha256": one}), json!({"path": "a.txt", "exists": true, "kind": "file", "same": true})),
-        (json!({"path": "link", "content": "one"}), json!({"path": "link", "exists": true, "kind": "link", "same": true})),
-        (json!({"path": "loose", "content": ""}), json!({"path": "loose", "exists": true, "kind": "link", "same": false})),
+        (
+            json!({"path": "a.txt", "sha256": one}),
+            json!({"path": "a.txt", "exists": true, "kind": "file", "same": true}),
+        ),
+        (
+            json!({"path": "link", "content": "one"}),
+            json!({"path": "link", "exists": true, "kind": "link", "same": true}),
+        ),
+        (
+            json!({"path": "loose", "content": ""}),
+            json!({"path": "loose", "exists": true, "kind": "link", "same": false}),
+        ),
         (json!({"path": "b", "content": ""}), json!({"path": "b", "exists": true, "kind": "folder", "same": false})),
         (json!({"path": "d"}), json!({"path": "d", "exists": false})),
         (json!({"path": "d/e", "content": ""}), json!({"path": "d/e", "exists": false, "same": false})),
@@ -47,7 +62,10 @@ async fn a_path_is_compared_with_what_it_should_hold() {
         assert_eq!(folder.output("check", input.clone()).await, expected, "{input}");
     }
     assert_failure!(folder.call("check", json!({"path": "../a"})).await, PATH_OUTSIDE);
-    assert_failure!(folder.call("check", json!({"path": "a.txt", "content": "?", "encoding": "base64"})).await, CONTENT_NOT_BASE64);
+    assert_failure!(
+        folder.call("check", json!({"path": "a.txt", "content": "?", "encoding": "base64"})).await,
+        CONTENT_NOT_BASE64
+    );
     assert_failure!(folder.call("check", json!({"path": "a.txt", "content": "", "sha256": one})).await, EXPECTED_TWICE);
 }
 
@@ -83,7 +101,10 @@ fn a_change_that_is_cut_off_says_how_to_find_out_whether_it_took_place() {
         ] {
             let problem = assert_failure!(cut_off(&folder, name, &input).await, CANCELLED).clone();
             assert_eq!((problem.retry, problem.effect), (Retry::AfterVerify, Effect::Unknown), "{name}");
-            assert!(!follow(&folder, &problem).await, "{name}: it was cut off before its work began, and does none after");
+            assert!(
+                !follow(&folder, &problem).await,
+                "{name}: it was cut off before its work began, and does none after"
+            );
             assert_ok!(folder.call(name, input.clone()).await);
             assert!(follow(&folder, &problem).await, "{name}: it was made again");
         }

@@ -32,20 +32,8 @@ const WORDS: [&str; 11] = [
     "recover",
 ];
 
-const RECOVER_WORDS: [&str; 12] = [
-    "call",
-    "verify",
-    "wait",
-    "ask_user",
-    "stop",
-    "fix_input",
-    "get_access",
-    "hint",
-    "bind",
-    "why",
-    "done",
-    "is",
-];
+const RECOVER_WORDS: [&str; 12] =
+    ["call", "verify", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why", "done", "is"];
 
 /// An enum with its attributes.
 pub(crate) struct Parsed {

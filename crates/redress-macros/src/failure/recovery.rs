@@ -128,10 +128,7 @@ fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes)
 fn is_name(operation: &LitStr, example: &str, mistakes: &mut Mistakes) {
     let text = operation.value();
     if !grammar::is_name(&text) {
-        mistakes.add(
-            operation,
-            format_args!("`{text}` is not an operation's name; write one such as `{example}`"),
-        );
+        mistakes.add(operation, format_args!("`{text}` is not an operation's name; write one such as `{example}`"));
     }
 }
 
@@ -140,7 +137,8 @@ fn misplaced(recover: &Recover, verb: &Ident, mistakes: &mut Mistakes) {
     if let Some(word) = recover.done.word()
         && verb != "verify"
     {
-        let says = format_args!("`{word}` tells how an answer shows that it took place; write `verify = \"…\"`, or remove it");
+        let says =
+            format_args!("`{word}` tells how an answer shows that it took place; write `verify = \"…\"`, or remove it");
         mistakes.add(word, says);
     }
     if verb == "call" || verb == "verify" {

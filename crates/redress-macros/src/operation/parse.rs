@@ -223,7 +223,8 @@ impl Access {
 
 impl Verify {
     fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Verify> {
-        let list = item.list("query = \"files.check\", bind(path = path), done = \"/exists\", hint = \"…\"", mistakes)?;
+        let list =
+            item.list("query = \"files.check\", bind(path = path), done = \"/exists\", hint = \"…\"", mistakes)?;
         let mut verify = Verify {
             ident: item.name.clone(),
             words: Items::default(),

@@ -173,7 +173,10 @@ fn rich() -> contract::Operation {
     let recoveries = [
         Recovery::fix_input("/path", "Give a path that really exists."),
         Recovery::call("files.list", "List the folder and pick one.").bind("path", "path").why("see what is there"),
-        Verification::new("files.check", "/exists", "Look whether the file is there.").is(true).bind("path", "path").into(),
+        Verification::new("files.check", "/exists", "Look whether the file is there.")
+            .is(true)
+            .bind("path", "path")
+            .into(),
         Recovery::wait("Wait a while, then call again."),
         Recovery::ask_user("Ask the person which file is meant."),
         Recovery::get_access("files:read", "Ask an administrator for this scope."),

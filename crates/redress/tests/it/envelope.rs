@@ -151,7 +151,8 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
             .with_recovery(Verification::new("disk.look", "/used", "Look whether it is used already.").is(true).into())
     };
     let look = || {
-        let look = query("disk.look").with_output(json!({"type": "object", "properties": {"used": {"type": "boolean"}}}));
+        let look =
+            query("disk.look").with_output(json!({"type": "object", "properties": {"used": {"type": "boolean"}}}));
         ends(look, || Ok(json!({"used": true})))
     };
     let stop = |_| failure("DISK_BUSY", Kind::Conflict);
@@ -164,9 +165,27 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         ("mutation, effect unknown", m("disk.use").fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
         ("mutation, key sent", key(m("disk.use")).fails(busy(Effect::Unknown)), true, Retry::SafeWithKey, true),
         ("mutation, key not sent", key(m("disk.use")).fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
-        ("mutation, unknown, verified", m("disk.use").fails(verified(Kind::Unavailable)), false, Retry::AfterVerify, false),
-        ("mutation, verified, key", key(m("disk.use")).fails(verified(Kind::Unavailable)), true, Retry::SafeWithKey, true),
-        ("mutation, not retryable, verified", m("disk.use").fails(verified(Kind::Internal)), false, Retry::AfterVerify, false),
+        (
+            "mutation, unknown, verified",
+            m("disk.use").fails(verified(Kind::Unavailable)),
+            false,
+            Retry::AfterVerify,
+            false,
+        ),
+        (
+            "mutation, verified, key",
+            key(m("disk.use")).fails(verified(Kind::Unavailable)),
+            true,
+            Retry::SafeWithKey,
+            true,
+        ),
+        (
+            "mutation, not retryable, verified",
+            m("disk.use").fails(verified(Kind::Internal)),
+            false,
+            Retry::AfterVerify,
+            false,
+        ),
         ("not retryable, fix", q("disk.use").fails(fix(())), false, Retry::AfterFix, false),
         ("not retryable, stop", q("disk.use").fails(stop(())), false, Retry::Never, false),
     ];

@@ -10,8 +10,7 @@ use std::{
 };
 
 use redress::{
-    DynamicFailure, Effect, Fail, Kind, Operation, Outcome, Registry, Request, Retry,
-    Verification,
+    DynamicFailure, Effect, Fail, Kind, Operation, Outcome, Registry, Request, Retry, Verification,
     contract::{self, Failure, Problem, RecoveryStep},
     testing::{Harness, assert_failure},
 };
@@ -25,7 +24,11 @@ type Ended = Outcome<Value, DynamicFailure>;
 const HINT: &str = "Look whether the payment is there, and pay again if not.";
 
 fn verification() -> Verification {
-    Verification::new("pay.look", "/paid", HINT).is(true).bind("order", "order").bind("shop", "shop").why("see if it is paid")
+    Verification::new("pay.look", "/paid", HINT)
+        .is(true)
+        .bind("order", "order")
+        .bind("shop", "shop")
+        .why("see if it is paid")
 }
 
 fn of(properties: Value, required: &[&str]) -> Value {
@@ -206,7 +209,10 @@ async fn a_declared_failure_says_how_to_find_out_from_its_details() {
     let (harness, _) = bank(false);
     for pays in [true, false] {
         let problem = problem(&harness, &input("unsure", pays), None).await;
-        assert_eq!((problem.code.as_str(), problem.retry, problem.retryable), ("BANK_UNSURE", Retry::AfterVerify, false));
+        assert_eq!(
+            (problem.code.as_str(), problem.retry, problem.retryable),
+            ("BANK_UNSURE", Retry::AfterVerify, false)
+        );
         assert_eq!(follow(&harness, &problem).await, pays);
     }
     let keyed = problem(&harness, &input("unsure", true), Some("k")).await;

@@ -29,7 +29,8 @@ async fn a_call_ends_in_the_same_way_on_every_face_and_nothing_leaks() {
         assert_eq!(expected.code(), row.code.as_deref(), "{}: {}", row.name, expected.end);
         told_once(&site, &InProcess, &row);
         if row.operation == rows::VERIFIED {
-            let verify = json!({"verb": "verify", "operation": "table.check", "done": {"pointer": "/stored", "is": true}});
+            let verify =
+                json!({"verb": "verify", "operation": "table.check", "done": {"pointer": "/stored", "is": true}});
             assert_eq!(expected.end["recovery"], verify, "{}", row.name);
             assert_eq!(expected.end["retry"], "after_verify", "{}", row.name);
             assert_eq!(expected.end["next_actions"][0]["input"], json!({"n": 7}), "{}", row.name);

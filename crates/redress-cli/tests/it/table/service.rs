@@ -284,10 +284,13 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let once = declared(contract::Operation::mutation("table.once")).with_idempotency_key();
     let once = once.with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
     let once = Operation::dynamic(once).with_handler(|_, input: Value| async move { Ok(input) });
-    let check = declared(contract::Operation::query("table.check")).with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
+    let check = declared(contract::Operation::query("table.check"))
+        .with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
     let check = check.with_output(object(json!({"stored": {"type": "boolean"}}), &["stored"]));
     let check = Operation::dynamic(check).with_handler(|_, _: Value| async { Ok(json!({"stored": true})) });
-    let store = declared(contract::Operation::mutation("table.store")).with_idempotency_key().with_deadline(Duration::from_millis(30));
+    let store = declared(contract::Operation::mutation("table.store"))
+        .with_idempotency_key()
+        .with_deadline(Duration::from_millis(30));
     let store = store.with_verification(stored()).fails(unsure());
     let store = store.with_input(object(json!({"n": {"type": "integer"}, "how": {"type": "string"}}), &["n", "how"]));
     let kept = secrets.clone();
@@ -310,7 +313,24 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let hides = declared(contract::Operation::query("table.hidden")).internal();
     let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });
     let [wait, patient, hang] = waiting(marks);
-    let all = [greet, fail, find, breaks, slow, wipe, once, check, store, run, vault, hides, wait, patient, hang, count(secrets)];
+    let all = [
+        greet,
+        fail,
+        find,
+        breaks,
+        slow,
+        wipe,
+        once,
+        check,
+        store,
+        run,
+        vault,
+        hides,
+        wait,
+        patient,
+        hang,
+        count(secrets),
+    ];
     let plain =
         [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
     all.into_iter()

@@ -138,7 +138,8 @@ impl Site {
         }
         // And one with a call that was cut off.
         for key in ["lost", "lost:0"] {
-            let request = Request::new(ending("late").into_bytes()).with_caller(Caller::local()).with_idempotency_key(key);
+            let request =
+                Request::new(ending("late").into_bytes()).with_caller(Caller::local()).with_idempotency_key(key);
             assert_eq!(registry.call("table.store", request).await.code(), Some("TIMEOUT"));
         }
         marks.endings();

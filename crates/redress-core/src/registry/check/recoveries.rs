@@ -40,9 +40,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                         bindings(Source::CertainDetails(failure.details()), target, bind, &mut say);
                     }
                 }
-                Some(
-                    Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop,
-                )
+                Some(Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop)
                 | None => {}
             }
         }

@@ -10,11 +10,7 @@ use super::{
 };
 
 /// What is wrong with verifying after `failure`, whichever query does it.
-pub(super) fn of_failure(
-    operation: &Operation,
-    failure: &Failure,
-    say: &mut impl FnMut(&'static str, String, String),
-) {
+pub(super) fn of_failure(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, String)) {
     if operation.shape() != Shape::Mutation {
         of_mutations(operation, say);
     } else if let Some(layer) = failure.layer() {
