@@ -1,7 +1,7 @@
 //! `explain`: the page of a code, or of a rule that declarations are held against.
 
 use include_dir::{Dir, include_dir};
-use redress_contract::{EngineCode, Failure};
+use redress_contract::{EngineCode, Failure, Verb};
 use redress_core::Registry;
 use redress_wire::pages;
 use serde_json::json;
@@ -87,8 +87,10 @@ fn show_failure(out: &mut Stream<'_>, registry: &Registry, failure: &Failure) ->
     row("retryable", if failure.retryable() { "yes" } else { "no" })?;
     if let Some(recovery) = failure.recovery() {
         row("what to do", recovery.hint())?;
-        if let Some(target) = recovery.target() {
-            row("call", target.as_str())?;
+        match recovery.verb() {
+            Verb::Call { operation, .. } => row("call", operation.as_str())?,
+            Verb::Verify { operation, done, .. } => row("verify", &format!("{operation}, done where {done}"))?,
+            Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop => {}
         }
     }
     let fields: Vec<&str> = failure.details().properties().collect();

@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use redress_contract::Done;
 use serde_json::Value;
 
 use crate::{
@@ -85,6 +86,9 @@ impl Answer {
                 row(err, "", err.paint(SOFT, harmless(&why)))?;
             }
         }
+        if let Some(done) = self.done() {
+            row(err, "done:", harmless(&format!("where its answer has {done}; otherwise call again")))?;
+        }
         let similar: Vec<String> =
             self.list("/similar").iter().filter_map(|near| near.get("value")?.as_str()).map(harmless).collect();
         if !similar.is_empty() {
@@ -97,6 +101,12 @@ impl Answer {
         row(err, "retry:", retry)?;
         let request = self.json.pointer("/_meta/request_id").and_then(Value::as_str).unwrap_or_default();
         row(err, "request:", err.paint(NAME, harmless(request)))
+    }
+
+    /// How the answer of the next call shows that the effect took place.
+    fn done(&self) -> Option<Done> {
+        let recovery = self.json.get("recovery").filter(|recovery| recovery.get("verb") == Some(&"verify".into()))?;
+        serde_json::from_value(recovery.get("done")?.clone()).ok()
     }
 
     /// The calls that help, each as a line that can be pasted, with why.

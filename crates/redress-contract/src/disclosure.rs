@@ -71,6 +71,10 @@ impl Operation {
         });
         let failures: Vec<Failure> = told.failures().iter().map(|failure| failure.disclosed(disclosure)).collect();
         let told = told.without_failures().with_failures(failures);
+        let told = match told.verification() {
+            Some(verification) if !disclosure.is_open(verification.target()) => told.without_verification(),
+            Some(_) | None => told,
+        };
         match deprecated {
             Some(deprecation) => told.with_deprecated(deprecation),
             None => told,
@@ -80,6 +84,7 @@ impl Operation {
     /// The names of other operations that its declaration sends a caller to.
     pub fn points_to(&self) -> impl Iterator<Item = &str> {
         let targets = self.failures().iter().filter_map(|failure| failure.recovery()?.target()).map(Name::as_str);
+        let targets = targets.chain(self.verification().map(|verification| verification.target().as_str()));
         targets.chain(self.deprecated().and_then(|deprecation| deprecation.replaced_by.as_deref()))
     }
 }
@@ -111,7 +116,7 @@ impl RecoveryStep {
     /// The operation that it sends the caller to.
     pub fn target(&self) -> Option<&Name> {
         match self {
-            RecoveryStep::Call { operation } => Some(operation),
+            RecoveryStep::Call { operation } | RecoveryStep::Verify { operation, .. } => Some(operation),
             RecoveryStep::FixInput { .. }
             | RecoveryStep::Wait
             | RecoveryStep::AskUser

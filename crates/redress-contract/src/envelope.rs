@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Code, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
     encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
     reservation::Held,
@@ -103,6 +103,13 @@ pub enum RecoveryStep {
     Call {
         /// The operation to call.
         operation: Name,
+    },
+    /// Call a query that shows whether the effect took place; the next action holds its input.
+    Verify {
+        /// The query to call.
+        operation: Name,
+        /// How its answer shows that the effect took place.
+        done: Arc<Done>,
     },
     /// Wait, then call again.
     Wait,

@@ -53,6 +53,7 @@ mod shape;
 mod streaming;
 mod template;
 mod uri_template;
+mod verification;
 
 pub use access::{Access, Denied};
 pub use block::{Block, Blocks, Part};
@@ -85,3 +86,4 @@ pub use shape::{Origin, Shape, Visibility};
 pub use streaming::{Overflow, Streaming};
 pub use template::{Template, TemplateError};
 pub use uri_template::{UriTemplate, UriTemplateError};
+pub use verification::{Done, Verification};

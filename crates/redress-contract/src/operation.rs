@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Content, Deprecation, Example, Failure, Gives, Name, Origin, Role, Schema, Shape, Streaming, Visibility,
+    Access, Content, Deprecation, Example, Failure, Gives, Name, Origin, Role, Schema, Shape, Streaming, Verification,
+    Visibility,
 };
 
 /// What may be asked for: what it takes, what it gives, and every way it can fail.
@@ -35,6 +36,8 @@ pub struct Operation {
     max_output: Option<usize>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     idempotency_key: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verify: Option<Verification>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,6 +83,7 @@ impl Operation {
             max_input: None,
             max_output: None,
             idempotency_key: false,
+            verify: None,
             tags: Vec::new(),
             since: None,
             deprecated: None,
@@ -219,6 +223,19 @@ impl Operation {
     #[must_use]
     pub fn with_idempotency_key(mut self) -> Operation {
         self.idempotency_key = true;
+        self
+    }
+
+    /// Says how a caller finds out whether it took place, where a call ended without saying so.
+    #[must_use]
+    pub fn with_verification(mut self, verification: Verification) -> Operation {
+        self.verify = Some(verification);
+        self
+    }
+
+    /// The same without a word on how to find out whether it took place.
+    pub(crate) fn without_verification(mut self) -> Operation {
+        self.verify = None;
         self
     }
 
@@ -386,6 +403,11 @@ impl Operation {
     /// Whether callers may send an idempotency key.
     pub fn takes_idempotency_key(&self) -> bool {
         self.idempotency_key
+    }
+
+    /// How a caller finds out whether it took place, where a call ended without saying so.
+    pub fn verification(&self) -> Option<&Verification> {
+        self.verify.as_ref()
     }
 
     /// Its tags.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Name;
+use crate::{Done, Name, Verification};
 
 /// What the caller can do about a failure: a verb that a program can follow and a hint
 /// that a person or a model can read.
@@ -34,6 +34,19 @@ pub enum Verb {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Call a query that shows whether the effect took place: then stop, else call again.
+    Verify {
+        /// The query to call.
+        operation: Name,
+        /// Which of its input members come from which details.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bind: Vec<Binding>,
+        /// Why, in a few words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// How its answer shows that the effect took place.
+        done: Done,
+    },
     /// Wait, then call again.
     Wait,
     /// Ask the person on whose behalf the call is made.
@@ -45,6 +58,24 @@ pub enum Verb {
     },
     /// Do not go on.
     Stop,
+}
+
+impl Verb {
+    /// Every verb as it is spelled on the wire.
+    pub const WORDS: [&'static str; 7] = ["fix_input", "call", "verify", "wait", "ask_user", "get_access", "stop"];
+
+    /// The verb as it is spelled on the wire.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Verb::FixInput { .. } => "fix_input",
+            Verb::Call { .. } => "call",
+            Verb::Verify { .. } => "verify",
+            Verb::Wait => "wait",
+            Verb::AskUser => "ask_user",
+            Verb::GetAccess { .. } => "get_access",
+            Verb::Stop => "stop",
+        }
+    }
 }
 
 /// One member of the next call's input, taken from the failure's details.
@@ -74,6 +105,15 @@ enum Document {
         why: Option<String>,
         hint: String,
     },
+    Verify {
+        operation: Name,
+        #[serde(default)]
+        bind: Vec<Binding>,
+        #[serde(default)]
+        why: Option<String>,
+        done: Done,
+        hint: String,
+    },
     Wait {
         hint: String,
     },
@@ -94,11 +134,21 @@ impl From<Document> for Recovery {
         match document {
             Document::FixInput { pointer, hint } => Recovery::fix_input(pointer, hint),
             Document::Call { operation, bind, why, hint } => Recovery::new(Verb::Call { operation, bind, why }, hint),
+            Document::Verify { operation, bind, why, done, hint } => {
+                Recovery::new(Verb::Verify { operation, bind, why, done }, hint)
+            }
             Document::Wait { hint } => Recovery::wait(hint),
             Document::AskUser { hint } => Recovery::ask_user(hint),
             Document::GetAccess { scope, hint } => Recovery::get_access(scope, hint),
             Document::Stop { hint } => Recovery::stop(hint),
         }
+    }
+}
+
+impl From<Verification> for Recovery {
+    fn from(verification: Verification) -> Recovery {
+        let (verb, hint) = verification.into_parts();
+        Recovery { verb, hint }
     }
 }
 
@@ -132,6 +182,12 @@ impl Recovery {
         Recovery::new(Verb::AskUser, hint)
     }
 
+    /// Call `operation`, a query whose answer shows by what it has at `pointer` that the effect took place.
+    /// A [`Verification`] says which value shows it.
+    pub fn verify(operation: &str, pointer: impl Into<String>, hint: impl Into<String>) -> Recovery {
+        Verification::new(operation, pointer, hint).into()
+    }
+
     /// Obtain `scope`.
     pub fn get_access(scope: impl Into<String>, hint: impl Into<String>) -> Recovery {
         Recovery::new(Verb::GetAccess { scope: scope.into() }, hint)
@@ -146,7 +202,7 @@ impl Recovery {
     /// Only a recovery that calls has bindings; on any other this changes nothing.
     #[must_use]
     pub fn bind(mut self, field: impl Into<String>, from: impl Into<String>) -> Recovery {
-        if let Verb::Call { bind, .. } = &mut self.verb {
+        if let Verb::Call { bind, .. } | Verb::Verify { bind, .. } = &mut self.verb {
             bind.push(Binding { field: field.into(), from: from.into() });
         }
         self
@@ -155,7 +211,7 @@ impl Recovery {
     /// Says in a few words why the next call helps.
     #[must_use]
     pub fn why(mut self, text: impl Into<String>) -> Recovery {
-        if let Verb::Call { why, .. } = &mut self.verb {
+        if let Verb::Call { why, .. } | Verb::Verify { why, .. } = &mut self.verb {
             *why = Some(text.into());
         }
         self
@@ -171,11 +227,52 @@ impl Recovery {
         &self.hint
     }
 
-    /// The operation to call, where the verb is `call`.
+    /// The operation to call, where the verb is `call` or `verify`.
     pub fn target(&self) -> Option<&Name> {
         match &self.verb {
-            Verb::Call { operation, .. } => Some(operation),
+            Verb::Call { operation, .. } | Verb::Verify { operation, .. } => Some(operation),
             Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn every_verb_is_read_as_it_is_written() {
+        const HINT: &str = "Do what helps here, then go on.";
+        let all = [
+            Recovery::fix_input("/path", HINT),
+            Recovery::call("files.list", HINT).bind("path", "folder").why("see what is there"),
+            Verification::new("files.check", "/exists", HINT).is(false).bind("path", "path").why("see").into(),
+            Recovery::wait(HINT),
+            Recovery::ask_user(HINT),
+            Recovery::get_access("files:write", HINT),
+            Recovery::stop(HINT),
+        ];
+        assert_eq!(all.each_ref().map(|recovery| recovery.verb().as_str()), Verb::WORDS);
+        for recovery in all {
+            let written = serde_json::to_value(&recovery).unwrap();
+            assert_eq!(written["verb"], recovery.verb().as_str());
+            assert_eq!(serde_json::from_value::<Recovery>(written).unwrap(), recovery);
+        }
+    }
+
+    #[test]
+    fn a_verification_says_where_its_answer_shows_it() {
+        let read = |json: Value| serde_json::from_value::<Recovery>(json).is_ok();
+        let whole = json!({"verb": "verify", "operation": "files.check", "done": {"pointer": "/exists", "is": true},
+            "hint": "Look whether the file is there."});
+        assert!(read(whole.clone()));
+        let mut without = whole.clone();
+        without.as_object_mut().unwrap().remove("done");
+        assert!(!read(without));
+        let mut more = whole;
+        more["done"]["equals"] = json!(true);
+        assert!(!read(more));
     }
 }

@@ -33,6 +33,7 @@ mod identity;
 mod input;
 mod limit;
 mod listener;
+mod next;
 mod observer;
 pub mod offload;
 mod operation;
@@ -48,6 +49,7 @@ mod settings;
 mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod verification;
 
 pub use redress_contract as contract;
 

@@ -6,13 +6,12 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, Failure, Json, Name, NextAction, Printed, Problem, Recovery, RecoveryStep,
-    Retry, Shape, Started, Template, Verb,
+    Binding, Code, Effect, EngineCode, Failure, Json, Printed, Problem, Recovery, RecoveryStep, Retry, Shape, Started,
+    Template, Verb,
 };
-
 use serde_json::Value;
 
-use crate::{AnyFailure, Registry, input};
+use crate::{AnyFailure, Registry, input, next::Next};
 
 /// A declared failure, made ready.
 pub(crate) struct Prepared {
@@ -26,14 +25,6 @@ pub(crate) struct Prepared {
     next_fits: OnceLock<bool>,
     details: OnceLock<Option<input::Shape>>,
     printed: OnceLock<Arc<Printed>>,
-}
-
-/// The next call, as far as it is known before the failure happens.
-struct Next {
-    operation: Name,
-    /// What stands before each value in the input, and the failure's field that it comes from.
-    bind: Vec<(String, String)>,
-    why: Option<Arc<str>>,
 }
 
 /// What a call knows about one occurrence of a failure.
@@ -55,9 +46,13 @@ impl Prepared {
                 (Some(RecoveryStep::FixInput { pointer: pointer.as_str().into() }), None)
             }
             Some(Verb::Call { operation, bind, why }) => {
-                let why = why.as_deref().map(Arc::from);
-                let next = Next { operation: operation.clone(), bind: members(bind), why };
+                let next = Next::new(operation, bind, why.as_deref());
                 (Some(RecoveryStep::Call { operation: operation.clone() }), Some(next))
+            }
+            Some(Verb::Verify { operation, bind, why, done }) => {
+                let next = Next::new(operation, bind, why.as_deref());
+                let step = RecoveryStep::Verify { operation: operation.clone(), done: Arc::new(done.clone()) };
+                (Some(step), Some(next))
             }
             Some(Verb::Wait) => (Some(RecoveryStep::Wait), None),
             Some(Verb::AskUser) => (Some(RecoveryStep::AskUser), None),
@@ -97,7 +92,7 @@ impl Prepared {
             declaration.recovery(),
         );
         let next_actions = match (&self.next, occurrence.failure) {
-            (Some(next), Some(failure)) => next.action(failure).map_or_else(Vec::new, |action| vec![action]),
+            (Some(next), Some(failure)) => next.after(failure).map_or_else(Vec::new, |action| vec![action]),
             (Some(_), None) | (None, _) => Vec::new(),
         };
         Problem {
@@ -127,7 +122,7 @@ impl Prepared {
         *self.next_fits.get_or_init(|| {
             let target = self.declaration.recovery().and_then(Recovery::target);
             let target = target.and_then(|target| registry.find(target.as_str()));
-            let (Some(target), Some(Verb::Call { bind, .. })) =
+            let (Some(target), Some(Verb::Call { bind, .. } | Verb::Verify { bind, .. })) =
                 (target, self.declaration.recovery().map(Recovery::verb))
             else {
                 return false;
@@ -152,26 +147,6 @@ impl Prepared {
     }
 }
 
-impl Next {
-    /// The call that helps with this very occurrence. One that lacks a bound field is no
-    /// help, and is left out.
-    fn action(&self, failure: &dyn AnyFailure) -> Option<NextAction> {
-        let mut input = Vec::with_capacity(64);
-        for (before, from) in &self.bind {
-            input.extend_from_slice(before.as_bytes());
-            if !failure.write_field(from, &mut input) {
-                return None;
-            }
-        }
-        if self.bind.is_empty() {
-            input.push(b'{');
-        }
-        input.push(b'}');
-        let input = Json::from_written(String::from_utf8(input).ok()?);
-        Some(NextAction { operation: self.operation.clone(), input, why: self.why.clone() })
-    }
-}
-
 /// Whether a schema says of an object no more than which members there are.
 fn names_members_only(schema: &Value) -> bool {
     const WORDS: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
@@ -188,16 +163,4 @@ fn is_plain(schema: &Value) -> bool {
 /// Whether a keyword only explains.
 fn notes(word: &str) -> bool {
     ["title", "description", "default", "examples", "deprecated", "$comment", "$schema", "$defs"].contains(&word)
-}
-
-/// What stands before the value of each binding: a brace or a comma, the member, a colon.
-fn members(bind: &[Binding]) -> Vec<(String, String)> {
-    let before = std::iter::once('{').chain(std::iter::repeat(','));
-    before
-        .zip(bind)
-        .map(|(before, binding)| {
-            let member = serde_json::Value::from(binding.field.as_str());
-            (format!("{before}{member}:"), binding.from.clone())
-        })
-        .collect()
 }

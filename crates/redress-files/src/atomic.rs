@@ -21,6 +21,15 @@ pub(crate) enum Over {
     Anything,
 }
 
+/// Why a file was not written, or may be lost again.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// Nothing was changed.
+    Unchanged(io::Error),
+    /// The name holds the new content, and the disk did not confirm that it keeps it.
+    Unconfirmed(io::Error),
+}
+
 /// Writes `contents` to `name` in `folder`. Whenever it is interrupted, the name holds the
 /// old content or the new. `go` is asked when everything is on the disk but the name.
 pub(crate) fn write(
@@ -30,23 +39,23 @@ pub(crate) fn write(
     over: Over,
     permissions: Option<Permissions>,
     go: impl Fn() -> io::Result<()>,
-) -> io::Result<()> {
+) -> Result<(), Unwritten> {
     for _ in 0..TRIES {
-        let (temporary, mut file) = create(folder)?;
+        let (temporary, mut file) = create(folder).map_err(Unwritten::Unchanged)?;
         let written = fill(&mut file, contents, permissions.clone())
             .and_then(|()| go())
             .and_then(|()| rename(folder, &temporary, folder, name, over));
         match written {
-            Ok(()) => return sync(folder),
+            Ok(()) => return sync(folder).map_err(Unwritten::Unconfirmed),
             // A sweeper of another process got hold of it before we had locked it.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists(&temporary) => {}
             Err(error) => {
                 let _ = folder.remove_file(&temporary);
-                return Err(error);
+                return Err(Unwritten::Unchanged(error));
             }
         }
     }
-    Err(io::Error::other("the temporary file was removed again and again"))
+    Err(Unwritten::Unchanged(io::Error::other("the temporary file was removed again and again")))
 }
 
 fn create(folder: &Dir) -> io::Result<(String, File)> {

@@ -7,7 +7,7 @@ use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
 use crate::{
     Files,
     atomic::Over,
-    failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure},
+    failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure, UnconfirmedFailure},
     sandbox::blocking,
     stat::hash_of,
     store::place,
@@ -57,9 +57,9 @@ pub(crate) struct Edited {
     sha256: String,
 }
 
-/// How editing may fail. Nothing has been changed then.
+/// How editing may fail. Nothing has been changed then, unless the failure says so.
 #[derive(Debug, Failure)]
-#[failure(include(PathFailure, LookupFailure, FileFailure, StorageFailure, ChangedFailure))]
+#[failure(include(PathFailure, LookupFailure, FileFailure, StorageFailure, ChangedFailure, UnconfirmedFailure))]
 pub(crate) enum EditFailure {
     /// The old text is nowhere in the file.
     #[failure(kind = conflict, message = "{path} does not hold the old text", effect = none,

@@ -1,5 +1,7 @@
 //! The failures that several operations share. None of them carries a path of the host.
 
+use std::io;
+
 use redress::{Failure, data};
 
 /// By which way a path would have left the folder.
@@ -115,6 +117,32 @@ pub(crate) enum StorageFailure {
     #[failure(kind = forbidden, effect = none,
               recover(stop, hint = "The disk is read-only; nothing here can be changed."))]
     StorageReadOnly,
+}
+
+/// What can be wrong with content that is given.
+#[derive(Debug, Failure)]
+pub(crate) enum ContentFailure {
+    /// The content is not base64, as was said.
+    #[failure(kind = validation, effect = none,
+              recover(fix_input = "/content", hint = "Encode the bytes as standard base64 with padding."))]
+    ContentNotBase64,
+}
+
+/// That content was put in its place, and nobody knows whether it stays there.
+#[derive(Debug, Failure)]
+pub(crate) enum UnconfirmedFailure {
+    /// The content was written, and the disk did not confirm that it keeps it.
+    #[failure(kind = unavailable, message = "{path} was written, and the disk did not confirm it", effect = unknown,
+              recover(verify = "files.check", bind(path = path, sha256 = sha256), done = "/same", is = true,
+                      why = "see whether it holds the new content",
+                      hint = "Look whether the file holds the new content; make the call again if not."))]
+    WriteUnconfirmed {
+        path: String,
+        /// The SHA-256 of the new content.
+        sha256: String,
+        #[source]
+        cause: io::Error,
+    },
 }
 
 /// That a file is not what the caller had seen.

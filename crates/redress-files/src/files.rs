@@ -6,8 +6,8 @@ use redress::{Builder, Operation};
 use redress_core::IntoOperation as _;
 
 use crate::{
-    edit::edit, list::list, read::read, relocate::relocate, remove::remove, sandbox::Sandbox, search::search,
-    search_stream::search_stream, slots::Slots, stat::stat, watch::watch, watchers::Watchers,
+    check::check, edit::edit, list::list, read::read, relocate::relocate, remove::remove, sandbox::Sandbox,
+    search::search, search_stream::search_stream, slots::Slots, stat::stat, watch::watch, watchers::Watchers,
 };
 
 /// Which folder is served, and whether it may be changed.
@@ -66,6 +66,7 @@ impl Files {
                 edit.into_operation(),
                 relocate.into_operation(),
                 remove.into_operation(),
+                check.into_operation(),
             ]);
         }
         operations.into_iter().map(|operation| operation.with_owner("redress")).collect()

@@ -26,11 +26,13 @@
 //! | find | `files.search`, and `files.search_stream` for matches as they come | `files:read` |
 //! | follow changes | `files.watch` | `files:read` |
 //! | change, where [`FilesOptions::write`] says so | `files.write`, `files.edit`, `files.move`, `files.remove` | `files:read files:write` |
+//! | find out whether a change took place, where there are changes | `files.check` | `files:read` |
 //!
 //! **Invariant:** every access goes through one open folder handle and never through a path of the
 //! host: no host path is kept, compared or sent, and what is not in the folder does not exist here.
 
 mod atomic;
+mod check;
 mod edit;
 mod entry;
 mod failures;

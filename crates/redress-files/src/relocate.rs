@@ -10,7 +10,7 @@ use crate::{
     atomic::{self, Over},
     entry::EntryKind,
     failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
-    sandbox::{Sandbox, blocking, denied, leads_out},
+    sandbox::{Sandbox, blocking, denied, leads_out, unless_cancelled},
     store::open_or_make,
     wire_path::WirePath,
 };
@@ -54,10 +54,9 @@ pub(crate) enum Refusal {
     Folder,
 }
 
-/// How moving may fail. Nothing has been moved then.
+/// How moving may fail. Nothing has been moved then, unless the failure says so.
 #[derive(Debug, Failure)]
 #[failure(include(PathFailure, LookupFailure, StorageFailure))]
-#[expect(clippy::enum_variant_names, reason = "the names are the codes, which callers see without the enum")]
 pub(crate) enum MoveFailure {
     /// The new path cannot be moved to.
     #[failure(kind = validation, message = "it cannot be moved there ({reason})", effect = none,
@@ -72,6 +71,16 @@ pub(crate) enum MoveFailure {
     #[failure(kind = not_found, message = "no folder at {folder}", effect = none,
               recover(fix_input = "/make_folders", hint = "Have the folders made, or move to one that exists."))]
     TargetFolderMissing { folder: String },
+    /// It was moved, and the disk did not confirm that it keeps that.
+    #[failure(kind = unavailable, message = "{path} was moved, and the disk did not confirm it", effect = unknown,
+              recover(verify = "files.check", bind(path = path), done = "/exists", is = false,
+                      why = "see whether it is gone from the old path",
+                      hint = "Look whether it is gone from the old path; move it again if not."))]
+    MoveUnconfirmed {
+        path: String,
+        #[source]
+        cause: io::Error,
+    },
 }
 
 /// Move or rename a file, a folder or a link.
@@ -83,6 +92,14 @@ pub(crate) enum MoveFailure {
     name = "files.move",
     access(scopes = "files:read files:write"),
     idempotency_key,
+    verify(
+        query = "files.check",
+        bind(path = path),
+        done = "/exists",
+        is = false,
+        why = "see whether it is gone from the old path",
+        hint = "Look whether it is gone from the old path; move it again if not."
+    ),
     tags("files"),
     example(
         input = r#"{"path":"notes.md","to":"old/notes.md","make_folders":true}"#,
@@ -104,7 +121,7 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
     if to.is_top() {
         return Err(refuse(Refusal::Folder));
     }
-    blocking(ctx, &files, move |sandbox, _| {
+    blocking(ctx, &files, move |sandbox, stop| {
         let _turn = sandbox.changing();
         let from = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, &path))?;
         let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, &path))?;
@@ -114,10 +131,13 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
         }
         let folder = folder(sandbox, &to, input.make_folders)?;
         let over = over(&folder, &to, kind, input.replace)?;
+        // A caller that has gone, or whose time is over, may have looked already whether it was moved.
+        unless_cancelled(stop)?;
         atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
             .map_err(|error| not_moved(error, &path, &to))?;
-        atomic::sync(&folder)?;
-        atomic::sync(&from)?;
+        atomic::sync(&folder)
+            .and_then(|()| atomic::sync(&from))
+            .map_err(|cause| MoveFailure::MoveUnconfirmed { path: path.as_str().to_owned(), cause })?;
         Ok(Moved { path: path.as_str().to_owned(), to: to.as_str().to_owned(), kind })
     })
     .await

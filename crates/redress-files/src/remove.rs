@@ -63,6 +63,14 @@ pub(crate) enum RemoveFailure {
     name = "files.remove",
     access(scopes = "files:read files:write", consent),
     idempotency_key,
+    verify(
+        query = "files.check",
+        bind(path = path),
+        done = "/exists",
+        is = false,
+        why = "see whether it is gone",
+        hint = "Look whether it is gone; remove it again if not."
+    ),
     tags("files"),
     example(input = r#"{"path":"old","recursive":true}"#, output = r#"{"path":"old","kind":"folder","removed":3}"#),
     example(input = r#"{"path":"old"}"#, failure = "FOLDER_NOT_EMPTY")

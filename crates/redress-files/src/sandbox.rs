@@ -141,7 +141,7 @@ impl Sandbox {
 }
 
 /// How a file is opened for reading: a pipe without a writer must not hold us up.
-fn reading() -> OpenOptions {
+pub(crate) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true);
     options
@@ -200,6 +200,8 @@ where
     let slot = slot(ctx, files).await;
     tokio::task::spawn_blocking(move || {
         let _slot = slot;
+        // It may have waited for its thread longer than its caller has for it.
+        unless_cancelled(&stop)?;
         work(&sandbox, &stop)
     })
     .await?

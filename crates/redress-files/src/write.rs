@@ -8,8 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
-    atomic::{self, Over},
-    failures::{ChangedFailure, FileFailure, FolderFailure, LookupFailure, PathFailure, StorageFailure},
+    atomic::{self, Over, Unwritten},
+    failures::{
+        ChangedFailure, ContentFailure, FileFailure, FolderFailure, LookupFailure, PathFailure, StorageFailure,
+        UnconfirmedFailure,
+    },
     read::Encoding,
     sandbox::{Sandbox, blocking, denied},
     stat::{hash, hash_of},
@@ -61,9 +64,18 @@ pub(crate) struct Written {
     sha256: String,
 }
 
-/// How writing may fail. Nothing has been changed then.
+/// How writing may fail. Nothing has been changed then, unless the failure says so.
 #[derive(Debug, Failure)]
-#[failure(include(PathFailure, LookupFailure, FolderFailure, FileFailure, StorageFailure, ChangedFailure))]
+#[failure(include(
+    PathFailure,
+    LookupFailure,
+    FolderFailure,
+    FileFailure,
+    StorageFailure,
+    ChangedFailure,
+    ContentFailure,
+    UnconfirmedFailure
+))]
 pub(crate) enum WriteFailure {
     /// A file is there already, and it was to be created.
     #[failure(kind = conflict, message = "{path} exists already", effect = none,
@@ -74,10 +86,6 @@ pub(crate) enum WriteFailure {
     #[failure(kind = validation, effect = none,
               recover(fix_input = "/sha256", hint = "Give `sha256` with the mode `expected_hash`, and only then."))]
     HashMisplaced,
-    /// The content is not base64, as was said.
-    #[failure(kind = validation, effect = none,
-              recover(fix_input = "/content", hint = "Encode the bytes as standard base64 with padding."))]
-    ContentNotBase64,
 }
 
 /// Write a whole file, at once or not at all.
@@ -90,6 +98,14 @@ pub(crate) enum WriteFailure {
     name = "files.write",
     access(scopes = "files:read files:write"),
     idempotency_key,
+    verify(
+        query = "files.check",
+        bind(path = path, content = content, encoding = encoding),
+        done = "/same",
+        is = true,
+        why = "see whether it holds the content",
+        hint = "Look whether the file holds the content; write it again if not."
+    ),
     max_input = "16mb",
     tags("files"),
     example(input = r#"{"path":"notes.md","content":"One line.\n","mode":"create"}"#, failure = "FILE_EXISTS"),
@@ -103,10 +119,7 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
     if input.sha256.is_some() != (input.mode == Mode::ExpectedHash) {
         return Err(WriteFailure::HashMisplaced)?;
     }
-    let contents = match input.encoding {
-        Encoding::Text => input.content.into_bytes(),
-        Encoding::Base64 => BASE64_STANDARD.decode(&input.content).map_err(|_| WriteFailure::ContentNotBase64)?,
-    };
+    let contents = decoded(input.content, input.encoding)?;
     blocking(ctx, &files, move |sandbox, stop| {
         let _turn = sandbox.changing();
         let place = place(sandbox, &path, input.make_folders).map_err(|fail| with_folders(fail, input.make_folders))?;
@@ -123,6 +136,14 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
         })
     })
     .await
+}
+
+/// The bytes of content that is given.
+pub(crate) fn decoded(content: String, encoding: Encoding) -> Result<Vec<u8>, ContentFailure> {
+    match encoding {
+        Encoding::Text => Ok(content.into_bytes()),
+        Encoding::Base64 => BASE64_STANDARD.decode(&content).map_err(|_| ContentFailure::ContentNotBase64),
+    }
 }
 
 /// Says of a folder that is missing that it can be made, unless that was tried.
@@ -153,7 +174,14 @@ pub(crate) fn store<E: Failure>(
     let permissions = place.existing.as_ref().map(cap_std::fs::Metadata::permissions);
     // A caller that has gone, or whose time is over, will not learn that it was written.
     let go = || if stop.is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) };
-    atomic::write(&place.folder, &place.name, contents, over, permissions, go).map_err(|error| {
+    atomic::write(&place.folder, &place.name, contents, over, permissions, go).map_err(|unwritten| {
+        let error = match unwritten {
+            Unwritten::Unchanged(error) => error,
+            Unwritten::Unconfirmed(cause) => {
+                let (path, sha256) = (path.as_str().to_owned(), hash_of(contents));
+                return UnconfirmedFailure::WriteUnconfirmed { path, sha256, cause }.into();
+            }
+        };
         if error.kind() == io::ErrorKind::AlreadyExists {
             return Fail::from(WriteFailure::FileExists { path: path.as_str().to_owned() });
         }

@@ -2,7 +2,7 @@
 
 use redress::{
     EngineCode, Kind, Registry, Retry,
-    contract::{Meta, Problem},
+    contract::{Meta, Problem, RecoveryStep},
 };
 use serde_json::{Map, Value};
 
@@ -113,6 +113,9 @@ pub(crate) fn problem(registry: &Registry, value: &Value) -> Ending {
     assert_eq!(&*read.docs_url, format!("/errors/{code}"), "{value}");
     let again = matches!(read.retry, Retry::Safe | Retry::SafeWithKey);
     assert!(!read.retryable || again, "may be repeated, and is not safe to: {value}");
+    let verifies = matches!((&read.recovery, &read.next_actions[..]),
+        (Some(RecoveryStep::Verify { operation, .. }), [next, ..]) if next.operation == *operation);
+    assert!(read.retry != Retry::AfterVerify || verifies, "is to be verified, and nothing says how: {value}");
     assert!(read.retry_after_ms.is_none() || read.kind != Kind::InvalidParams, "{value}");
     Ending::Badly { code: code.to_owned(), http: read.http, details: value["details"].clone() }
 }

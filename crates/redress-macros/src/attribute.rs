@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt::Display};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Ident, LitBool, LitInt, LitStr, ext::IdentExt, parse::Parse, parse::Parser, punctuated::Punctuated};
+use syn::{Ident, Lit, LitBool, LitInt, LitStr, ext::IdentExt, parse::Parse, parse::Parser, punctuated::Punctuated};
 
 use crate::{
     mistakes::Mistakes,
@@ -61,6 +61,12 @@ impl Item {
     /// The number in `name = 404`.
     pub(crate) fn number(&self, example: u16, mistakes: &mut Mistakes) -> Option<LitInt> {
         self.is(mistakes, format_args!("{} = {example}", self.name))
+    }
+
+    /// The value in `name = true`, `name = 3` or `name = "…"`.
+    pub(crate) fn value(&self, mistakes: &mut Mistakes) -> Option<Lit> {
+        let example = format!("{0} = true`, `{0} = \"done\"` or `{0} = 1", self.name);
+        self.is(mistakes, example)
     }
 
     /// The word in `name = word`, or the text in `name = "…"`.
@@ -204,6 +210,13 @@ impl Items {
 /// The items of a list in which every word is allowed.
 pub(crate) fn pairs(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Item> {
     pieces(tokens).into_iter().filter_map(|piece| item(piece, mistakes)).collect()
+}
+
+/// The words on both sides of each `=` in `bind(their_field = own_field)`.
+pub(crate) fn bound(item: &Item, mistakes: &mut Mistakes) -> Vec<(Ident, Ident)> {
+    let Some(list) = item.list("their_field = own_field", mistakes) else { return Vec::new() };
+    let bound = |pair: Item, mistakes: &mut Mistakes| pair.ident("own_field", mistakes).map(|own| (pair.name, own));
+    pairs(list, mistakes).into_iter().filter_map(|pair| bound(pair, mistakes)).collect()
 }
 
 fn pieces(tokens: TokenStream) -> Vec<Vec<TokenTree>> {

@@ -17,6 +17,7 @@ mod kind;
 mod mistakes;
 mod nearest;
 mod operation;
+mod shown;
 mod size;
 mod template;
 
@@ -72,7 +73,8 @@ use proc_macro::TokenStream;
 /// | `since = "1.2.0"`, `deprecated(since = "…", replaced_by = "…", remove_in = "…", reason = "…")` | its life |
 ///
 /// The verbs of `recover`: `call = "ns.operation"` with `bind(their_field = own_field, …)` and `why = "…"`, `wait`,
-/// `ask_user`, `stop`, `fix_input = "/pointer"` and `get_access = "scope"`.
+/// `ask_user`, `stop`, `fix_input = "/pointer"`, `get_access = "scope"`, and `verify = "ns.query"` with `bind(…)`, `done =
+/// "/pointer"`, `is = value` and `why = "…"`: a query whose answer shows whether a mutation took place.
 ///
 /// On a field: `#[failure(private)]` keeps it out of everything that leaves the program; `#[source]` does too,
 /// and makes it the error's source.
@@ -114,6 +116,7 @@ pub fn failure(item: TokenStream) -> TokenStream {
 /// | `strict` | only declared failures compile |
 /// | `internal` | only other operations may call it |
 /// | `idempotency_key` | a mutation that callers may repeat safely with a key |
+/// | `verify(query = "files.check", bind(path = path), done = "/exists", is = true, hint = "…")` | how callers find out whether a mutation that was cut off took place |
 /// | `eval(source = "code", language = "javascript")` | it runs the code in that field of its input |
 /// | `calls("files.list", …)`, `authority("scope other", …)` or `authority(caller)` | the operations it calls, and the scopes it calls them with: its own, or its caller's |
 /// | `tags("a", …)`, `alias("old.name", …)` | how else it is found |

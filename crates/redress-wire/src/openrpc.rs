@@ -114,6 +114,9 @@ fn method(operation: &Operation, components: &mut Components) -> Value {
     if !operation.description().is_empty() {
         members.insert("description".into(), Value::from(operation.description()));
     }
+    if let Some(verification) = operation.verification() {
+        members.insert("x-redress-verify".into(), json!(verification));
+    }
     if let Some(deprecation) = operation.deprecated() {
         members.insert("deprecated".into(), Value::Bool(true));
         members.insert("x-redress-deprecated".into(), json!(deprecation));

@@ -180,6 +180,10 @@ fn told(recovery: &Recovery) -> String {
         Verb::FixInput { pointer } if pointer.is_empty() => "<code>fix_input</code>".to_owned(),
         Verb::FixInput { pointer } => format!("<code>fix_input</code> at <code>{}</code>", Escaped(pointer)),
         Verb::Call { operation, .. } => format!("<code>call</code> <code>{operation}</code>"),
+        Verb::Verify { operation, done, .. } => {
+            let done = Escaped(&done.to_string()).to_string();
+            format!("<code>verify</code> <code>{operation}</code>, done where <code>{done}</code>")
+        }
         Verb::Wait => "<code>wait</code>".to_owned(),
         Verb::AskUser => "<code>ask_user</code>".to_owned(),
         Verb::GetAccess { scope } => format!("<code>get_access</code> <code>{}</code>", Escaped(scope)),

@@ -87,7 +87,7 @@ pub use redress_cli::main;
 pub use redress_contract as contract;
 pub use redress_contract::{
     Access, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part, Recovery, Retry,
-    Shape,
+    Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;

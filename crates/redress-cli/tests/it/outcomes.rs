@@ -1,12 +1,15 @@
 //! What a person sees of a call.
 
-use std::{net::TcpListener, sync::Arc, thread};
+use std::{net::TcpListener, sync::Arc, thread, time::Duration};
 
 use futures_util::future::BoxFuture;
 use redress_cli::Program;
-use redress_core::{Fittings, IdentityError, IdentityProvider, Registry, Secret, contract::Caller};
+use redress_core::{
+    DynamicFailure, Fittings, IdentityError, IdentityProvider, Operation, Outcome, Registry, Secret,
+    contract::{self, Access, Caller, Effect, Failure, Kind, Verification},
+};
 use redress_serve::Faces;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::notes::registry;
 
@@ -119,4 +122,56 @@ fn a_program_with_its_own_registry_has_no_folder() {
     assert_eq!(run(&["ops", "--root", "."]).code, 2);
     assert!(!run(&["--help"]).out.contains("--root"));
     assert!(!run(&["serve", "--help"]).out.contains("--max-in-flight"));
+}
+
+/// A mutation that never answers, and the query that shows whether it was done.
+fn cut_off() -> Registry {
+    let order = json!({"type": "object", "properties": {"order": {"type": "integer"}}, "required": ["order"]});
+    let paid = json!({"type": "object", "properties": {"paid": {"type": "boolean"}}, "required": ["paid"]});
+    let unsure = Failure::new("BANK_UNSURE", Kind::Unavailable)
+        .with_when("The bank does not know whether it took the payment.")
+        .with_effect(Effect::Unknown)
+        .with_details(order.clone())
+        .with_recovery(verification().into());
+    let send = contract::Operation::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
+    let send = send.with_deadline(Duration::from_millis(20)).with_verification(verification()).fails(unsure);
+    let send =
+        Operation::dynamic(send).with_handler(|_, _: Value| std::future::pending::<Outcome<Value, DynamicFailure>>());
+    let get = contract::Operation::query("pay.get").with_access(Access::anyone()).with_input(order).with_output(paid);
+    let get = Operation::dynamic(get).with_handler(|_, _: Value| async { Ok(json!({"paid": true})) });
+    Registry::builder().add(send).add(get).build().unwrap()
+}
+
+fn verification() -> Verification {
+    Verification::new("pay.get", "/paid", "Look at the payment, and pay again if not.")
+        .is(true)
+        .bind("order", "order")
+        .why("see whether it is paid")
+}
+
+fn ran(words: &[&str]) -> Ran {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = Program::of(cut_off()).named("pay").run(["pay"].iter().chain(words), &mut out, &mut err);
+    Ran { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), code }
+}
+
+#[test]
+fn a_call_that_was_cut_off_shows_how_to_find_out_whether_it_took_place() {
+    let shown = ran(&["call", "pay.send", r#"{"order":7}"#]);
+    let lines: Vec<&str> = shown.err.lines().filter(|line| !line.contains("request:")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    TIMEOUT  the deadline passed
+      hint:     Look at the payment, and pay again if not.
+      next:     pay call pay.get '{"order":7}'
+                see whether it is paid
+      done:     where its answer has /paid is true; otherwise call again
+      retry:    after_verify
+    "#);
+    assert_eq!(shown.code, 1);
+}
+
+#[test]
+fn the_page_of_a_code_says_how_it_is_verified() {
+    let page = ran(&["explain", "BANK_UNSURE"]).out;
+    assert!(page.contains("verify") && page.contains("pay.get, done where /paid is true"), "{page}");
 }

@@ -24,6 +24,7 @@ mod refuse;
 mod repeat;
 mod room;
 mod subscribe;
+mod verify;
 
 use std::{
     borrow::Cow,
@@ -122,7 +123,7 @@ impl Call {
             })
             .await
         };
-        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
+        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload))).map_err(|bad| self.to_verify(asked, bad))
     }
 
     /// A call that runs in a task of its own, from when it is admitted.

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Json, Name, NextAction, RecoveryStep, Shape};
+use redress_contract::{Json, Name, NextAction, RecoveryStep, Retry, Shape};
 
 use super::{Bad, Call};
 use crate::{offload::LARGE, registry::Entry};
@@ -17,6 +17,10 @@ impl Call {
         if let Some(target) = problem.recovery.as_ref().and_then(RecoveryStep::target)
             && self.callable(target).is_none()
         {
+            // Whoever cannot make the query cannot verify.
+            if problem.retry == Retry::AfterVerify {
+                problem.retry = Retry::Unsafe;
+            }
             problem.recovery = Some(RecoveryStep::without_target());
         }
         let code = &problem.code;

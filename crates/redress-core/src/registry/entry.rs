@@ -16,6 +16,7 @@ use crate::{
     handler::Bound,
     input::{Breach, SchemaError, Shape},
     prepared::Prepared,
+    verification::Verifying,
 };
 
 /// Outputs up to so many bytes are all the same.
@@ -37,6 +38,8 @@ pub(crate) struct Entry {
     /// Whether a type gives what the handler does. What is declared as data alone is always checked.
     pub(crate) typed: bool,
     pub(crate) credentials: Credentials,
+    /// How its caller finds out whether a call that was cut off took place.
+    pub(crate) verifying: Option<Box<Verifying>>,
     /// As whom it calls others (K-49).
     pub(crate) authority: Arc<Caller>,
     /// The namespace of the extension that it belongs to, whose handlers write bare codes.
@@ -66,6 +69,7 @@ impl Entry {
             Caller::new(format!("operation:{}", declaration.name())).scopes(declaration.authority().iter().cloned());
         Ok(Entry {
             place,
+            verifying: declaration.verification().map(|verification| Box::new(Verifying::new(verification))),
             authority: Arc::new(authority),
             extension: (declaration.origin() == Origin::Extension).then(|| declaration.name().namespace().to_owned()),
             bound,

@@ -22,7 +22,7 @@ fn what_changes_files_is_there_only_when_asked_for() {
     let looking = ["files.list", "files.stat", "files.read", "files.search", "files.search_stream", "files.watch"]
         .map(str::to_owned);
     assert_eq!(names(&files, false), looking);
-    let changing = ["files.write", "files.edit", "files.move", "files.remove"].map(str::to_owned);
+    let changing = ["files.write", "files.edit", "files.move", "files.remove", "files.check"].map(str::to_owned);
     assert_eq!(names(&files, true), [looking.as_slice(), &changing].concat());
     assert!(files.add_to(Registry::builder()).build().unwrap().operation("files.write").is_none());
 }
@@ -70,6 +70,7 @@ fn the_codes_that_clients_match_on_stay() {
         "AFTER_INVALID",
         "CONTENT_NOT_BASE64",
         "EDIT_AMBIGUOUS",
+        "EXPECTED_TWICE",
         "FILE_CHANGED",
         "FILE_EXISTS",
         "FILE_IS_BINARY",
@@ -82,6 +83,7 @@ fn the_codes_that_clients_match_on_stay() {
         "GLOB_INVALID",
         "HASH_MISPLACED",
         "LINE_PAST_END",
+        "MOVE_UNCONFIRMED",
         "NOTHING_TO_HASH",
         "NOT_A_FILE",
         "NOT_A_FOLDER",
@@ -100,6 +102,7 @@ fn the_codes_that_clients_match_on_stay() {
         "WATCH_TOO_LARGE",
         "WATCH_UNAVAILABLE",
         "WINDOW_CONFLICTING",
+        "WRITE_UNCONFIRMED",
     ];
     assert_eq!(codes.iter().map(String::as_str).collect::<Vec<_>>(), known);
 }

@@ -16,4 +16,5 @@ mod moving;
 mod permissions;
 mod racing;
 mod searching;
+mod verifying;
 mod watching;

@@ -3,10 +3,13 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, os::unix::process::CommandExt as _, process::Command};
 
-use redress::testing::{assert_failure, assert_ok};
+use redress::{
+    Effect, Retry,
+    testing::{assert_failure, assert_ok},
+};
 use serde_json::json;
 
-use crate::folder::Folder;
+use crate::{folder::Folder, verifying::follow};
 
 const STARTED: &str = "REDRESS_FILES_AS_NOBODY";
 const NOBODY: u32 = 65_534;
@@ -61,7 +64,31 @@ async fn as_somebody_who_may_not() {
     let listing = folder.output("list", json!({"depth": 3})).await;
     assert_eq!(listing["unreadable"], 1);
     assert_ok!(folder.call("read", json!({"path": "fixed/x"})).await);
+    unconfirmed(&folder).await;
     for path in ["shut", "fixed", "part/shut"] {
         mode(&folder, path, 0o755);
+    }
+}
+
+/// In a folder that can be changed and not read, a name can be put, and the disk cannot be made to confirm it.
+async fn unconfirmed(folder: &Folder) {
+    folder.put("blind/a", "old");
+    folder.put("blind/b", "old");
+    mode(folder, "blind", 0o333);
+    for (name, input, code) in [
+        ("write", json!({"path": "blind/a", "content": "new", "mode": "replace"}), "WRITE_UNCONFIRMED"),
+        ("write", json!({"path": "blind/c", "content": "new", "mode": "create"}), "WRITE_UNCONFIRMED"),
+        ("edit", json!({"path": "blind/b", "old": "old", "new": "new"}), "WRITE_UNCONFIRMED"),
+        ("move", json!({"path": "blind/b", "to": "blind/d"}), "MOVE_UNCONFIRMED"),
+    ] {
+        let answer = folder.call(name, input.clone()).await;
+        let problem = answer.problem();
+        assert_eq!((problem.code.as_str(), problem.effect), (code, Effect::Unknown), "{name} {input}");
+        assert_eq!(problem.retry, Retry::AfterVerify, "{name} {input}");
+        assert!(follow(folder, problem).await, "{name} {input}: the change was made");
+    }
+    mode(folder, "blind", 0o755);
+    for (path, text) in [("blind/a", "new"), ("blind/c", "new"), ("blind/d", "new")] {
+        assert_eq!(folder.text(path), text);
     }
 }

@@ -8,10 +8,11 @@ use syn::{
 };
 
 use crate::{
-    attribute::{Item, Items, list_of, pairs},
+    attribute::{Item, Items, bound, list_of},
     deprecation::Deprecation,
     docs,
     mistakes::Mistakes,
+    shown::Shown,
 };
 
 /// An example of the attribute, for whoever has none yet.
@@ -31,7 +32,8 @@ const WORDS: [&str; 11] = [
     "recover",
 ];
 
-const RECOVER_WORDS: [&str; 9] = ["call", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why"];
+const RECOVER_WORDS: [&str; 12] =
+    ["call", "verify", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why", "done", "is"];
 
 /// An enum with its attributes.
 pub(crate) struct Parsed {
@@ -84,6 +86,7 @@ pub(crate) struct Recover {
     pub(crate) hint: Option<LitStr>,
     pub(crate) why: Option<LitStr>,
     pub(crate) why_word: Option<Ident>,
+    pub(crate) done: Shown,
 }
 
 /// Reads the enum.
@@ -231,13 +234,15 @@ impl Recover {
             hint: None,
             why: None,
             why_word: None,
+            done: Shown::default(),
         };
         recover.words.read(list, &RECOVER_WORDS, &[], mistakes);
         for item in std::mem::take(&mut recover.words.items) {
             match item.word().as_str() {
-                "call" | "fix_input" | "get_access" => {
+                "call" | "verify" | "fix_input" | "get_access" => {
                     let example = match item.word().as_str() {
                         "call" => "files.list",
+                        "verify" => "files.check",
                         "fix_input" => "/path",
                         _ => "files:read",
                     };
@@ -249,18 +254,14 @@ impl Recover {
                     recover.verbs.push((item.name, None));
                 }
                 "hint" => recover.hint = item.text(mistakes),
+                "done" | "is" => recover.done.take(item, mistakes),
                 "why" => {
                     recover.why = item.text(mistakes);
                     recover.why_word = Some(item.name);
                 }
                 _ => {
                     recover.bind_word = Some(item.name.clone());
-                    let Some(list) = item.list("their_field = own_field", mistakes) else { continue };
-                    for pair in pairs(list, mistakes) {
-                        if let Some(own) = pair.ident("own_field", mistakes) {
-                            recover.bind.push((pair.name, own));
-                        }
-                    }
+                    recover.bind = bound(&item, mistakes);
                 }
             }
         }

@@ -8,12 +8,16 @@ use super::{
     parse::{Declaration, Field, Recover},
     validate::public_field,
 };
-use crate::{grammar, mistakes::Mistakes};
+use crate::{
+    grammar,
+    mistakes::Mistakes,
+    shown::{Done, bindings, verification},
+};
 
 /// The fewest words a hint may have.
 const HINT_WORDS: usize = 5;
 
-const VERBS: [&str; 6] = ["call", "wait", "ask_user", "stop", "fix_input", "get_access"];
+const VERBS: [&str; 7] = ["call", "verify", "wait", "ask_user", "stop", "fix_input", "get_access"];
 
 /// What the caller can do, with nothing wrong in it.
 pub(crate) struct Recovery {
@@ -23,6 +27,7 @@ pub(crate) struct Recovery {
 
 enum Verb {
     Call { operation: String, bind: Vec<(String, String)>, why: Option<String> },
+    Verify { operation: String, bind: Vec<(String, String)>, why: Option<String>, done: Done },
     Wait,
     AskUser,
     Stop,
@@ -75,22 +80,16 @@ fn hint(recover: &Recover, mistakes: &mut Mistakes) -> Option<String> {
 }
 
 fn bind(recover: &Recover, fields: &[Field], mistakes: &mut Mistakes) -> Vec<(String, String)> {
-    let mut bound: Vec<(String, String)> = Vec::new();
-    for (theirs, own) in &recover.bind {
-        let (target, from) = (theirs.unraw().to_string(), own.unraw().to_string());
-        public_field(&from, own, fields, mistakes);
-        if bound.iter().any(|(before, _)| *before == target) {
-            mistakes.add(theirs, format_args!("`{target}` is bound twice; keep one"));
-        }
-        bound.push((target, from));
+    for (_, own) in &recover.bind {
+        public_field(&own.unraw().to_string(), own, fields, mistakes);
     }
-    bound
+    bindings(&recover.bind, mistakes)
 }
 
 fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes) -> Option<Verb> {
     let Some((word, value)) = recover.verbs.first() else {
         if recover.words.lacks_all(&VERBS) {
-            let verbs = "`call = \"…\"`, `wait`, `ask_user`, `stop`, `fix_input = \"…\"` or `get_access = \"…\"`";
+            let verbs = "`call = \"…\"`, `verify = \"…\"`, `wait`, `ask_user`, `stop`, `fix_input = \"…\"` or `get_access = \"…\"`";
             mistakes.add(&recover.ident, format_args!("this recovery has no verb; add {verbs}"));
         }
         return None;
@@ -104,9 +103,16 @@ fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes)
         "stop" => Some(Verb::Stop),
         "call" => {
             let operation = value.as_ref()?;
-            is_name(operation, mistakes);
+            is_name(operation, "call = \"files.list\"", mistakes);
             let why = recover.why.as_ref().map(LitStr::value);
             Some(Verb::Call { operation: operation.value(), bind, why })
+        }
+        "verify" => {
+            let done = recover.done.judge(word, &recover.words, mistakes);
+            let operation = value.as_ref()?;
+            is_name(operation, "verify = \"files.check\"", mistakes);
+            let why = recover.why.as_ref().map(LitStr::value);
+            Some(Verb::Verify { operation: operation.value(), bind, why, done: done? })
         }
         "fix_input" => {
             let pointer = value.as_ref()?;
@@ -119,19 +125,23 @@ fn verb(recover: &Recover, bind: Vec<(String, String)>, mistakes: &mut Mistakes)
     }
 }
 
-fn is_name(operation: &LitStr, mistakes: &mut Mistakes) {
+fn is_name(operation: &LitStr, example: &str, mistakes: &mut Mistakes) {
     let text = operation.value();
     if !grammar::is_name(&text) {
-        mistakes.add(
-            operation,
-            format_args!("`{text}` is not an operation's name; write one such as `call = \"files.list\"`"),
-        );
+        mistakes.add(operation, format_args!("`{text}` is not an operation's name; write one such as `{example}`"));
     }
 }
 
-/// What only a next call can have.
+/// What only a next call can have, and what only one that verifies can.
 fn misplaced(recover: &Recover, verb: &Ident, mistakes: &mut Mistakes) {
-    if verb == "call" {
+    if let Some(word) = recover.done.word()
+        && verb != "verify"
+    {
+        let says =
+            format_args!("`{word}` tells how an answer shows that it took place; write `verify = \"…\"`, or remove it");
+        mistakes.add(word, says);
+    }
+    if verb == "call" || verb == "verify" {
         return;
     }
     if let Some(word) = &recover.bind_word {
@@ -150,6 +160,12 @@ fn contradictions(verb: &Ident, declaration: &Declaration, heals: Option<bool>, 
                 "this failure is not retryable, so waiting does not help; add `retryable = true`, or use another verb",
             );
         }
+        ("verify", _) if declaration.effect.as_ref().is_some_and(|effect| effect == "none") => {
+            mistakes.add(
+                verb,
+                "nothing was changed, so there is nothing to verify; write `effect = unknown`, or use another verb",
+            );
+        }
         ("stop", Some(true)) if declaration.retryable.is_some() => {
             mistakes.add(verb, "`stop` contradicts `retryable = true`; use `wait`, or remove `retryable`");
         }
@@ -166,6 +182,10 @@ impl ToTokens for Recovery {
                 let bind = bind.iter().map(|(field, from)| quote!(.bind(#field, #from)));
                 let why = why.iter().map(|why| quote!(.why(#why)));
                 quote!(#recovery::call(#operation, #hint) #(#bind)* #(#why)*)
+            }
+            Verb::Verify { operation, bind, why, done } => {
+                let verification = verification(operation, bind, why.as_deref(), done, hint);
+                quote!(#recovery::from(#verification))
             }
             Verb::Wait => quote!(#recovery::wait(#hint)),
             Verb::AskUser => quote!(#recovery::ask_user(#hint)),

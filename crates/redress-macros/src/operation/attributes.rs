@@ -16,6 +16,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
         operation.deadline.iter().map(|millis| quote!(.with_deadline(::core::time::Duration::from_millis(#millis))));
     let internal = operation.internal.then(|| quote!(.internal()));
     let key = operation.idempotency_key.then(|| quote!(.with_idempotency_key()));
+    let verify = operation.verify.iter().map(|verification| quote!(.with_verification(#verification)));
     let eval = operation.eval.iter().map(|(source, language)| quote!(.with_eval(#source, #language)));
     let max_input = operation.max_input.iter().map(|bytes| {
         let bytes = proc_macro2::Literal::u64_unsuffixed(*bytes);
@@ -42,6 +43,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
             #(#deadline)*
             #internal
             #key
+            #(#verify)*
             #(#eval)*
             #(.with_call(#calls))*
             #(.with_authority(#authority))*

@@ -5,6 +5,7 @@ mod expand;
 mod parse;
 mod signature;
 mod validate;
+mod verification;
 
 #[cfg(test)]
 mod tests;

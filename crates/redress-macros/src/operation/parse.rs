@@ -4,15 +4,16 @@ use proc_macro2::TokenStream;
 use syn::{Ident, LitInt, LitStr};
 
 use crate::{
-    attribute::{Item, Items, pairs},
+    attribute::{Item, Items, bound, pairs},
     deprecation::Deprecation,
     mistakes::Mistakes,
+    shown::Shown,
 };
 
 /// The words that say how the operation is asked for and answered.
 pub(super) const SHAPES: [&str; 3] = ["query", "mutation", "subscription"];
 
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 28] = [
     "query",
     "mutation",
     "subscription",
@@ -22,6 +23,7 @@ const WORDS: [&str; 27] = [
     "strict",
     "internal",
     "idempotency_key",
+    "verify",
     "eval",
     "calls",
     "authority",
@@ -53,6 +55,7 @@ pub(super) struct Parsed {
     pub(super) strict: bool,
     pub(super) internal: bool,
     pub(super) idempotency_key: Option<Ident>,
+    pub(super) verify: Option<Verify>,
     pub(super) eval: Option<Eval>,
     pub(super) calls: Vec<LitStr>,
     pub(super) authority: Option<(Ident, Authority)>,
@@ -84,6 +87,17 @@ pub(super) struct Access {
     pub(super) any_scope: Option<LitStr>,
     pub(super) consent: bool,
     pub(super) complete: bool,
+}
+
+/// What `verify(…)` says.
+pub(super) struct Verify {
+    pub(super) ident: Ident,
+    pub(super) words: Items,
+    pub(super) query: Option<LitStr>,
+    pub(super) bind: Vec<(Ident, Ident)>,
+    pub(super) shown: Shown,
+    pub(super) why: Option<LitStr>,
+    pub(super) hint: Option<LitStr>,
 }
 
 /// What `eval(…)` says.
@@ -141,6 +155,7 @@ impl Parsed {
                 item.alone(mistakes);
                 self.idempotency_key = Some(item.name);
             }
+            "verify" => self.verify = Verify::read(&item, mistakes),
             "eval" => self.eval = Eval::read(&item, mistakes),
             "calls" => self.calls = item.texts("\"files.list\"", mistakes),
             "authority" => {
@@ -203,6 +218,33 @@ impl Access {
             }
         }
         Some(access)
+    }
+}
+
+impl Verify {
+    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Verify> {
+        let list =
+            item.list("query = \"files.check\", bind(path = path), done = \"/exists\", hint = \"…\"", mistakes)?;
+        let mut verify = Verify {
+            ident: item.name.clone(),
+            words: Items::default(),
+            query: None,
+            bind: Vec::new(),
+            shown: Shown::default(),
+            why: None,
+            hint: None,
+        };
+        verify.words.read(list, &["query", "bind", "done", "is", "why", "hint"], &[], mistakes);
+        for item in std::mem::take(&mut verify.words.items) {
+            match item.word().as_str() {
+                "query" => verify.query = item.text_like("files.check", mistakes),
+                "bind" => verify.bind = bound(&item, mistakes),
+                "done" | "is" => verify.shown.take(item, mistakes),
+                "why" => verify.why = item.text(mistakes),
+                _ => verify.hint = item.text(mistakes),
+            }
+        }
+        Some(verify)
     }
 }
 

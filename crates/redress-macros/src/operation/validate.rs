@@ -6,6 +6,7 @@ use syn::{Ident, ItemFn, LitStr, ext::IdentExt as _};
 use super::{
     parse::{Access, Ending, Example, Parsed, SHAPES},
     signature::{Role, Signature},
+    verification::{self, Verification},
 };
 use crate::{deprecation::Deprecation, docs, duration, grammar, mistakes::Mistakes, size};
 
@@ -23,6 +24,7 @@ pub(super) struct Operation {
     pub(super) strict: bool,
     pub(super) internal: bool,
     pub(super) idempotency_key: bool,
+    pub(super) verify: Option<Verification>,
     pub(super) eval: Option<(String, String)>,
     pub(super) calls: Vec<String>,
     pub(super) authority: Vec<String>,
@@ -89,6 +91,7 @@ pub(super) fn validate(
             mistakes.add(alias, "an alias is another name; this is the operation's own");
         }
     }
+    let verify = parsed.verify.as_ref().and_then(|verify| verification::judge(verify, shape.as_ref(), mistakes));
     if let Some((word, _)) = &parsed.authority
         && parsed.words.lacks("calls")
     {
@@ -117,6 +120,7 @@ pub(super) fn validate(
         strict: parsed.strict,
         internal: parsed.internal,
         idempotency_key: parsed.idempotency_key.is_some(),
+        verify,
         eval: parsed.eval.map(|eval| (eval.source.value(), eval.language.value())),
         calls: values(&parsed.calls),
         calls_as_caller: parsed.authority.as_ref().is_some_and(|(_, authority)| authority.caller),

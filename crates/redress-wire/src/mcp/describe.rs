@@ -34,6 +34,9 @@ pub(super) fn description(operation: &Operation) -> String {
         let failures: Vec<String> = operation.failures().iter().map(advice).collect();
         text.push_str(&format!("\nFails with: {}.", failures.join(", ")));
     }
+    if let Some(verification) = operation.verification() {
+        text.push_str(&format!("\nCut off: verify with {}.", verification.target().tool()));
+    }
     text
 }
 
@@ -44,6 +47,7 @@ fn advice(failure: &Failure) -> String {
         Some(Verb::FixInput { pointer }) if pointer.is_empty() => "fix the input".to_owned(),
         Some(Verb::FixInput { pointer }) => format!("fix {pointer}"),
         Some(Verb::Call { operation, .. }) => format!("call {}", operation.tool()),
+        Some(Verb::Verify { operation, .. }) => format!("verify with {}", operation.tool()),
         Some(Verb::Wait) => "wait".to_owned(),
         Some(Verb::AskUser) => "ask the user".to_owned(),
         Some(Verb::GetAccess { scope }) => format!("needs scope {scope}"),

@@ -65,7 +65,9 @@ pub fn instructions(info: &ServerInfo) -> String {
     format!(
         "{about}A tool answers with its output as JSON, or fails: `isError`, one sentence, and a JSON envelope with \
          `code`, `hint`, `retry` and often `next_actions`. Go by the code. `retry` says whether the same call may be \
-         made again: safe, safe_with_key, unsafe, after_fix or never. A next action names an operation and its input: \
+         made again: safe, safe_with_key, after_verify, unsafe, after_fix or never. After_verify: make the next action \
+         first; if its output has at `recovery.done.pointer` what `recovery.done.is` says, it was done, else call \
+         again. A next action names an operation and its input: \
          `files.list` is the tool `files_list`.\n\nBesides the codes that its description lists, every tool can fail \
          with: {}.",
         codes.join(", ")

@@ -49,6 +49,8 @@ pub use tool::{Tool, ToolText};
 pub const ERROR_META: &str = "dev.redress/error";
 /// Where a tool carries the failures that it declares.
 pub const FAILURES_META: &str = "dev.redress/failures";
+/// The member of a tool's `_meta` that says how to find out whether a call that was cut off took place.
+pub const VERIFY_META: &str = "dev.redress/verify";
 /// Where a request may carry a key that makes the call safe to repeat.
 pub const IDEMPOTENCY_META: &str = "dev.redress/idempotency_key";
 /// Where what a stream of changes tells carries the id of the request that opened it.

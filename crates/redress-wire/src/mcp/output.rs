@@ -1,6 +1,6 @@
 //! What a tool says of its output, and what may stand as `structuredContent` because of it.
 
-use redress_contract::{Gives, Operation, Shape};
+use redress_contract::{Gives, Operation, Retry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Era, schema};
@@ -110,7 +110,7 @@ fn failure(operation: &Operation) -> Value {
             "kind": {"type": "string"},
             "hint": {"type": "string"},
             "retryable": {"type": "boolean"},
-            "retry": {"enum": ["safe", "safe_with_key", "unsafe", "after_fix", "never"]},
+            "retry": {"enum": Retry::ALL},
             "retry_after_ms": {"type": "integer"},
             "next_actions": {"type": "array", "items": {"type": "object"}},
             "details": {"type": "object"},

@@ -4,7 +4,7 @@ use redress_contract::{Gives, Name, Operation, Origin, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Era, FAILURES_META, OutputSchema, describe,
+    Era, FAILURES_META, OutputSchema, VERIFY_META, describe,
     output::{Form, advertised},
     schema,
 };
@@ -100,8 +100,15 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
         tool.insert("outputSchema".into(), output);
     }
     tool.insert("annotations".into(), annotations(operation));
+    let mut meta = Map::new();
     if !operation.failures().is_empty() {
-        tool.insert("_meta".into(), json!({FAILURES_META: describe::failures(operation)}));
+        meta.insert(FAILURES_META.into(), describe::failures(operation));
+    }
+    if let Some(verification) = operation.verification() {
+        meta.insert(VERIFY_META.into(), json!(verification));
+    }
+    if !meta.is_empty() {
+        tool.insert("_meta".into(), Value::Object(meta));
     }
     ToolText { json: Value::Object(tool).to_string().into_bytes() }
 }

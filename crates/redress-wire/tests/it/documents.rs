@@ -151,7 +151,35 @@ fn a_page_is_there_for_every_code_and_shows_markup_instead_of_obeying_it() {
     assert!(page.contains("The file &lt;does&gt; not exist.") && page.contains("files.list"));
     let index = pages::index_html(&contract);
     assert!(index.contains("errors/FILE_NOT_FOUND") && index.contains("errors/TIMEOUT"));
-    assert_eq!(pages::index_json(&contract)["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 2);
+    assert_eq!(pages::index_json(&contract)["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 3);
+}
+
+#[test]
+fn every_document_says_how_a_change_is_verified() {
+    let contract = contract();
+    let done = json!({"pointer": "/name", "is": "<new>"});
+    let openapi = openapi(&contract, &info());
+    let write = &openapi["paths"]["/ops/files/write"]["post"];
+    assert_eq!(
+        (&write["x-redress-verify"]["operation"], &write["x-redress-verify"]["done"]),
+        (&json!("files.list"), &done)
+    );
+    let failures = write["x-redress-failures"].as_array().unwrap();
+    let recovery = &failures.iter().find(|failure| failure["code"] == "WRITE_UNSURE").unwrap()["recovery"];
+    assert_eq!((&recovery["verb"], &recovery["done"]), (&json!("verify"), &done));
+    let example =
+        &write["responses"]["503"]["content"]["application/problem+json"]["examples"]["WRITE_UNSURE"]["value"];
+    assert_eq!(example["recovery"], json!({"verb": "verify", "operation": "files.list", "done": done}));
+    assert_eq!((&example["retry"], &example["retryable"]), (&json!("after_verify"), &json!(false)));
+    let openrpc = openrpc(&contract, &info());
+    let methods = openrpc["methods"].as_array().unwrap();
+    let write = methods.iter().find(|method| method["name"] == "files.write").unwrap();
+    assert_eq!(write["x-redress-verify"]["done"], done);
+    let page = pages::code_html(&contract, None, "WRITE_UNSURE").unwrap();
+    let told = "<code>verify</code> <code>files.list</code>, done where <code>/name is &quot;&lt;new&gt;&quot;</code>";
+    assert!(page.contains(told), "{page}");
+    let told = pages::code_json(&contract, None, "WRITE_UNSURE").unwrap();
+    assert_eq!((&told["recovery"]["verb"], &told["recovery"]["done"]), (&json!("verify"), &done));
 }
 
 /// A contract that nobody has registered: its schemas are as they are written.

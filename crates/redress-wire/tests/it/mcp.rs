@@ -44,6 +44,22 @@ fn a_tool_is_named_and_described_as_its_operation_is() {
 }
 
 #[test]
+fn a_tool_says_what_to_verify_a_call_with_that_was_cut_off() {
+    each_tool(|operation, _, _, tool| {
+        let description = tool["description"].as_str().unwrap();
+        let is_verified = operation.verification().is_some();
+        assert_eq!(description.ends_with("\nCut off: verify with files_list."), is_verified, "{description}");
+        assert_eq!(
+            description.contains("WRITE_UNSURE (verify with files_list, retryable)"),
+            is_verified,
+            "{description}"
+        );
+        let told = &tool["_meta"]["dev.redress/verify"];
+        assert_eq!(told, &serde_json::to_value(operation.verification()).unwrap());
+    });
+}
+
+#[test]
 fn every_schema_of_a_tool_is_sound_and_its_root_an_object_where_it_has_to_be() {
     each_tool(|operation, form, era, tool| {
         let input = &tool["inputSchema"];

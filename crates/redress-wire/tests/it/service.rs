@@ -2,7 +2,7 @@
 
 use redress_contract::{
     Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, Failure, Kind, Meta, Operation, Origin,
-    Output, Problem, Recovery, RequestId, Retry, Streaming,
+    Output, Problem, Recovery, RequestId, Retry, Streaming, Verification,
 };
 use serde_json::json;
 
@@ -27,6 +27,15 @@ pub(crate) fn contract() -> Contract {
         }))
         .with_recovery(Recovery::wait("Wait as long as it says, then try again."));
     let other_busy = busy.clone().with_when("The disk is full of other work.").extending("FILE_NOT_FOUND");
+    let verification =
+        Verification::new("files.list", "/name", "Look whether it is listed, and write it again if not.")
+            .is("<new>")
+            .bind("path", "name")
+            .why("see whether it is there");
+    let unsure = Failure::new("WRITE_UNSURE", Kind::Unavailable)
+        .with_when("The store did not say whether it took the file.")
+        .with_details(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}))
+        .with_recovery(verification.clone().into());
     let tree = json!({
         "type": "object",
         "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}},
@@ -65,11 +74,13 @@ pub(crate) fn contract() -> Contract {
             .with_summary("Write a file.")
             .with_input(tree)
             .with_idempotency_key()
+            .with_verification(verification)
             .with_max_input(4096)
             .with_access(Access::caller().scope("files:write").consent())
             .with_deprecated(Deprecation { since: "0.3.0".into(), ..Deprecation::default() })
             .with_origin(Origin::Openapi)
-            .fails(other_busy),
+            .fails(other_busy)
+            .fails(unsure),
         Operation::subscription("files.watch")
             .with_summary("Watch a folder.")
             .with_streaming(Streaming { resumable: true, idle_ms: Some(1000), ..Streaming::default() })

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    EngineCode, Extension, Kind, Operation, Recovery, Registry,
+    EngineCode, Extension, Kind, Operation, Recovery, Registry, Verification,
     contract::{self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, Failure, Overflow, Streaming},
 };
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,10 @@ fn rich() -> contract::Operation {
     let recoveries = [
         Recovery::fix_input("/path", "Give a path that really exists."),
         Recovery::call("files.list", "List the folder and pick one.").bind("path", "path").why("see what is there"),
+        Verification::new("files.check", "/exists", "Look whether the file is there.")
+            .is(true)
+            .bind("path", "path")
+            .into(),
         Recovery::wait("Wait a while, then call again."),
         Recovery::ask_user("Ask the person which file is meant."),
         Recovery::get_access("files:read", "Ask an administrator for this scope."),
@@ -206,6 +210,12 @@ fn rich() -> contract::Operation {
         .with_deadline(std::time::Duration::from_millis(1_500))
         .with_max_input(4_096)
         .with_idempotency_key()
+        .with_verification(
+            Verification::new("files.check", "/size", "Look how large the file is.")
+                .is(7)
+                .bind("path", "path")
+                .why("see what is there"),
+        )
         .with_tag("files")
         .with_since("0.1.0")
         .with_deprecated(deprecation)
@@ -245,7 +255,7 @@ fn a_contract_is_equal_after_it_was_written_and_read() {
 fn a_rich_operation_leaves_no_member_of_its_document_out() {
     let document = serde_json::to_value(rich()).unwrap();
     let members: Vec<&String> = document.as_object().unwrap().keys().collect();
-    assert_eq!(members.len(), 22, "{members:?}");
+    assert_eq!(members.len(), 23, "{members:?}");
     let members: Vec<&String> = document["failures"][0].as_object().unwrap().keys().collect();
     assert_eq!(members.len(), 14, "{members:?}");
 }

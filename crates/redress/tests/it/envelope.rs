@@ -3,7 +3,7 @@
 use insta::assert_json_snapshot;
 use redress::{DynamicFailure, Failure as _};
 use redress::{
-    Effect, Kind, Operation, Recovery, Registry, Request, Retry,
+    Effect, Kind, Operation, Recovery, Registry, Request, Retry, Verification,
     contract::{self, Failure},
     testing::{assert_failure, assert_ok},
 };
@@ -145,6 +145,16 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         failure("DISK_BUSY", Kind::Conflict)
             .with_recovery(Recovery::fix_input("/path", "Give a path that is not in use."))
     };
+    let verified = |kind| {
+        failure("DISK_BUSY", kind)
+            .with_effect(Effect::Unknown)
+            .with_recovery(Verification::new("disk.look", "/used", "Look whether it is used already.").is(true).into())
+    };
+    let look = || {
+        let look =
+            query("disk.look").with_output(json!({"type": "object", "properties": {"used": {"type": "boolean"}}}));
+        ends(look, || Ok(json!({"used": true})))
+    };
     let stop = |_| failure("DISK_BUSY", Kind::Conflict);
     type Make = fn(&str) -> contract::Operation;
     let (q, m): (Make, Make) = (query, mutation);
@@ -155,6 +165,27 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         ("mutation, effect unknown", m("disk.use").fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
         ("mutation, key sent", key(m("disk.use")).fails(busy(Effect::Unknown)), true, Retry::SafeWithKey, true),
         ("mutation, key not sent", key(m("disk.use")).fails(busy(Effect::Unknown)), false, Retry::Unsafe, false),
+        (
+            "mutation, unknown, verified",
+            m("disk.use").fails(verified(Kind::Unavailable)),
+            false,
+            Retry::AfterVerify,
+            false,
+        ),
+        (
+            "mutation, verified, key",
+            key(m("disk.use")).fails(verified(Kind::Unavailable)),
+            true,
+            Retry::SafeWithKey,
+            true,
+        ),
+        (
+            "mutation, not retryable, verified",
+            m("disk.use").fails(verified(Kind::Internal)),
+            false,
+            Retry::AfterVerify,
+            false,
+        ),
         ("not retryable, fix", q("disk.use").fails(fix(())), false, Retry::AfterFix, false),
         ("not retryable, stop", q("disk.use").fails(stop(())), false, Retry::Never, false),
     ];
@@ -163,7 +194,8 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         if with_key {
             request = request.with_idempotency_key("k");
         }
-        let answer = with(fails(declaration, "DISK_BUSY", json!({}))).send("disk.use", request).await;
+        let builder = Registry::builder().add(fails(declaration, "DISK_BUSY", json!({}))).add(look());
+        let answer = built(builder).send("disk.use", request).await;
         let problem = assert_failure!(answer, DISK_BUSY);
         assert_eq!((problem.retry, problem.retryable), (retry, retryable), "{name}");
     }

@@ -48,6 +48,25 @@ fn the_notes_example_shows_four_ways_to_end() {
     insta::assert_snapshot!(output_of("notes"));
 }
 
+#[test]
+fn a_payment_that_is_cut_off_is_made_once() {
+    insta::assert_snapshot!(output_of("retries"), @r#"
+    order 1: the answer is lost
+      TIMEOUT: the deadline passed, retry after_verify
+      payments.get {"order":1}: done where /paid is true
+      paid once
+    order 2: the payment is lost
+      TIMEOUT: the deadline passed, retry after_verify
+      payments.get {"order":2}: done where /paid is true
+      it was not done, so it is called again
+      paid once
+    order 3: the bank is unsure
+      BANK_UNSURE: the bank does not know of order 3, retry after_verify
+      payments.get {"order":3}: done where /paid is true
+      paid once
+    "#);
+}
+
 /// Runs the orders example with the words of a command, and gives its exit code and what it printed.
 fn orders(words: &[&str]) -> (i32, serde_json::Value) {
     let output = ran("orders", &[words, &["--json"]].concat());

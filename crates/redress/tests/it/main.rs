@@ -31,3 +31,4 @@ mod running;
 mod security;
 mod service;
 mod streams;
+mod verify;

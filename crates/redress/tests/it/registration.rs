@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use redress::{
     Access, Blocked, BuildError, Builder, ContentGuard, EngineCode, Events, Guard, GuardBroken, GuardedCall, Kind,
     Operation, Recovery, Registry, State, Veto,
-    contract::{self, Example, ExampleEnding, Failure, Streaming},
+    contract::{self, Effect, Example, ExampleEnding, Failure, Streaming, Verification},
 };
 use serde_json::{Value, json};
 
@@ -58,6 +58,45 @@ fn calling(target: &str) -> Recovery {
     Recovery::call(target, "Call the other operation, then come back.")
 }
 
+/// A failure after which nobody knows what was changed, and that says how to find out.
+fn unsure(verification: Verification) -> Failure {
+    failure("WRITE_UNSURE")
+        .with_effect(Effect::Unknown)
+        .with_details(json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "note": {"type": "string"}, "size": {"type": "integer"}},
+            "required": ["path", "size"],
+        }))
+        .with_recovery(verification.into())
+}
+
+/// How it is found out whether a file was written.
+fn verifying(pointer: &str) -> Verification {
+    verifying_by("files.check", pointer).is(true).bind("path", "path")
+}
+
+fn verifying_by(target: &str, pointer: &str) -> Verification {
+    Verification::new(target, pointer, "Look whether it is there, and write it again if not.")
+}
+
+/// A query whose answer shows whether a file was written.
+fn checking() -> contract::Operation {
+    query("files.check").with_output(json!({
+        "type": "object",
+        "properties": {
+            "exists": {"type": "boolean"},
+            "state": {"type": "string", "enum": ["old", "new"]},
+            "since": {"type": "integer"},
+        },
+        "required": ["exists"],
+    }))
+}
+
+/// A mutation with one failure that is verified like this, and the query.
+fn verified(verification: Verification) -> Builder {
+    registry([mutation("files.write").fails(unsure(verification)), checking()])
+}
+
 fn takes(member: &str, schema: Value) -> Value {
     json!({"type": "object", "properties": {member: schema}, "required": [member], "additionalProperties": false})
 }
@@ -97,6 +136,27 @@ impl Guard for Doorman {
 
     fn failures(&self) -> Vec<Failure> {
         vec![self.0.clone()]
+    }
+
+    fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+/// A guard of one operation.
+struct DoorOf(&'static str, Failure);
+
+impl Guard for DoorOf {
+    fn name(&self) -> &str {
+        "doorman"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        vec![self.1.clone()]
+    }
+
+    fn covers(&self, operation: &contract::Operation) -> bool {
+        operation.name().as_str() == self.0
     }
 
     fn check<'a>(&'a self, _: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
@@ -340,6 +400,129 @@ refusals! {
     a_circle_through_an_alias_is_a_circle:
         "recovery-cycle" on "a.a", "in a circle: a.a → a.b → a.a"
         => registry([leading_to("a.a", "a.old"), leading_to("a.b", "a.a").with_alias("a.old")]);
+
+    a_verification_by_an_unknown_operation_is_refused:
+        "recovery-unknown" on "files.write/WRITE_UNSURE", "did you mean `files.check`?"
+        => verified(verifying_by("files.chek", "/exists").is(true).bind("path", "path"));
+    a_verification_by_what_the_caller_cannot_see_is_refused:
+        "recovery-hidden" on "files.write/WRITE_UNSURE", "make `files.check` external"
+        => registry([mutation("files.write").fails(unsure(verifying("/exists"))), checking().internal()]);
+    a_verification_by_what_the_caller_may_not_call_is_refused:
+        "recovery-access" on "files.write/WRITE_UNSURE", "name an operation that asks for no more access"
+        => registry([
+            mutation("files.write").fails(unsure(verifying("/exists"))),
+            checking().with_access(Access::caller().scope("files:check")),
+        ]);
+    a_verification_that_binds_what_does_not_fit_is_refused:
+        "recovery-field" on "files.write/WRITE_UNSURE", "bind a field whose every value the member accepts"
+        => verified(verifying_by("files.check", "/exists").is(true).bind("path", "size"));
+    a_verification_that_binds_what_may_be_missing_is_refused:
+        "recovery-field" on "files.write/WRITE_UNSURE", "bind a public field of the failure that is always there"
+        => verified(verifying_by("files.check", "/exists").is(true).bind("path", "note"));
+    a_verification_that_leaves_a_required_member_unbound_is_refused:
+        "recovery-field" on "files.write/WRITE_UNSURE", "write `bind(path = …)`"
+        => verified(verifying_by("files.check", "/exists").is(true));
+    a_verification_by_a_mutation_is_refused:
+        "verify-target" on "files.write/WRITE_UNSURE", "name a query: looking must not change anything"
+        => registry([
+            mutation("files.write").fails(unsure(verifying("/exists"))),
+            mutation("files.check").with_output(checking().output().clone()),
+        ]);
+    a_verification_by_what_the_answer_does_not_have_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "point at what it has: `/exists`, `/since`, `/state`"
+        => verified(verifying("/exist"));
+    a_verification_by_an_answer_that_says_nothing_of_itself_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "name a query whose output has a schema that says what is in it"
+        => registry([mutation("files.write").fails(unsure(verifying("/exists"))), query("files.check")]);
+    a_verification_by_a_value_of_another_type_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "write a value that the schema of the output has there"
+        => verified(verifying("/exists").is("yes"));
+    a_verification_by_a_value_that_is_not_listed_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "`/state` in an answer of `files.check` is never `\"newer\"`"
+        => verified(verifying("/state").is("newer"));
+    a_verification_by_a_value_that_is_not_compared_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "write a string, a whole number, `true` or `false`"
+        => verified(verifying("/since").is(Value::Null));
+    a_verification_by_what_is_always_there_is_refused:
+        "verify-done" on "files.write/WRITE_UNSURE", "say which value shows it: `is = true`"
+        => verified(verifying_by("files.check", "/exists").bind("path", "path"));
+    a_verification_where_nothing_was_changed_is_refused:
+        "verify-needless" on "files.write/WRITE_UNSURE", "say `effect = unknown` or `effect = partial`"
+        => registry([
+            mutation("files.write").fails(unsure(verifying("/exists")).with_effect(Effect::None)),
+            checking(),
+        ]);
+    a_verification_of_a_query_is_refused:
+        "verify-needless" on "files.read/WRITE_UNSURE", "a query changes nothing, so there is nothing to verify"
+        => registry([failing(unsure(verifying("/exists"))), checking()]);
+    a_verification_of_what_a_guard_refuses_is_refused:
+        "verify-needless" on "files.write/WRITE_UNSURE", "`doorman` answers it before the operation has begun"
+        => registry([mutation("files.write"), checking()]).guard(DoorOf("files.write", unsure(verifying("/exists"))));
+    a_verification_that_leads_back_is_a_circle:
+        "recovery-cycle" on "files.check", "in a circle: files.check → files.write → files.check"
+        => registry([
+            mutation("files.write").fails(unsure(verifying("/exists"))),
+            checking().fails(failure("FILE_MISSING").with_details(json!({
+                "type": "object", "properties": {"path": {"type": "string"}},
+            })).with_recovery(calling("files.write").bind("path", "path"))),
+        ]);
+
+    an_operation_verified_by_an_unknown_operation_is_refused:
+        "recovery-unknown" on "files.write", "did you mean `files.check`?"
+        => registry([
+            mutation("files.write").with_verification(verifying_by("files.chek", "/exists").bind("path", "path")),
+            checking(),
+        ]);
+    an_operation_verified_by_what_its_caller_cannot_see_is_refused:
+        "recovery-hidden" on "files.write", "make `files.check` external"
+        => registry([mutation("files.write").with_verification(verifying("/exists")), checking().internal()]);
+    an_operation_verified_by_what_its_caller_may_not_call_is_refused:
+        "recovery-access" on "files.write", "name an operation that asks for no more access"
+        => registry([
+            mutation("files.write").with_verification(verifying("/exists")),
+            checking().with_access(Access::caller().scope("files:check")),
+        ]);
+    an_operation_verified_by_a_member_that_its_input_lacks_is_refused:
+        "recovery-field" on "files.write", "bind a member of the input"
+        => registry([
+            mutation("files.write").with_verification(verifying_by("files.check", "/exists").is(true).bind("path", "to")),
+            checking(),
+        ]);
+    an_operation_verified_by_a_member_that_may_be_missing_is_refused:
+        "recovery-field" on "files.write", "bind a member of the input that is always there"
+        => registry([
+            mutation("files.write")
+                .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
+                .with_verification(verifying("/exists")),
+            checking(),
+        ]);
+    an_operation_verified_by_what_the_answer_does_not_have_is_refused:
+        "verify-done" on "files.write", "point at what it has"
+        => registry([mutation("files.write").with_verification(verifying("/exist")), checking()]);
+    an_operation_verified_by_a_mutation_is_refused:
+        "verify-target" on "files.write", "name a query: looking must not change anything"
+        => registry([
+            mutation("files.write")
+                .with_output(checking().output().clone())
+                .with_verification(verifying_by("files.put", "/exists").is(true).bind("path", "path")),
+            mutation("files.put").with_output(checking().output().clone()),
+        ]);
+    a_query_that_is_verified_is_refused:
+        "verify-needless" on "files.read", "a query changes nothing, so there is nothing to verify"
+        => registry([query("files.read").with_verification(verifying("/exists")), checking()]);
+    an_operation_verified_with_a_short_hint_is_refused:
+        "short-hint" on "files.write", "tell the caller in five words or more what to do"
+        => registry([
+            mutation("files.write")
+                .with_verification(Verification::new("files.check", "/exists", "Look first.").is(true).bind("path", "path")),
+            checking(),
+        ]);
+    an_operation_whose_verification_leads_back_is_a_circle:
+        "recovery-cycle" on "files.check", "in a circle: files.check → files.write → files.check"
+        => registry([
+            mutation("files.write").with_verification(verifying("/exists")),
+            checking().fails(failure("FILE_MISSING").with_recovery(calling("files.write").bind("path", "path"))),
+        ]);
 
     code_to_be_run_in_no_member_of_the_input_is_refused:
         "eval-source" on "code.run", "name the input member that holds the source"

@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use serde_json::json;
+
 use super::{
     face::Face,
     faces::{self, InProcess},
@@ -26,6 +28,13 @@ async fn a_call_ends_in_the_same_way_on_every_face_and_nothing_leaks() {
         let expected = InProcess.ask(&site, &row).await;
         assert_eq!(expected.code(), row.code.as_deref(), "{}: {}", row.name, expected.end);
         told_once(&site, &InProcess, &row);
+        if row.operation == rows::VERIFIED {
+            let verify =
+                json!({"verb": "verify", "operation": "table.check", "done": {"pointer": "/stored", "is": true}});
+            assert_eq!(expected.end["recovery"], verify, "{}", row.name);
+            assert_eq!(expected.end["retry"], "after_verify", "{}", row.name);
+            assert_eq!(expected.end["next_actions"][0]["input"], json!({"n": 7}), "{}", row.name);
+        }
         let mut carried = Vec::new();
         for face in faces.iter().skip(1).filter(|face| face.carries(&row)) {
             let asked = tokio::time::timeout(SOON, face.ask(&site, &row)).await;

@@ -28,6 +28,14 @@ pub(crate) enum Who {
     Nobody,
 }
 
+/// The operation whose calls all say how to find out whether they took place.
+pub(crate) const VERIFIED: &str = "table.store";
+
+/// Its input to end like this: a key belongs to an input as it is written.
+pub(crate) fn ending(how: &str) -> String {
+    format!(r#"{{"n":7,"how":"{how}"}}"#)
+}
+
 /// One call.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -98,6 +106,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
     let invalid = |name, input: String| row(name, "table.greet", input, Some("INVALID_INPUT"));
     let contained =
         |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
+    let cut_off = |how: &str, code| {
+        let ends = how.split(',').next().unwrap_or_default();
+        row(&format!("to verify, {how}"), VERIFIED, ending(ends), Some(code))
+    };
     rows.extend([
         row("all that a failure can say", "table.find", "{}", Some("THING_MISSING")),
         row("next actions, all scopes", "table.stray", "{}", Some("THING_STRAYED")),
@@ -129,6 +141,14 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("undeclared failure", "table.break", r#"{"how":"undeclared"}"#, Some("INTERNAL")),
         row("details against their schema", "table.break", r#"{"how":"details"}"#, Some("INTERNAL")),
         row("output against its schema", "table.break", r#"{"how":"output"}"#, Some("INVALID_OUTPUT")),
+        cut_off("late", "TIMEOUT"),
+        cut_off("panic", "INTERNAL"),
+        cut_off("text", "INTERNAL"),
+        cut_off("undeclared", "INTERNAL"),
+        cut_off("down", "UPSTREAM_UNREACHABLE"),
+        cut_off("output", "INVALID_OUTPUT"),
+        cut_off("unsure", "STORE_UNSURE"),
+        Row { key: Some("lost"), ..cut_off("late, with its key again", "OUTCOME_UNKNOWN") },
         row("too large", "table.greet", json!({"name": "x".repeat(5000)}).to_string(), Some("PAYLOAD_TOO_LARGE")),
         row("consent", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
         row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use redress_core::{
     Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, LimitedCall,
     Operation, Permit, Registry, Veto, consent_grant,
-    contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming},
+    contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming, Verification},
     testing::Canary,
 };
 use serde_json::{Value, json};
@@ -109,6 +109,23 @@ fn of_kind(kind: Kind) -> Failure {
         | Kind::Unknown => (Effect::Unknown, Recovery::stop("There is nothing left to try here.")),
     };
     failure.with_effect(effect).with_recovery(recovery)
+}
+
+/// How a call of `table.store` that was cut off is verified.
+fn stored() -> Verification {
+    Verification::new("table.check", "/stored", "Look whether it is stored, and store it again if not.")
+        .is(true)
+        .bind("n", "n")
+        .why("see whether it is stored")
+}
+
+/// What `table.store` itself says where it does not know whether it did it.
+fn unsure() -> Failure {
+    Failure::new("STORE_UNSURE", Kind::Unavailable)
+        .with_when("The store did not say whether it took it.")
+        .with_effect(Effect::Unknown)
+        .with_details(object(json!({"n": {"type": "integer"}}), &["n"]))
+        .with_recovery(stored().into())
 }
 
 struct Limits;
@@ -287,6 +304,27 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let once = declared(contract::Operation::mutation("table.once")).with_idempotency_key();
     let once = once.with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
     let once = Operation::dynamic(once).with_handler(|_, input: Value| async move { Ok(input) });
+    let check = declared(contract::Operation::query("table.check"))
+        .with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
+    let check = check.with_output(object(json!({"stored": {"type": "boolean"}}), &["stored"]));
+    let check = Operation::dynamic(check).with_handler(|_, _: Value| async { Ok(json!({"stored": true})) });
+    let store = declared(contract::Operation::mutation("table.store"))
+        .with_idempotency_key()
+        .with_deadline(Duration::from_millis(30));
+    let store = store.with_verification(stored()).fails(unsure());
+    let store = store.with_input(object(json!({"n": {"type": "integer"}, "how": {"type": "string"}}), &["n", "how"]));
+    let kept = secrets.clone();
+    let store =
+        Operation::dynamic(store.with_output(json!({"type": "string"}))).with_handler(move |_, input: Value| {
+            let secrets = kept.clone();
+            async move {
+                match input["how"].as_str().unwrap_or_default() {
+                    "late" => std::future::pending::<Ended>().await,
+                    "unsure" => Err(DynamicFailure::new("STORE_UNSURE", json!({"n": input["n"]})))?,
+                    how => broken(how, &secrets),
+                }
+            }
+        });
     let run = declared(contract::Operation::mutation("table.run")).with_eval("source", "basic");
     let run = run.with_input(object(json!({"source": {"type": "string"}}), &["source"]));
     let run = Operation::dynamic(run).with_handler(|_, _: Value| async { Ok(json!("ran")) });
@@ -298,7 +336,24 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let compose = Operation::dynamic(compose.with_authority("table:compose"))
         .with_handler(|ctx, _: Value| async move { Ok(ctx.call_dynamic("table.hidden", json!({})).await?) });
     let [wait, patient, hang] = waiting(marks);
-    let all = [greet, fail, find, breaks, slow, wipe, once, run, vault, hides, wait, patient, hang, count(secrets)];
+    let all = [
+        greet,
+        fail,
+        find,
+        breaks,
+        slow,
+        wipe,
+        once,
+        check,
+        store,
+        run,
+        vault,
+        hides,
+        wait,
+        patient,
+        hang,
+        count(secrets),
+    ];
     let plain =
         [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
     let registry = all

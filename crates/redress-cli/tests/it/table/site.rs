@@ -14,7 +14,10 @@ use redress_serve::{CallerOf, Connection, Faces, ServeError};
 use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{rows::Who, service};
+use super::{
+    rows::{Who, ending},
+    service,
+};
 
 /// Longer than anything here takes.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -132,6 +135,12 @@ impl Site {
         for key in ["kept", "kept:0"] {
             let request = Request::new(br#"{"n":1}"#.as_slice()).with_caller(Caller::local()).with_idempotency_key(key);
             assert!(registry.call("table.once", request).await.is_ok());
+        }
+        // And one with a call that was cut off.
+        for key in ["lost", "lost:0"] {
+            let request =
+                Request::new(ending("late").into_bytes()).with_caller(Caller::local()).with_idempotency_key(key);
+            assert_eq!(registry.call("table.store", request).await.code(), Some("TIMEOUT"));
         }
         marks.endings();
         let (client, typed, over) = (reqwest::Client::new(), Canary::new(), CancellationToken::new());

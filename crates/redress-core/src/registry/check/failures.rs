@@ -161,6 +161,7 @@ fn recovery(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'st
         }
         Verb::FixInput { .. }
         | Verb::Call { .. }
+        | Verb::Verify { .. }
         | Verb::Wait
         | Verb::AskUser
         | Verb::GetAccess { .. }

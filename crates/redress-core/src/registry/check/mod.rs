@@ -1,5 +1,6 @@
 //! What refuses a registry: every rule looks at everything, and all findings are told.
 
+mod described;
 mod failures;
 mod fit;
 mod names;
@@ -7,6 +8,7 @@ mod operations;
 mod reach;
 mod recoveries;
 mod roles;
+mod verifications;
 
 use std::sync::Arc;
 

@@ -3,33 +3,67 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Binding, Failure, Finding, Name, Operation, Shape, Verb};
+use redress_contract::{Binding, Finding, Name, Operation, Schema, Shape, Verb, Verification};
 
-use super::{failures::subject, fit::fits};
+use super::{failures::subject, fit::fits, verifications};
+
+/// Where the values come from that a next call is made with.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// A failure's public fields. A call that lacks one is left out.
+    Details(&'a Schema),
+    /// A failure's public fields, for a call that must not be left out.
+    CertainDetails(&'a Schema),
+    /// The members of the input. One that the caller left out is left out of the next call too.
+    Input(&'a Schema),
+}
 
 pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     for operation in operations {
         for failure in operation.failures() {
-            if let Some(Verb::Call { operation: target, bind, .. }) = failure.recovery().map(|recovery| recovery.verb())
-            {
-                let mut say = |rule, says: String, help: String| {
-                    findings.push(Finding::new(rule, subject(operation, failure), says, help));
-                };
-                match find(operations, target) {
-                    None => say(
-                        "recovery-unknown",
-                        format!("its recovery calls `{target}`, and there is no such operation"),
-                        near(target.as_str(), operations),
-                    ),
-                    Some(target) => {
+            let mut say = |rule, says: String, help: String| {
+                findings.push(Finding::new(rule, subject(operation, failure), says, help));
+            };
+            match failure.recovery().map(|recovery| recovery.verb()) {
+                Some(Verb::Call { operation: target, bind, .. }) => {
+                    if let Some(target) = known(operations, target, &mut say) {
                         callable(operation, target, &mut say);
-                        bindings(failure, target, bind, &mut say);
+                        called_once(target, &mut say);
+                        bindings(Source::Details(failure.details()), target, bind, &mut say);
                     }
                 }
+                Some(Verb::Verify { operation: target, bind, done, .. }) => {
+                    verifications::of_failure(operation, failure, &mut say);
+                    if let Some(target) = known(operations, target, &mut say) {
+                        callable(operation, target, &mut say);
+                        verifications::shown(target, done, &mut say);
+                        bindings(Source::CertainDetails(failure.details()), target, bind, &mut say);
+                    }
+                }
+                Some(Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop)
+                | None => {}
             }
         }
+        verifications::of_operation(operation, operations, findings);
     }
     cycles(operations, findings);
+}
+
+/// The operation that a recovery calls.
+pub(super) fn known<'a>(
+    operations: &[&'a Operation],
+    target: &Name,
+    say: &mut impl FnMut(&'static str, String, String),
+) -> Option<&'a Operation> {
+    let found = find(operations, target);
+    if found.is_none() {
+        say(
+            "recovery-unknown",
+            format!("its recovery calls `{target}`, and there is no such operation"),
+            near(target.as_str(), operations),
+        );
+    }
+    found
 }
 
 /// The operation that `name` is the name or an alias of.
@@ -45,7 +79,7 @@ fn near(target: &str, operations: &[&Operation]) -> String {
     }
 }
 
-fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
     let name = target.name();
     if operation.is_external() && !target.is_external() {
         say(
@@ -61,6 +95,10 @@ fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'st
             format!("name an operation that asks for no more access than `{}` does", operation.name()),
         );
     }
+}
+
+fn called_once(target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+    let name = target.name();
     if target.shape() == Shape::Subscription {
         say(
             "recovery-shape",
@@ -70,8 +108,8 @@ fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'st
     }
 }
 
-fn bindings(
-    failure: &Failure,
+pub(super) fn bindings(
+    source: Source<'_>,
     target: &Operation,
     bind: &[Binding],
     say: &mut impl FnMut(&'static str, String, String),
@@ -86,12 +124,17 @@ fn bindings(
                 "bind each member once".to_owned(),
             );
         }
-        let (given, wanted) = (failure.details().property(from), target.input().property(field));
+        let (given, wanted) = (source.schema().property(from), target.input().property(field));
         match (given, wanted) {
             (None, _) => say(
                 "recovery-field",
-                format!("its recovery binds `{from}`, which is no public field of the failure"),
-                "bind a public field".to_owned(),
+                format!("its recovery binds `{from}`, which is no {}", source.part()),
+                format!("bind a {}", source.part()),
+            ),
+            (Some(_), _) if source.may_lack(from, target, field) => say(
+                "recovery-field",
+                format!("its recovery binds `{from}` to `{field}` of `{name}`, and there may be no `{from}`"),
+                format!("bind a {} that is always there", source.part()),
             ),
             (Some(_), None) if target.input().is_closed() => say(
                 "recovery-field",
@@ -117,6 +160,30 @@ fn bindings(
     }
 }
 
+impl Source<'_> {
+    fn schema(&self) -> &Schema {
+        match self {
+            Source::Details(schema) | Source::CertainDetails(schema) | Source::Input(schema) => schema,
+        }
+    }
+
+    fn part(&self) -> &'static str {
+        match self {
+            Source::Details(_) | Source::CertainDetails(_) => "public field of the failure",
+            Source::Input(_) => "member of the input",
+        }
+    }
+
+    /// Whether the next call may have to do without what it cannot do without.
+    fn may_lack(&self, from: &str, target: &Operation, field: &str) -> bool {
+        match self {
+            Source::Details(_) => false,
+            Source::CertainDetails(schema) => !schema.requires(from),
+            Source::Input(schema) => !schema.requires(from) && target.input().requires(field),
+        }
+    }
+}
+
 /// Finds operations whose recoveries lead back to themselves: an agent that follows the
 /// plan would never get out.
 fn cycles(operations: &[&Operation], findings: &mut Vec<Finding>) {
@@ -124,6 +191,7 @@ fn cycles(operations: &[&Operation], findings: &mut Vec<Finding>) {
         .iter()
         .map(|operation| {
             let targets = operation.failures().iter().filter_map(|failure| failure.recovery()?.target());
+            let targets = targets.chain(operation.verification().map(Verification::target));
             // An alias leads to the same place as the name, and so into the same circle.
             let targets = targets.filter_map(|target| find(operations, target));
             (operation.name().as_str(), targets.map(|target| target.name().as_str()).collect())

@@ -228,6 +228,9 @@ fn step(verb: &Verb) -> RecoveryStep {
     match verb {
         Verb::FixInput { pointer } => RecoveryStep::FixInput { pointer: Arc::from(pointer.as_str()) },
         Verb::Call { operation, .. } => RecoveryStep::Call { operation: operation.clone() },
+        Verb::Verify { operation, done, .. } => {
+            RecoveryStep::Verify { operation: operation.clone(), done: Arc::new(done.clone()) }
+        }
         Verb::Wait => RecoveryStep::Wait,
         Verb::AskUser => RecoveryStep::AskUser,
         Verb::GetAccess { scope } => RecoveryStep::GetAccess { scope: Arc::from(scope.as_str()) },

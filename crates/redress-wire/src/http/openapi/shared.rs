@@ -1,6 +1,6 @@
 //! The components that every document has: the parts of an envelope, and the headers.
 
-use redress_contract::Kind;
+use redress_contract::{Kind, Retry, Verb};
 use serde_json::{Map, Value, json};
 
 use super::reference;
@@ -15,13 +15,14 @@ pub(super) const OPERATION: &str = "redress.Operation";
 /// The parts of an envelope.
 pub(super) fn schemas() -> Map<String, Value> {
     let kinds: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
+    let advice = Retry::ALL.map(Retry::as_str);
     let parts = json!({
         "redress.Kind": {
             "type": "string", "enum": kinds,
             "description": "What sort of bad ending it is; what a client that does not know the code goes by.",
         },
         "redress.Retry": {
-            "type": "string", "enum": ["safe", "safe_with_key", "unsafe", "after_fix", "never"],
+            "type": "string", "enum": advice,
             "description": "Whether, and how, the same call may be made again.",
         },
         "redress.Effect": {
@@ -32,12 +33,23 @@ pub(super) fn schemas() -> Map<String, Value> {
             "type": "object",
             "description": "What to do, for a program.",
             "properties": {
-                "verb": {"type": "string", "enum": ["fix_input", "call", "wait", "ask_user", "get_access", "stop"]},
+                "verb": {"type": "string", "enum": Verb::WORDS},
                 "pointer": {"type": "string", "description": "Where to change the input (RFC 6901)."},
                 "operation": {"type": "string", "description": "The operation to call."},
                 "scope": {"type": "string", "description": "The scope to obtain."},
+                "done": reference::to("redress.Done"),
             },
             "required": ["verb"],
+        },
+        "redress.Done": {
+            "type": "object",
+            "description": "How the output of the operation to call shows that the effect took place: by what is at \
+                `pointer`, which equals `is`, or is there and not null. Then stop; else the call may be made again.",
+            "properties": {
+                "pointer": {"type": "string", "description": "A place in the output (RFC 6901)."},
+                "is": {"type": ["string", "integer", "boolean"]},
+            },
+            "required": ["pointer"],
         },
         "redress.NextAction": {
             "type": "object",
@@ -110,6 +122,7 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "output": true,
                 "failures": {"type": "array", "items": {"type": "object"}},
                 "access": {"type": "object"},
+                "verify": {"type": "object", "description": "How to find out whether a call that was cut off took place."},
             },
             "required": ["name", "shape", "input", "output", "failures", "access"],
         },

@@ -1,0 +1,136 @@
+//! Verifications: a query that shows by its answer whether a mutation took place.
+
+use redress_contract::{Done, Effect, Failure, Finding, Operation, Recovery, Shape, Verification};
+use serde_json::{Value, json};
+
+use super::{
+    described::{Described, described},
+    fit::fits,
+    recoveries::{Source, bindings, callable, known},
+};
+
+/// What is wrong with verifying after `failure`, whichever query does it.
+pub(super) fn of_failure(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, String)) {
+    if operation.shape() != Shape::Mutation {
+        of_mutations(operation, say);
+    } else if let Some(layer) = failure.layer() {
+        say(
+            "verify-needless",
+            format!("`{layer}` answers it before the operation has begun, so there is nothing to verify"),
+            "name another recovery".to_owned(),
+        );
+    } else if failure.effect() == Effect::None {
+        say(
+            "verify-needless",
+            "it says that nothing was changed, so there is nothing to verify".to_owned(),
+            "say `effect = unknown` or `effect = partial`, or name another recovery".to_owned(),
+        );
+    }
+}
+
+/// What is wrong with how an operation says that it is verified.
+pub(super) fn of_operation(operation: &Operation, operations: &[&Operation], findings: &mut Vec<Finding>) {
+    let Some(verification) = operation.verification() else { return };
+    let mut say = |rule, says: String, help: String| {
+        findings.push(Finding::new(rule, operation.name().as_str(), says, help));
+    };
+    if operation.shape() != Shape::Mutation {
+        of_mutations(operation, &mut say);
+    }
+    hint(verification, &mut say);
+    if let Some(target) = known(operations, verification.target(), &mut say) {
+        callable(operation, target, &mut say);
+        shown(target, verification.done(), &mut say);
+        bindings(Source::Input(operation.input()), target, verification.bindings(), &mut say);
+    }
+}
+
+fn of_mutations(operation: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+    let shape = word(operation.shape());
+    say(
+        "verify-needless",
+        format!("a {shape} changes nothing, so there is nothing to verify"),
+        "name another recovery, or make it a mutation".to_owned(),
+    );
+}
+
+const fn word(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Query => "query",
+        Shape::Mutation => "mutation",
+        Shape::Subscription => "subscription",
+    }
+}
+
+fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, String)) {
+    if verification.hint().split_whitespace().count() < Recovery::HINT_WORDS {
+        say(
+            "short-hint",
+            format!("the hint `{}` is too short to act on", verification.hint()),
+            "tell the caller in five words or more what to do".to_owned(),
+        );
+    }
+}
+
+/// Whether the answer of `target` can show what `done` says.
+pub(super) fn shown(target: &Operation, done: &Done, say: &mut impl FnMut(&'static str, String, String)) {
+    let name = target.name();
+    if target.shape() != Shape::Query {
+        say(
+            "verify-target",
+            format!("it is verified by `{name}`, which is a {}", word(target.shape())),
+            "name a query: looking must not change anything".to_owned(),
+        );
+    }
+    let output = target.output().bundled();
+    let output = output.as_ref().unwrap_or(target.output());
+    let pointer = &done.pointer;
+    let found = described(output, pointer);
+    if found.schemas.is_empty() {
+        return say(
+            "verify-done",
+            format!("the output of `{name}` says nothing of `{pointer}`"),
+            told(output.properties()),
+        );
+    }
+    match &done.is {
+        None if found.is_certain() => say(
+            "verify-done",
+            format!("`{pointer}` is in every answer of `{name}`, so that it is there shows nothing"),
+            "say which value shows it: `is = true`".to_owned(),
+        ),
+        Some(is) if !is_plain(is) => say(
+            "verify-done",
+            format!("`{is}` is no value to compare with"),
+            "write a string, a whole number, `true` or `false`".to_owned(),
+        ),
+        Some(is) if !can_be(&found, is) => say(
+            "verify-done",
+            format!("`{pointer}` in an answer of `{name}` is never `{is}`"),
+            "write a value that the schema of the output has there".to_owned(),
+        ),
+        Some(_) | None => {}
+    }
+}
+
+/// Whether every language compares the value alike.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::String(_) => true,
+        Value::Number(number) => number.is_i64() || number.is_u64(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+fn can_be(found: &Described<'_>, is: &Value) -> bool {
+    let is = json!({"const": is});
+    found.schemas.iter().any(|schema| fits(&is, schema))
+}
+
+fn told<'a>(members: impl Iterator<Item = &'a str>) -> String {
+    let members: Vec<String> = members.map(|member| format!("`/{member}`")).collect();
+    match members.as_slice() {
+        [] => "name a query whose output has a schema that says what is in it".to_owned(),
+        members => format!("point at what it has: {}", members.join(", ")),
+    }
+}

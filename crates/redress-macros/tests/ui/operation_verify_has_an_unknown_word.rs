@@ -1,0 +1,9 @@
+use redress::{Outcome, operation};
+
+/// Write a file.
+#[operation(mutation, name = "files.write", verify(query = "files.check", done = "/exists", when = 3, hint = "Look whether the file is there."))]
+async fn write(input: String) -> Outcome<String> {
+    Ok(input)
+}
+
+fn main() {}
