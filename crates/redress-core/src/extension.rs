@@ -133,6 +133,11 @@ impl Extension {
                 .without_failures()
                 .with_failures(codes)
                 .with_origin(Origin::Extension);
+            if let Some(check) = &mut operation.check {
+                for code in &mut check.codes {
+                    *code = self.owned_code(code);
+                }
+            }
             operation.owner = format!("extension {}", self.namespace);
             operation
         })
@@ -156,12 +161,19 @@ impl Extension {
 
     fn owned_example(&self, example: &Example) -> Example {
         let ending = match &example.ending {
-            ExampleEnding::Failure(code) if self.written().any(|own| *own.code() == **code) => {
-                ExampleEnding::Failure(format!("{}.{code}", self.namespace))
-            }
-            ending @ (ExampleEnding::Failure(_) | ExampleEnding::Output(_)) => ending.clone(),
+            ExampleEnding::Failure(code) => ExampleEnding::Failure(self.owned_code(code)),
+            ending @ ExampleEnding::Output(_) => ending.clone(),
         };
         Example { input: example.input.clone(), ending }
+    }
+
+    /// The code under the namespace, if it is one of the extension's own.
+    fn owned_code(&self, code: &str) -> String {
+        if self.written().any(|own| *own.code() == *code) {
+            format!("{}.{code}", self.namespace)
+        } else {
+            code.to_owned()
+        }
     }
 }
 

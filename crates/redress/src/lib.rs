@@ -104,7 +104,7 @@ pub use redress_core::{
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
-pub use redress_macros::{Failure, data, operation};
+pub use redress_macros::{Failure, check, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
@@ -118,7 +118,7 @@ pub use redress_telemetry as telemetry;
 pub mod __private {
     pub use redress_contract as contract;
     pub use redress_core::{
-        AnyFailure, Argument, CallerKnown, CallerUnknown, Ctx, Declared, DeclaredBy, Events, Failure, Input, IsEvents,
+        AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events, Failure, Input, IsEvents,
         IsOutcome, Nothing, Once, Operation, Outcome, Output, Streams, Tagged, field_schema, plain,
     };
     pub use schemars;
