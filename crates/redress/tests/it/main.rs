@@ -8,6 +8,7 @@ mod architecture;
 mod asking;
 mod auditing;
 mod canary;
+mod checks;
 mod composition;
 mod conformance;
 mod coverage;
