@@ -73,7 +73,7 @@ pub use declare::{
 };
 pub use dynamic_failure::DynamicFailure;
 pub use events::{Events, IsEvents};
-pub use extension::Extension;
+pub use extension::{Extension, LoadedExtension};
 pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};

@@ -162,9 +162,18 @@ fn text_field(name: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use redress_core::{Registry, testing::Harness};
+    use redress_core::{
+        Registry,
+        testing::{Examples, Harness},
+    };
 
     use super::*;
+
+    #[tokio::test]
+    async fn every_example_is_what_really_happens() {
+        let builder = discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+        Examples::of(Harness::new(builder.build().unwrap())).run().await.assert_hold();
+    }
 
     #[tokio::test]
     async fn no_setting_takes_away_what_tells_how_to_call() {

@@ -97,7 +97,7 @@ pub use redress_core::{
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
     DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault, Field, Fingerprint, Fittings,
     Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory,
-    IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth,
+    IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, LoadedExtension, Mouth,
     NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind,
     Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, State, StateError,
     StoreBroken, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,

@@ -6,6 +6,7 @@
 //! check the output → envelope → observers and audit.
 
 mod admit;
+mod allow;
 mod apart;
 mod audit;
 mod begin;

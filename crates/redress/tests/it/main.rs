@@ -12,6 +12,8 @@ mod checks;
 mod composition;
 mod conformance;
 mod coverage;
+#[cfg(feature = "cli")]
+mod declared_examples;
 mod envelope;
 mod example;
 mod extensions;
