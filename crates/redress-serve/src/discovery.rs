@@ -121,9 +121,11 @@ fn explain() -> contract::Operation {
         }))
         .with_example(Example {
             input: json!({"code": "TIMEOUT"}),
-            ending: ExampleEnding::Output(
-                json!({"code": "TIMEOUT", "kind": "timeout", "when": "The deadline passed."}),
-            ),
+            ending: ExampleEnding::Output(json!({
+                "code": "TIMEOUT",
+                "kind": "timeout",
+                "when": "The deadline passed before the operation ended.",
+            })),
         })
         .fails(unknown)
 }

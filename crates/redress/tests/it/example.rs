@@ -122,6 +122,11 @@ fn an_extension_comes_and_goes() {
 }
 
 #[test]
+fn everybody_sees_the_tickets_of_their_own_company() {
+    insta::assert_snapshot!(output_of("tickets"));
+}
+
+#[test]
 fn a_client_on_a_web_socket_calls_and_is_called() {
     insta::assert_snapshot!(output_of("web_socket"));
 }

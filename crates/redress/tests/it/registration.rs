@@ -410,7 +410,7 @@ refusals! {
         => registry([query("files.read").with_access(Access::caller().check())]);
     a_check_over_json_for_a_function_that_takes_a_type_is_refused:
         "bad-check" on "files.count", "name the check in the attribute: `access(check = …)`"
-        => Registry::builder().state(App).add(IntoOperation::into_operation(count).with_check(&[], async |_, _| Ok(true)));
+        => Registry::builder().state(App).add(redress_core::IntoOperation::into_operation(count).with_check(&[], async |_, _| Ok(true)));
     a_declared_call_to_nothing_known_is_refused:
         "reach-unknown" on "files.read", "register the operation, or remove it from `calls`"
         => registry([query("files.read").with_call("files.open")]);
@@ -749,8 +749,9 @@ fn workspace() -> &'static Path {
 /// hyphens.
 fn rules() -> BTreeSet<String> {
     let core = workspace().join("crates/redress-core/src");
-    let folder = fs::read_dir(core.join("registry/check")).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<_> = folder.chain([core.join("registry/builder.rs"), core.join("extension.rs")]).collect();
+    let folders = ["registry/check", "extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
+    let files: Vec<_> =
+        folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
     assert!(files.len() > 5, "the rules have moved");
     let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
