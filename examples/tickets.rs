@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use redress::{Caller, Failure, Outcome, Registry, Request, State, check, data, operation};
 
 /// The tickets, each with the company that it belongs to.
-struct Tickets(HashMap<&'static str, &'static str>);
+struct Tickets {
+    company: HashMap<&'static str, &'static str>,
+}
 
 /// Which company somebody works for. A real service would ask its directory.
-struct Staff(HashMap<&'static str, &'static str>);
+struct Staff {
+    company: HashMap<&'static str, &'static str>,
+}
 
 #[data]
 struct Get {
@@ -54,7 +58,7 @@ async fn is_ours<T: OfTicket>(
     tickets: State<Tickets>,
     input: &T,
 ) -> Outcome<bool, TicketFailure> {
-    match (tickets.0.get(input.ticket()), staff.0.get(caller.id())) {
+    match (tickets.company.get(input.ticket()), staff.company.get(caller.id())) {
         (Some(ticket), Some(own)) if ticket == own => Ok(true),
         _ => Err(TicketFailure::TicketUnknown { ticket: input.ticket().to_owned() })?,
     }
@@ -63,7 +67,7 @@ async fn is_ours<T: OfTicket>(
 /// Nothing is given away by saying no here, so `false` is enough: FORBIDDEN.
 #[check]
 async fn may_hand(caller: &Caller, staff: State<Staff>, input: &Hand) -> Outcome<bool> {
-    Ok(staff.0.get(caller.id()) == staff.0.get(input.to.as_str()))
+    Ok(staff.company.get(caller.id()) == staff.company.get(input.to.as_str()))
 }
 
 /// Read a ticket.
@@ -81,8 +85,8 @@ async fn hand(input: Hand) -> Outcome<String> {
 #[tokio::main]
 async fn main() -> Result<(), redress::BuildError> {
     let registry = Registry::builder()
-        .state(Tickets(HashMap::from([("t-1", "acme"), ("t-2", "blue")])))
-        .state(Staff(HashMap::from([("ada", "acme"), ("bob", "acme"), ("eve", "blue")])))
+        .state(Tickets { company: HashMap::from([("t-1", "acme"), ("t-2", "blue")]) })
+        .state(Staff { company: HashMap::from([("ada", "acme"), ("bob", "acme"), ("eve", "blue")]) })
         .add(get)
         .add(hand)
         .build()?;

@@ -154,12 +154,10 @@ fn expand(function: &ItemFn, signature: &Signature, mistakes: &Mistakes) -> Toke
     // With `&Caller` there has to be one; without it, the check does for every operation.
     let takes_caller = arguments.iter().any(|argument| argument.role == Role::Caller);
     let known = quote!(::redress::__private::CallerKnown);
-    let everywhere = (!takes_caller).then(|| quote!(impl ::redress::__private::ChecksWhere<::redress::__private::CallerUnknown> for #marker {}));
-    let needed: Vec<&Type> = arguments
-        .iter()
-        .filter(|argument| argument.role == Role::Other)
-        .map(|argument| &argument.ty)
-        .collect();
+    let everywhere = (!takes_caller)
+        .then(|| quote!(impl ::redress::__private::ChecksWhere<::redress::__private::CallerUnknown> for #marker {}));
+    let needed: Vec<&Type> =
+        arguments.iter().filter(|argument| argument.role == Role::Other).map(|argument| &argument.ty).collect();
     let needs = if needed.is_empty() {
         quote!(::std::vec::Vec::new())
     } else {

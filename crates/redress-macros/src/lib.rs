@@ -151,12 +151,14 @@ pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 ///
 /// /// Whose each note is.
-/// struct Owners(Vec<(&'static str, &'static str)>);
+/// struct Owners {
+///     notes: Vec<(&'static str, &'static str)>,
+/// }
 ///
 /// /// Everybody reads their own notes, and nobody learns which others there are.
 /// #[check]
 /// async fn owns_note(caller: &Caller, owners: State<Owners>, input: &Read) -> Outcome<bool, ReadFailure> {
-///     match owners.0.iter().find(|(note, _)| *note == input.note) {
+///     match owners.notes.iter().find(|(note, _)| *note == input.note) {
 ///         Some((_, owner)) if *owner == caller.id() => Ok(true),
 ///         _ => Err(ReadFailure::NoteUnknown { note: input.note.clone() })?,
 ///     }
@@ -169,7 +171,7 @@ pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let registry = Registry::builder().state(Owners(vec![("plan", "ada")])).add(read).build()?;
+/// let registry = Registry::builder().state(Owners { notes: vec![("plan", "ada")] }).add(read).build()?;
 /// let call = |who: &str| {
 ///     let caller = Caller::new(who).scope("notes:read");
 ///     registry.call("notes.read", Request::new(br#"{"note":"plan"}"#).with_caller(caller))

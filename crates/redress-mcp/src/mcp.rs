@@ -146,9 +146,7 @@ impl Inner {
             | Asked::Subscribe(_)
             | Asked::Unsubscribe(_)
             | Asked::Other(_) => match (era, way.session) {
-                (Era::Legacy, Some(session)) => {
-                    Box::pin(self.of_session(id, asked, era, asking, session)).await
-                }
+                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, asking, session)).await,
                 (Era::Legacy | Era::Modern, _) => no_method(id),
             },
         }

@@ -78,14 +78,7 @@ impl Inner {
     }
 
     /// Takes note that the client wants to be told when a document changes.
-    pub(crate) async fn subscribe(
-        &self,
-        id: Id<'_>,
-        uri: &str,
-        era: Era,
-        asking: &Asking,
-        session: &Session,
-    ) -> Reply {
+    pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking, session: &Session) -> Reply {
         if !self.may_read(uri, asking).await {
             return self.no_document(id, uri, era, asking);
         }

@@ -5,7 +5,10 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use futures_util::FutureExt as _;
 
 use super::{Asked, Bad, Call};
-use crate::{Registry, Request, handler::{Bound, Reads}};
+use crate::{
+    Registry, Request,
+    handler::{Bound, Reads},
+};
 
 impl Registry {
     /// Whether the caller may have what this call asks for: access and the operation's check, and nothing of the

@@ -7,8 +7,7 @@ use std::{
 };
 
 use redress_contract::{
-    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape,
-    Started,
+    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape, Started,
 };
 use serde_json::json;
 

@@ -111,7 +111,11 @@ impl<'a> Examples<'a> {
                 match self.hold(operation, example).await {
                     Ok(()) => report.held += 1,
                     Err(says) => {
-                        report.broken.push(BrokenExample { operation: operation.name().clone(), number: place + 1, says });
+                        report.broken.push(BrokenExample {
+                            operation: operation.name().clone(),
+                            number: place + 1,
+                            says,
+                        });
                     }
                 }
             }

@@ -233,9 +233,7 @@ async fn a_stream_is_not_opened_for_who_may_not_have_it() {
 #[tokio::test]
 async fn a_composed_call_is_checked_as_whom_the_composing_operation_calls_as() {
     let (_, ada) = asked_by("ada");
-    let read = async |harness: &Harness, by: &str| {
-        harness.call(by, json!({"ticket": "t-1"})).await.output::<String>()
-    };
+    let read = async |harness: &Harness, by: &str| harness.call(by, json!({"ticket": "t-1"})).await.output::<String>();
     // The desk itself owns nothing, whoever asks it: an operation lends its scopes, not what is its caller's.
     assert_eq!(read(&ada, "desk.read").await, "FORBIDDEN");
     assert_eq!(read(&ada, "desk.audit").await, "a ticket of ada");
@@ -338,8 +336,7 @@ async fn a_panic_before_the_check_gives_its_future_is_contained_too() {
 
 #[tokio::test]
 async fn what_a_check_leans_on_may_be_down_and_nothing_has_run_then() {
-    let harness =
-        with_check(|_, _| async { Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused))? });
+    let harness = with_check(|_, _| async { Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused))? });
     let problem = assert_failure!(harness.call("tickets.close", json!({})).await, UPSTREAM_UNREACHABLE);
     assert_eq!((problem.effect, problem.retryable), (redress::Effect::None, true));
 }

@@ -65,9 +65,9 @@ async fn an_example_that_does_not_hold_is_told_with_where_it_differs() {
 
 #[tokio::test]
 async fn what_differs_each_time_is_there_and_not_compared() {
-    let examples = [shown(json!({"id": 7, "of": "a"}), json!({"id": 1, "of": "a"})), shown(json!({}), json!({"id": 1}))];
-    let report =
-        Examples::of(built(Registry::builder().add(echo(examples)))).varying("echo.it", "/id").run().await;
+    let examples =
+        [shown(json!({"id": 7, "of": "a"}), json!({"id": 1, "of": "a"})), shown(json!({}), json!({"id": 1}))];
+    let report = Examples::of(built(Registry::builder().add(echo(examples)))).varying("echo.it", "/id").run().await;
     assert_eq!(report.held, 1);
     assert_eq!(report.broken[0].says, "the answer has nothing at `/id`");
 }

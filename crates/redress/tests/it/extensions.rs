@@ -384,7 +384,8 @@ async fn called(registry: &Registry, name: &str) -> Value {
 #[tokio::test]
 async fn a_guard_of_an_extension_takes_its_codes_along_to_what_it_covers() {
     let log = Log::default();
-    let registry = with(extension("trace").guard(Budget(log.clone()))).add(operation("files.read")).start().await.unwrap();
+    let registry =
+        with(extension("trace").guard(Budget(log.clone()))).add(operation("files.read")).start().await.unwrap();
     for name in ["trace.run", "files.read"] {
         let refused = called(&registry, name).await;
         assert_eq!((&refused["code"], &refused["extends"]), (&json!("trace.BUDGET_SPENT"), &json!(["trace.BUDGET"])));
@@ -398,8 +399,7 @@ async fn a_guard_of_an_extension_takes_its_codes_along_to_what_it_covers() {
 async fn an_extension_brings_state_limits_and_observers() {
     let log = Log::default();
     let declaration = contract::Operation::query("trace.kept");
-    let kept = Operation::dynamic(declaration)
-        .with_handler(|ctx, _| async move { Ok(json!(*ctx.state::<u64>()?)) });
+    let kept = Operation::dynamic(declaration).with_handler(|ctx, _| async move { Ok(json!(*ctx.state::<u64>()?)) });
     let trace = Extension::new("trace", "1.0.0").add(kept).state(42_u64).limit(Never).observer(Watching(log.clone()));
     let registry = with(trace).add(operation("files.read")).start().await.unwrap();
     assert_eq!(called(&registry, "trace.kept").await["result"], 42);

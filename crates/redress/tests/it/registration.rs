@@ -749,9 +749,9 @@ fn workspace() -> &'static Path {
 /// hyphens.
 fn rules() -> BTreeSet<String> {
     let core = workspace().join("crates/redress-core/src");
-    let folders = ["registry/check", "extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
-    let files: Vec<_> =
-        folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
+    let folders =
+        ["registry/check", "extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
+    let files: Vec<_> = folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
     assert!(files.len() > 5, "the rules have moved");
     let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());

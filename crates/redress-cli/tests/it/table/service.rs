@@ -301,7 +301,24 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });
     let [wait, patient, hang] = waiting(marks);
     let [owned, feed] = checked(&secrets);
-    let all = [greet, fail, find, breaks, slow, wipe, once, run, vault, hides, wait, patient, hang, owned, feed, count(secrets)];
+    let all = [
+        greet,
+        fail,
+        find,
+        breaks,
+        slow,
+        wipe,
+        once,
+        run,
+        vault,
+        hides,
+        wait,
+        patient,
+        hang,
+        owned,
+        feed,
+        count(secrets),
+    ];
     let plain =
         [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
     all.into_iter()
