@@ -5,8 +5,22 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use redress::{Caller, DynamicFailure, Extension, Kind, Operation, Recovery, Registry, Request, contract};
+use redress::{
+    Caller, DynamicFailure, EndedCall, Extension, Kind, Observer, Operation, Recovery, Registry, Request, contract,
+};
 use serde_json::json;
+
+/// Counts the calls of the whole service while it records.
+struct Counter(Arc<AtomicBool>);
+
+impl Observer for Counter {
+    fn ended(&self, call: &EndedCall<'_>) {
+        let name = call.operation.map_or("nothing", |operation| operation.name().as_str());
+        if self.0.load(Ordering::SeqCst) {
+            println!("recorded {name}");
+        }
+    }
+}
 
 /// A recorder. Everything that it brings is declared as data, as a plugin would from a file.
 fn trace() -> Extension {
@@ -17,6 +31,7 @@ fn trace() -> Extension {
         .with_recovery(Recovery::call("trace.start", "Start a recording first, then stop it."));
     let recording = Arc::new(AtomicBool::new(false));
     let started = Arc::clone(&recording);
+    let counter = Counter(Arc::clone(&recording));
     let start = contract::Operation::mutation("trace.start").with_summary("Start a recording.");
     let start = Operation::dynamic(start).with_handler(move |_ctx, _input| {
         started.store(true, Ordering::SeqCst);
@@ -38,6 +53,7 @@ fn trace() -> Extension {
         }))
         .add(start)
         .add(stop)
+        .observer(counter)
         .on_set_up(|config| async move {
             println!("set up with {config}");
             Ok::<(), std::io::Error>(())
@@ -52,7 +68,7 @@ async fn main() {
     println!("{}\n", refused.expect_err("`foldr` is no setting"));
 
     let registry = Registry::builder().extension(trace(), json!({})).start().await.expect("it is sound");
-    for operation in ["trace.stop", "trace.start", "trace.stop"] {
+    for operation in ["trace.stop", "trace.start", "services.extensions", "trace.stop"] {
         let outcome = registry.call(operation, Request::default().with_caller(Caller::local())).await;
         println!("{operation}\n{}\n", String::from_utf8_lossy(&outcome.into_bytes()));
     }

@@ -20,6 +20,9 @@ pub struct Access {
     /// The caller must also have agreed to this operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     consent: bool,
+    /// A check of the operation decides by what is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    check: bool,
 }
 
 /// Why a caller may not call.
@@ -68,6 +71,13 @@ impl Access {
         self
     }
 
+    /// Says that a check decides, too: whether this caller may have what this input asks for.
+    #[must_use]
+    pub fn check(mut self) -> Access {
+        self.check = true;
+        self
+    }
+
     /// Whether the anonymous may call.
     pub fn is_open(&self) -> bool {
         self.anyone
@@ -76,6 +86,11 @@ impl Access {
     /// Whether the caller's consent is needed.
     pub fn needs_consent(&self) -> bool {
         self.consent
+    }
+
+    /// Whether a check decides by what is asked for, after the scopes and the input's schema.
+    pub fn is_checked(&self) -> bool {
+        self.check
     }
 
     /// The scopes of which every one is needed.
@@ -94,7 +109,8 @@ impl Access {
         self.anyone && (self.consent || !self.all.is_empty() || !self.any.is_empty())
     }
 
-    /// Lets `caller` pass, or says why not. Consent is a question for the consent store.
+    /// Lets `caller` pass, or says why not. Consent is a question for the consent store, and what the
+    /// input asks for one for the operation's check.
     pub fn admit(&self, caller: Option<&Caller>) -> Result<(), Denied> {
         if self.anyone {
             return Ok(());

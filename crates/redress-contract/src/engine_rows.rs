@@ -55,7 +55,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             http: 403,
             effect: Effect::None,
             verb: Advice::GetAccess,
-            when: "The caller lacks a scope that the operation needs.",
+            when: "The caller lacks a scope that the operation needs, or may not have what the call asks for.",
             message: "the caller lacks a scope",
             hint: "Ask for the scope named in the details, or use another operation.",
             page: include_str!("engine/FORBIDDEN.md"),

@@ -179,6 +179,11 @@ impl Ctx {
         self.registry.disclosed_operation(name, self.caller())
     }
 
+    /// The extensions that are loaded, in the order of loading.
+    pub fn extensions(&self) -> &[crate::LoadedExtension] {
+        self.registry.extensions()
+    }
+
     /// The declaration of a code: the engine's own, or the first operation's that has it.
     pub fn declared(&self, code: &str) -> Option<Failure> {
         self.registry.failure(code)

@@ -12,6 +12,7 @@ mod budget;
 mod called;
 mod cause;
 mod changes;
+mod check;
 mod classify;
 mod compose;
 mod consent;
@@ -62,6 +63,7 @@ pub use broken::StoreBroken;
 pub use budget::{Account, BatchOrder, Budget, BudgetLimits, BudgetUsage};
 pub use called::Called;
 pub use changes::{Change, ChangeReader, Changes};
+pub use check::{CheckFn, Checking, Checks, ChecksWhere};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use consent::{
     CONSENT_QUESTION, Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent,
@@ -73,7 +75,7 @@ pub use declare::{
 };
 pub use dynamic_failure::DynamicFailure;
 pub use events::{Events, IsEvents};
-pub use extension::Extension;
+pub use extension::{Extension, LoadedExtension};
 pub use face::Face;
 pub use fail::{Fail, IsOutcome, Only, Outcome};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};

@@ -6,9 +6,10 @@ use redress_contract as contract;
 use serde_json::Value;
 
 use crate::{
-    Credentials, DynamicFailure, Events, Outcome,
+    CheckFn, ChecksWhere, Credentials, DynamicFailure, Events, Outcome,
+    check::Check,
     ctx::Ctx,
-    declare::{self, Once, Streams},
+    declare::{self, Declared, Once, Streams},
     handler::{Bound, Dynamic, Typed},
 };
 
@@ -45,6 +46,8 @@ pub struct Operation {
     pub(crate) credentials: Credentials,
     /// Who owns the namespace that it is in.
     pub(crate) owner: String,
+    /// What decides by the input whether the caller may have what it asks for.
+    pub(crate) check: Option<Check>,
 }
 
 /// The owner of what is registered with no other owner named.
@@ -69,6 +72,7 @@ impl Operation {
             typed: true,
             credentials: Credentials::new(),
             owner: THIS_SERVICE.to_owned(),
+            check: None,
         }
     }
 
@@ -81,6 +85,7 @@ impl Operation {
             typed: false,
             credentials: Credentials::new(),
             owner: THIS_SERVICE.to_owned(),
+            check: None,
         }
     }
 
@@ -104,6 +109,72 @@ impl Operation {
     {
         self.bound = Bound::Stream(Arc::new(Dynamic(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
+    }
+
+    /// Sets the check of an operation declared as data: whether this caller may have what this input asks for. It runs
+    /// after the input's schema and before everything else that looks at the input. `false` is FORBIDDEN; a failure
+    /// with one of `codes`, which the operation declares, stands for the operation's own, so that nobody learns what
+    /// exists; anything else that goes wrong refuses the call.
+    ///
+    /// ```
+    /// use redress_core::{DynamicFailure, Operation, Registry, Request};
+    /// use redress_core::contract::{self, Caller, Failure, Kind, Recovery};
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let unknown = Failure::new("NOTE_UNKNOWN", Kind::NotFound)
+    ///     .with_when("There is no such note.")
+    ///     .with_recovery(Recovery::fix_input("/owner", "Give the name of somebody with notes."));
+    /// let declaration = contract::Operation::query("notes.of")
+    ///     .with_summary("Read the notes of somebody.")
+    ///     .with_input(json!({"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}))
+    ///     .fails(unknown);
+    /// let notes = Operation::dynamic(declaration)
+    ///     .with_handler(|_, _| async { Ok(json!(["buy milk"])) })
+    ///     .with_check(&["NOTE_UNKNOWN"], |ctx, input: Value| async move {
+    ///         if ctx.caller().is_some_and(|caller| input["owner"] == caller.id()) {
+    ///             return Ok(true);
+    ///         }
+    ///         Err(DynamicFailure::new("NOTE_UNKNOWN", json!({})))?
+    ///     });
+    /// let registry = Registry::builder().add(notes).build().unwrap();
+    /// let read = |owner: &str| {
+    ///     let input = json!({"owner": owner}).to_string().into_bytes();
+    ///     registry.call("notes.of", Request::new(input).with_caller(Caller::new("ada")))
+    /// };
+    /// assert_eq!(read("ada").await.code(), None);
+    /// assert_eq!(read("bob").await.code(), Some("NOTE_UNKNOWN"));
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn with_check<F, R>(mut self, codes: &[&str], function: F) -> Operation
+    where
+        F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
+        R: Future<Output = Outcome<bool, DynamicFailure>> + Send + 'static,
+    {
+        self.checked(Check::dynamic(codes, function));
+        self
+    }
+
+    /// Sets the check of a declared function: `#[operation]` writes this for `access(check = …)`. `A` says whether the
+    /// operation requires a caller.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn checked_by<D, A, Args, C>(mut self, check: C) -> Operation
+    where
+        D: Declared,
+        C: CheckFn<Args, D::Input>,
+        C::Check: ChecksWhere<A>,
+    {
+        let _ = check;
+        self.needs.extend(<C::Check as crate::Checks<D::Input>>::needs());
+        self.checked(Check::typed::<D, C::Check>());
+        self
+    }
+
+    fn checked(&mut self, check: Check) {
+        self.check = Some(check);
+        self.declaration = self.declaration.clone().with_access(self.declaration.access().clone().check());
     }
 
     /// Gives it credentials, which no other operation sees.

@@ -99,7 +99,7 @@ pub(crate) enum EditFailure {
     tags("files"),
     example(
         input = r#"{"path":"notes.md","old":"teh","new":"the"}"#,
-        output = r#"{"path":"notes.md","replaced":1,"lines":[1],"size":4,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#
+        output = r#"{"path":"notes.md","replaced":1,"lines":[1],"size":4,"sha256":"a587693500a37d17d90e7a8d1512d4c3ebfb38b53f9d07feeff1c2e6abb8ad55"}"#
     ),
     example(input = r#"{"path":"notes.md","old":"e","new":"E"}"#, failure = "EDIT_AMBIGUOUS")
 )]

@@ -53,6 +53,11 @@ impl Item {
         self.is::<Name>(mistakes, format_args!("{} = {example}", self.name)).map(|Name(ident)| ident)
     }
 
+    /// The function in `name = function`, or `name = module::function`.
+    pub(crate) fn path(&self, example: &str, mistakes: &mut Mistakes) -> Option<syn::Path> {
+        self.is(mistakes, format_args!("{} = {example}", self.name))
+    }
+
     /// The truth in `name = true`.
     pub(crate) fn truth(&self, mistakes: &mut Mistakes) -> Option<LitBool> {
         self.is(mistakes, format_args!("{0} = true` or `{0} = false", self.name))

@@ -7,6 +7,7 @@
 //! Use it through the `redress` crate, whose paths the written code names.
 
 mod attribute;
+mod check;
 mod data;
 mod deprecation;
 mod docs;
@@ -112,6 +113,7 @@ pub fn failure(item: TokenStream) -> TokenStream {
 /// | `query`, `mutation` or `subscription` | needed: how it is asked for and answered |
 /// | `name = "files.read"` | needed |
 /// | `access(anyone)`, `access(scopes = "a b")`, `access(any_scope = "a b")`, `consent` in it | who may call; without it, every known caller |
+/// | `check = owns_ticket` in `access(…)` | a function with [`#[check]`](macro@check): whether this caller may have what this input asks for |
 /// | `deadline = "5s"` | how long one call may take |
 /// | `strict` | only declared failures compile |
 /// | `internal` | only other operations may call it |
@@ -131,6 +133,65 @@ pub fn failure(item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn operation(words: TokenStream, item: TokenStream) -> TokenStream {
     operation::attribute(words.into(), item.into()).into()
+}
+
+/// Makes an `async fn` the check of operations: whether this caller may have what this input asks for.
+///
+/// ```
+/// use redress::{Caller, Failure, Outcome, Registry, Request, State, check, data, operation};
+///
+/// #[data]
+/// struct Read {
+///     note: String,
+/// }
+///
+/// #[derive(Debug, Failure)]
+/// enum ReadFailure {
+///     /// There is no such note.
+///     #[failure(kind = not_found, message = "no note {note}", effect = none,
+///               recover(fix_input = "/note", hint = "Give the name of a note of yours."))]
+///     NoteUnknown { note: String },
+/// }
+///
+/// /// Whose each note is.
+/// struct Owners {
+///     notes: Vec<(&'static str, &'static str)>,
+/// }
+///
+/// /// Everybody reads their own notes, and nobody learns which others there are.
+/// #[check]
+/// async fn owns_note(caller: &Caller, owners: State<Owners>, input: &Read) -> Outcome<bool, ReadFailure> {
+///     match owners.notes.iter().find(|(note, _)| *note == input.note) {
+///         Some((_, owner)) if *owner == caller.id() => Ok(true),
+///         _ => Err(ReadFailure::NoteUnknown { note: input.note.clone() })?,
+///     }
+/// }
+///
+/// /// Read a note.
+/// #[operation(query, name = "notes.read", access(scopes = "notes:read", check = owns_note))]
+/// async fn read(input: Read) -> Outcome<String, ReadFailure> {
+///     Ok(format!("the text of {}", input.note))
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let registry = Registry::builder().state(Owners { notes: vec![("plan", "ada")] }).add(read).build()?;
+/// let call = |who: &str| {
+///     let caller = Caller::new(who).scope("notes:read");
+///     registry.call("notes.read", Request::new(br#"{"note":"plan"}"#).with_caller(caller))
+/// };
+/// assert_eq!(call("ada").await.code(), None);
+/// assert_eq!(call("eve").await.code(), Some("NOTE_UNKNOWN"));
+/// # Ok::<(), redress::BuildError>(())
+/// # }).unwrap();
+/// ```
+///
+/// It takes what an operation's function takes, the input last and by reference, and returns `Outcome<bool, E>`. `false`
+/// is FORBIDDEN. A failure of `E` is the operation's own, which has to declare it; so existence does not leak. Any
+/// other error, a panic and a deadline that passes refuse the call. One check serves several operations when its input
+/// is a parameter: `async fn owns<T: OfNote + Sync>(caller: &Caller, input: &T)`.
+#[proc_macro_attribute]
+pub fn check(words: TokenStream, item: TokenStream) -> TokenStream {
+    check::attribute(words.into(), item.into()).into()
 }
 
 /// Makes a struct or an enum fit for inputs, outputs and details: it is read, written and

@@ -301,7 +301,7 @@ impl HttpFace {
                 }
             }
             (Asked::Listen(params), _) if era == Era::Modern => {
-                return self.listen(parts, id, params, &asked, asking);
+                return Box::pin(self.listen(parts, id, params, &asked, asking)).await;
             }
             _ => {}
         }

@@ -25,14 +25,14 @@ pub(crate) struct Listening {
 
 impl Inner {
     /// Listens for what a request wants and its caller may know.
-    pub(crate) fn listening(&self, id: Id<'_>, params: &ListenParams<'_>, asking: &Asking) -> Listening {
+    pub(crate) async fn listening(&self, id: Id<'_>, params: &ListenParams<'_>, asking: &Asking) -> Listening {
         let changes = self.registry.changes().subscribe();
         let (asked, can) = (&params.notifications, self.shelf.capabilities());
         let wanted = Wanted {
             tools_list_changed: asked.tools_list_changed,
             prompts_list_changed: asked.prompts_list_changed && can.prompts,
             resources_list_changed: asked.resources_list_changed && can.resources,
-            resource_subscriptions: self.readable(asked.resource_subscriptions.iter(), asking),
+            resource_subscriptions: self.readable(&asked.resource_subscriptions, asking).await,
         };
         let own: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
         Listening { changes, wanted, meta: json!({SUBSCRIPTION_META: own}) }

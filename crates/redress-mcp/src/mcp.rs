@@ -148,14 +148,14 @@ impl Inner {
             | Asked::Subscribe(_)
             | Asked::Unsubscribe(_)
             | Asked::Other(_) => match (era, way.session) {
-                (Era::Legacy, Some(session)) => self.of_session(id, asked, era, asking, session),
+                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, asking, session)).await,
                 (Era::Legacy | Era::Modern, _) => no_method(id),
             },
         }
     }
 
     /// Answers what only a client can ask that is known from one request to the next.
-    fn of_session(
+    async fn of_session(
         &self,
         id: Id<'_>,
         asked: &Asked<'_>,
@@ -171,7 +171,7 @@ impl Inner {
             return Reply::result(id, b"{}");
         }
         if let Asked::Subscribe(params) = asked {
-            return self.subscribe(id, &params.uri, era, asking, session);
+            return self.subscribe(id, &params.uri, era, asking, session).await;
         }
         if let Asked::Unsubscribe(params) = asked {
             session.unsubscribe(&params.uri);

@@ -78,8 +78,8 @@ impl Inner {
     }
 
     /// Takes note that the client wants to be told when a document changes.
-    pub(crate) fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking, session: &Session) -> Reply {
-        if !self.may_read(uri, asking) {
+    pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking, session: &Session) -> Reply {
+        if !self.may_read(uri, asking).await {
             return self.no_document(id, uri, era, asking);
         }
         if !session.subscribe(uri) {
@@ -89,18 +89,29 @@ impl Inner {
         Reply::result(id, b"{}")
     }
 
-    /// Whether there is a document at `uri` that the caller may read.
-    pub(crate) fn may_read(&self, uri: &str, asking: &Asking) -> bool {
-        let item = self.document(uri).and_then(|(operation, _)| self.shelf.of(operation));
+    /// Whether there is a document at `uri` that the caller may read: that it changes is told to nobody else.
+    pub(crate) async fn may_read(&self, uri: &str, asking: &Asking) -> bool {
+        let document = self.document(uri);
+        let item = document.as_ref().and_then(|(operation, _)| self.shelf.of(operation));
         let item = item.or_else(|| self.shelf.builtin(uri).map(|(item, _)| item));
-        item.is_some_and(|item: &Item| item.is_open(&self.registry, asking.caller()))
+        if !item.is_some_and(|item: &Item| item.is_open(&self.registry, asking.caller())) {
+            return false;
+        }
+        match document {
+            Some((operation, input)) if operation.access().is_checked() => {
+                self.registry.allows(operation.name().as_str(), asking.request(&input)).await
+            }
+            Some(_) | None => true,
+        }
     }
 
     /// Those of `uris` at which there is a document that the caller may read.
-    pub(crate) fn readable<'a>(&self, uris: impl Iterator<Item = &'a String>, asking: &Asking) -> BTreeSet<String> {
+    pub(crate) async fn readable(&self, uris: &BTreeSet<String>, asking: &Asking) -> BTreeSet<String> {
         let mut documents = Documents::default();
-        for uri in uris.take(MOST_DOCUMENTS).filter(|uri| self.may_read(uri, asking)) {
-            documents.add(uri);
+        for uri in uris.iter().take(MOST_DOCUMENTS) {
+            if self.may_read(uri, asking).await {
+                documents.add(uri);
+            }
         }
         documents.into_names()
     }

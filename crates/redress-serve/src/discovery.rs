@@ -123,9 +123,11 @@ fn explain() -> contract::Operation {
         }))
         .with_example(Example {
             input: json!({"code": "TIMEOUT"}),
-            ending: ExampleEnding::Output(
-                json!({"code": "TIMEOUT", "kind": "timeout", "when": "The deadline passed."}),
-            ),
+            ending: ExampleEnding::Output(json!({
+                "code": "TIMEOUT",
+                "kind": "timeout",
+                "when": "The deadline passed before the operation ended.",
+            })),
         })
         .fails(unknown)
 }
@@ -164,9 +166,18 @@ fn text_field(name: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use redress_core::{Registry, testing::Harness};
+    use redress_core::{
+        Registry,
+        testing::{Examples, Harness},
+    };
 
     use super::*;
+
+    #[tokio::test]
+    async fn every_example_is_what_really_happens() {
+        let builder = discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+        Examples::of(Harness::new(builder.build().unwrap())).run().await.assert_hold();
+    }
 
     #[tokio::test]
     async fn no_setting_takes_away_what_tells_how_to_call() {

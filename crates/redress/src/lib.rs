@@ -97,14 +97,15 @@ pub use redress_core::{
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
     DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault, Field, Fingerprint, Fittings,
     Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory,
-    IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener, Mouth,
-    NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress, Question, QuestionKind,
-    Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError,
-    StoreBroken, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
+    IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener,
+    LoadedExtension, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress,
+    Question, QuestionKind, Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled,
+    Shown, State, StateError, StoreBroken, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list,
+    consent_revoke, hearing,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
-pub use redress_macros::{Failure, data, operation};
+pub use redress_macros::{Failure, check, data, operation};
 #[cfg(feature = "mcp")]
 pub use redress_mcp as mcp;
 #[cfg(feature = "serve")]
@@ -118,8 +119,9 @@ pub use redress_telemetry as telemetry;
 pub mod __private {
     pub use redress_contract as contract;
     pub use redress_core::{
-        AnyFailure, Argument, CallerKnown, CallerUnknown, Ctx, Declared, DeclaredBy, Events, Failure, Input, IsEvents,
-        IsOutcome, Nothing, Once, Operation, Outcome, Output, Streams, Tagged, field_schema, plain,
+        AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events,
+        Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, Streams, Tagged, field_schema,
+        plain,
     };
     pub use schemars;
     pub use serde;

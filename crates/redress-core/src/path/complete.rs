@@ -89,7 +89,7 @@ impl Call {
     }
 
     /// The steps up to access: nothing is run, so nobody has to agree to it.
-    async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
+    pub(super) async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
         let Some(entry) = self.find(asked) else {
             return Err(self.not_found(asked).await);
         };

@@ -74,6 +74,38 @@ impl Call {
         read.map_err(|refused| self.refused_input(refused))
     }
 
+    /// Everything from the input's schema to the content guard, for an input that is large or that a check looks at: the
+    /// input as the handler takes it.
+    pub(super) async fn read_checked(
+        &self,
+        entry: &Arc<Entry>,
+        reader: Arc<dyn Reads>,
+        asked: &Asked<'_>,
+    ) -> Result<ReadInput, Box<Bad>> {
+        let input = if asked.is_large() {
+            self.read_large(entry, reader, asked).await?
+        } else {
+            self.measure(asked)?;
+            match reader.read(&entry.input, &asked.input) {
+                Ok(input) => input,
+                Err(error) if asked.is_long_to_explain() => {
+                    return Err(self.explain_apart(entry, reader, asked, error).await);
+                }
+                Err(error) => return Err(self.explain(entry, &*reader, &asked.input, error)),
+            }
+        };
+        if let Some(check) = &entry.check {
+            let allowed = self.check(entry, check, &input);
+            allowed.await?;
+        }
+        if asked.is_large() {
+            self.large_content(entry, asked).await?;
+        } else {
+            self.content(entry, &asked.input)?;
+        }
+        Ok(input)
+    }
+
     /// Explains the refusal of an input that is not large, and may still take long to explain.
     pub(super) async fn explain_apart(
         &self,

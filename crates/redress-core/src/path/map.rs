@@ -7,7 +7,7 @@ use std::{
 };
 
 use redress_contract::{
-    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape,
+    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape, Started,
 };
 use serde_json::json;
 
@@ -207,9 +207,9 @@ impl Call {
         let Classification { kind, code, row } = found;
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), %kind, row = &*row, cause = %self.logged(error), "a fault was contained");
         let mut problem = self.engine(code, None, None);
-        // Elsewhere some of these codes say that nothing has run; this one comes from a handler that had started, and
-        // nobody knows how far it had come.
-        if problem.effect == Effect::None {
+        // Elsewhere some of these codes say that nothing has run; from a handler that had started, nobody knows how far
+        // it had come.
+        if problem.effect == Effect::None && self.started() != Started::No {
             problem.effect = Effect::Unknown;
             problem.retry =
                 Retry::advise(code.kind().retryable(), problem.effect, self.shape_called(), self.started(), None);

@@ -2,13 +2,15 @@
 //! order, and each step stands in one place:
 //!
 //! request id and clock → find → visibility → shape → caller → access → key taken → consent → room for the
-//! answer → limits → size → input schema → content guard → guards → idempotency → handler → map the failure →
+//! answer → limits → size → input schema → check → content guard → guards → idempotency → handler → map the failure →
 //! check the output → envelope → observers and audit.
 
 mod admit;
+mod allow;
 mod apart;
 mod audit;
 mod begin;
+mod check;
 mod complete;
 mod content;
 mod converse;
@@ -181,9 +183,8 @@ impl Call {
         let Bound::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        let running = if asked.is_large() {
-            let input = Box::pin(this.read_large(entry, Arc::clone(handler) as _, asked)).await?;
-            Box::pin(this.large_content(entry, asked)).await?;
+        let running = if asked.is_large() || entry.check.is_some() {
+            let input = Box::pin(this.read_checked(entry, Arc::clone(handler) as _, asked)).await?;
             handler.ready_with(&this.ctx, input)
         } else {
             this.measure(asked)?;

@@ -13,6 +13,7 @@ use crate::{
 
 const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 const FOREIGN_PAGE: &str = "pages of this origin may not call";
+const NOT_ALLOWED: &str = "this caller may not have what the call asks for";
 const CANNOT_KEEP: &str = "the call cannot be recorded, so it was not made";
 /// For whoever calls, and for whoever runs the service: where its state is, only its own log says.
 const STATE_UNWRITABLE: &str = "Wait, then make the same call again. If it is refused again, tell the operator that the \
@@ -42,6 +43,7 @@ enum Case {
     OfTheCode,
     NeedlessKey,
     ForeignPage,
+    NotAllowed,
     CannotKeep,
 }
 
@@ -51,6 +53,7 @@ impl Case {
             Case::OfTheCode => code.message(),
             Case::NeedlessKey => KEY_NOT_TAKEN,
             Case::ForeignPage => FOREIGN_PAGE,
+            Case::NotAllowed => NOT_ALLOWED,
             Case::CannotKeep => CANNOT_KEEP,
         }
     }
@@ -107,6 +110,17 @@ impl Refusal {
             );
         refusal.recovery = Some(RecoveryStep::AskUser);
         refusal.case = Case::ForeignPage;
+        refusal
+    }
+
+    /// Refuses what the operation's check does not let this caller have. No scope is named, since it is not known that
+    /// one would help, and what was asked for is not told.
+    pub(super) fn not_allowed() -> Refusal {
+        let mut refusal = Refusal::new(EngineCode::Forbidden)
+            .with_details(&serde_json::json!({"check": "refused"}))
+            .with_hint("Ask for something that is yours, or ask the user who may let you have this.");
+        refusal.recovery = Some(RecoveryStep::AskUser);
+        refusal.case = Case::NotAllowed;
         refusal
     }
 

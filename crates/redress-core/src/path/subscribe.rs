@@ -92,9 +92,8 @@ impl Call {
         // The stream outlives the request, and its context shares the token that its reader cancels. The operation's own
         // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
         let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
-        let opening = if asked.is_large() {
-            let input = this.read_large(&entry, Arc::clone(handler) as _, asked).await?;
-            this.large_content(&entry, asked).await?;
+        let opening = if asked.is_large() || entry.check.is_some() {
+            let input = this.read_checked(&entry, Arc::clone(handler) as _, asked).await?;
             handler.ready_with(outlives(), input)
         } else {
             this.measure(asked)?;

@@ -235,9 +235,24 @@ impl Builder {
     pub async fn start(mut self) -> Result<Registry, BuildError> {
         let extensions = std::mem::take(&mut self.extensions);
         let mut findings = extension::check(&extensions, &self.operations);
+        let service = self.state.keys().copied();
+        findings.extend(extension::states(extensions.iter().map(|(extension, _)| extension), service));
         for (extension, _) in &extensions {
             self.operations.extend(extension.operations());
             self.codes.extend(extension.codes());
+            self.guards.extend(extension.guards());
+            self.limits.extend(extension.limits().iter().cloned());
+            self.observers.extend(extension.observers().iter().cloned());
+            for brought in extension.brought_state() {
+                self.state.insert(brought.id, Arc::clone(&brought.state));
+            }
+        }
+        // A service that has taken the namespace for itself tells of its extensions in its own way.
+        let is_taken = |operation: &Operation| {
+            operation.declaration.name().namespace() == "services" && operation.owner != "redress"
+        };
+        if !extensions.is_empty() && !self.operations.iter().any(is_taken) {
+            self.operations.push(extension::introspection());
         }
         self.contribute();
         findings.extend(check::findings(&self));

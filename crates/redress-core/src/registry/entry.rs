@@ -13,6 +13,7 @@ use redress_contract::{self as contract, Caller, Code, Content, Origin, Output};
 
 use crate::{
     Credentials, Guard, Operation, Settings,
+    check::Check,
     handler::Bound,
     input::{Breach, SchemaError, Shape},
     prepared::Prepared,
@@ -28,6 +29,7 @@ pub(crate) struct Entry {
     pub(crate) place: usize,
     pub(crate) declaration: contract::Operation,
     pub(crate) bound: Bound,
+    pub(crate) check: Option<Check>,
     pub(crate) input: Shape,
     output: OnceLock<Option<Shape>>,
     failures: HashMap<Code, Prepared, foldhash::fast::RandomState>,
@@ -57,7 +59,7 @@ impl Entry {
         guards: &[Arc<dyn Guard>],
         settings: &Settings,
     ) -> Result<Entry, SchemaError> {
-        let Operation { declaration, bound, typed, credentials, .. } = operation;
+        let Operation { declaration, bound, typed, credentials, check, .. } = operation;
         let input = bound.shape(declaration.input().as_value().clone())?;
         let guards: Vec<_> = guards.iter().filter(|guard| guard.covers(&declaration)).cloned().collect();
         let failures = declaration
@@ -73,6 +75,7 @@ impl Entry {
             authority: Arc::new(authority),
             extension: (declaration.origin() == Origin::Extension).then(|| declaration.name().namespace().to_owned()),
             bound,
+            check,
             input,
             output: OnceLock::new(),
             failures,

@@ -177,6 +177,11 @@ impl Registry {
         self.0.classifier.get_or_init(Classifier::standard)
     }
 
+    /// The extensions that are loaded, in the order of loading.
+    pub fn extensions(&self) -> &[crate::LoadedExtension] {
+        self.0.extensions.about()
+    }
+
     /// Tears the extensions down, last loaded first. Calls made afterwards still run.
     pub async fn shut_down(&self) {
         self.0.extensions.tear_down().await;

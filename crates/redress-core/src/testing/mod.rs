@@ -6,6 +6,7 @@
 //! | call an operation's function as the ordinary function it is | [`ctx`], [`TestCtx`] |
 //! | say how a call must end, by code and never by text | [`assert_failure!`], [`assert_ok!`] |
 //! | prove that nothing leaks | [`Canary`] |
+//! | know that the declared examples are what really happens | [`Examples`] |
 //! | know which declared failures the tests produced | [`Coverage`] |
 //!
 //! ```
@@ -46,6 +47,7 @@ mod answer;
 mod assert;
 mod canary;
 mod coverage;
+mod examples;
 mod harness;
 mod needle;
 mod test_ctx;
@@ -54,6 +56,7 @@ pub use answer::{Answer, Collected};
 pub use assert::{Ended, expect_failure, expect_ok};
 pub use canary::{Canary, Leak, Report};
 pub use coverage::{Coverage, Covered};
+pub use examples::{BrokenExample, Examples, ExamplesReport};
 pub use harness::Harness;
 pub use test_ctx::{TestCtx, ctx};
 

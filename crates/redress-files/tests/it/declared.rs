@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::FutureExt as _;
 use redress::{
     Caller, Registry,
-    testing::{Canary, Harness, assert_failure, assert_ok},
+    testing::{Canary, Examples, Harness, assert_failure, assert_ok},
 };
 use redress_files::Files;
 use serde_json::json;
@@ -53,6 +54,36 @@ async fn reading_and_writing_have_scopes_and_removing_asks_for_consent() {
         CONSENT_REQUIRED
     );
     assert_ok!(folder.remove(json!({"path": "a.txt"})).await);
+}
+
+/// What the example of an operation finds in the folder.
+fn found_by(operation: &str, input: &serde_json::Value) -> &'static [(&'static str, &'static str)] {
+    match (operation, input["old"].as_str()) {
+        ("files.edit", Some("teh")) => &[("notes.md", "teh\n")],
+        ("files.edit", _) => &[("notes.md", "tree\n")],
+        ("files.move", _) if input["to"] == "plan.md" => &[("notes.md", "test"), ("plan.md", "")],
+        ("files.remove", _) => &[("old/a.md", ""), ("old/b.md", "")],
+        ("files.search", _) => &[("src/main.rs", "fn main() {}")],
+        ("files.list" | "files.stat" | "files.read" | "files.write" | "files.move", _) => &[("notes.md", "test")],
+        (other, _) => panic!("say what the examples of {other} find"),
+    }
+}
+
+#[tokio::test]
+async fn every_example_is_what_really_happens() {
+    let mut folders = Vec::new();
+    let report = Examples::of(Folder::new().harness)
+        .afresh(|operation, example| {
+            let folder = Folder::with(found_by(operation.name().as_str(), &example.input));
+            folder.agree().now_or_never().expect("a consent in memory is given at once");
+            let harness = folder.harness.clone();
+            folders.push(folder);
+            harness
+        })
+        .run()
+        .await;
+    report.assert_hold();
+    assert_eq!(report.held, 16);
 }
 
 #[test]

@@ -69,9 +69,14 @@ impl Folder {
         assert_ok!(self.call(name, input).await)
     }
 
+    /// Lets the caller agree to `files.remove`.
+    pub(crate) async fn agree(&self) {
+        assert_ok!(self.harness.call("consent.grant", json!({"operation": "files.remove"})).await);
+    }
+
     /// Calls `files.remove`, for which the caller agrees first.
     pub(crate) async fn remove(&self, input: Value) -> Answer {
-        assert_ok!(self.harness.call("consent.grant", json!({"operation": "files.remove"})).await);
+        self.agree().await;
         self.call("remove", input).await
     }
 

@@ -20,13 +20,19 @@ pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &Opera
     let attributes = attributes(operation);
     let known = if operation.anyone { quote!(CallerUnknown) } else { quote!(CallerKnown) };
     let known = quote!(::redress::__private::#known);
+    let check = operation.check.as_ref();
     let needs = parts.needs(&known);
     let (operation, run) = if parts.streams {
         (quote!(streams), parts.run(&known, &quote!(Streams), &quote!(open)))
     } else {
         (quote!(once), parts.run(&known, &quote!(Once), &quote!(run)))
     };
-    let operation = quote!(::redress::__private::Operation::#operation::<Self>());
+    let check = check.map(|check| {
+        // What is wrong with it is told at its own name.
+        let at_check = check.span().resolved_at(Span::call_site());
+        quote_spanned!(at_check=> .checked_by::<Self, #known, _, _>(#check))
+    });
+    let operation = quote!(::redress::__private::Operation::#operation::<Self>() #check);
     let declared = parts.declared(name, &attributes, &needs, &operation);
     quote!(#tagged #declared #run)
 }
@@ -213,6 +219,6 @@ impl<'a> Parts<'a> {
 }
 
 /// Whether an attribute speaks to those who call the function; the others speak about its body.
-fn is_outside(attribute: &Attribute) -> bool {
+pub(crate) fn is_outside(attribute: &Attribute) -> bool {
     ["doc", "cfg", "deprecated", "must_use", "inline"].iter().any(|name| attribute.path().is_ident(name))
 }

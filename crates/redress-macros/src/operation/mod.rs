@@ -3,7 +3,7 @@
 mod attributes;
 mod expand;
 mod parse;
-mod signature;
+pub(crate) mod signature;
 mod validate;
 mod verification;
 
@@ -13,6 +13,8 @@ mod tests;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ItemFn;
+
+pub(crate) use expand::is_outside;
 
 use crate::mistakes::Mistakes;
 

@@ -86,6 +86,7 @@ pub(super) struct Access {
     pub(super) scopes: Option<LitStr>,
     pub(super) any_scope: Option<LitStr>,
     pub(super) consent: bool,
+    pub(super) check: Option<syn::Path>,
     pub(super) complete: bool,
 }
 
@@ -196,16 +197,17 @@ impl Access {
     fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Access> {
         let list = item.list("anyone)`, or `access(scopes = \"files:read\"", mistakes)?;
         let mut words = Items::default();
-        words.read(list, &["anyone", "scopes", "any_scope", "consent"], &[], mistakes);
+        words.read(list, &["anyone", "scopes", "any_scope", "consent", "check"], &[], mistakes);
         let mut access = Access {
             ident: item.name.clone(),
             anyone: None,
             scopes: None,
             any_scope: None,
             consent: false,
+            check: None,
             complete: true,
         };
-        access.complete = !words.lacks_all(&["anyone", "scopes", "any_scope", "consent"]);
+        access.complete = !words.lacks_all(&["anyone", "scopes", "any_scope", "consent", "check"]);
         for item in words.items {
             match item.word().as_str() {
                 "anyone" => {
@@ -214,6 +216,7 @@ impl Access {
                 }
                 "scopes" => access.scopes = item.text_like("files:read", mistakes),
                 "any_scope" => access.any_scope = item.text_like("files:read files:write", mistakes),
+                "check" => access.check = item.path("owns_ticket", mistakes),
                 _ => access.consent = item.alone(mistakes),
             }
         }

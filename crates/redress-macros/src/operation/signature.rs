@@ -20,15 +20,15 @@ pub(super) struct Signature {
 }
 
 /// One argument.
-pub(super) struct Argument {
-    pub(super) name: Ident,
-    pub(super) ty: Type,
-    pub(super) role: Role,
+pub(crate) struct Argument {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    pub(crate) role: Role,
 }
 
 /// Where an argument comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// `&Ctx`.
     Ctx,
     /// `&Caller`.
@@ -108,13 +108,13 @@ fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> O
             }
             _ => {}
         }
-        let name = name(&argument.pat, place, function, &arguments);
+        let name = argument_name(&argument.pat, place, function, &arguments);
         arguments.push(Argument { name, ty: (*argument.ty).clone(), role });
     }
     Some(arguments)
 }
 
-fn role(ty: &Type, last: bool) -> Role {
+pub(crate) fn role(ty: &Type, last: bool) -> Role {
     let referred = |ty: &Type| {
         let Type::Reference(reference) = ty else { return None };
         if reference.mutability.is_some() { None } else { last_segment(&reference.elem).cloned() }
@@ -135,7 +135,7 @@ fn role(ty: &Type, last: bool) -> Role {
 
 /// A name for the argument outside: the function's own where that is a plain word which
 /// hides nothing that the call needs.
-fn name(pattern: &Pat, place: usize, function: &ItemFn, before: &[Argument]) -> Ident {
+pub(crate) fn argument_name(pattern: &Pat, place: usize, function: &ItemFn, before: &[Argument]) -> Ident {
     if let Pat::Ident(pattern) = pattern
         && pattern.subpat.is_none()
     {
@@ -173,7 +173,7 @@ fn returns(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Opt
 }
 
 /// Whether the name is one that everybody knows from the standard library.
-pub(super) fn is_of_std(name: &Ident) -> bool {
+pub(crate) fn is_of_std(name: &Ident) -> bool {
     const NAMES: [&str; 24] = [
         "Result", "Option", "String", "str", "Vec", "Box", "Arc", "HashMap", "BTreeMap", "bool", "char", "f32", "f64",
         "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "Value",
@@ -181,7 +181,7 @@ pub(super) fn is_of_std(name: &Ident) -> bool {
     NAMES.iter().any(|known| name == known)
 }
 
-fn last_segment(ty: &Type) -> Option<&Ident> {
+pub(crate) fn last_segment(ty: &Type) -> Option<&Ident> {
     if let Type::Group(group) = ty {
         return last_segment(&group.elem);
     }

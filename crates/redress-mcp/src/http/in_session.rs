@@ -110,7 +110,7 @@ impl HttpFace {
     }
 
     /// A stream of changes for a client of the modern era.
-    pub(super) fn listen(
+    pub(super) async fn listen(
         &self,
         parts: &Parts,
         id: Id<'_>,
@@ -125,7 +125,7 @@ impl HttpFace {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
-        let listening = self.inner.listening(id, params, asking);
+        let listening = self.inner.listening(id, params, asking).await;
         let told = vec![listening.acknowledged()].into_iter();
         let (over, id) = (self.options.shutdown.clone(), id.as_json().to_owned());
         let events = stream::unfold((Some(listening), told), move |(mut listening, mut told)| {

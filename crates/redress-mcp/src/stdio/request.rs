@@ -108,7 +108,7 @@ impl Request {
 
     /// Tells what changes until the request is called off or the input ends.
     async fn listen(&self, id: Id<'_>, params: &ListenParams<'_>) -> Reply {
-        let mut listening = self.inner.listening(id, params, &self.asking);
+        let mut listening = self.inner.listening(id, params, &self.asking).await;
         let mut open = self.out.send(listening.acknowledged()).await.is_ok();
         while open {
             let told = tokio::select! {

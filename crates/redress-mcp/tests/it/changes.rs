@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
+use redress_core::{Operation, Registry, contract};
 use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt as _, ErrorData, RoleClient,
     model::{CallToolRequestParams, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction},
@@ -98,6 +99,40 @@ async fn changes_are_told_over_lines_in_both_eras() {
     talk.send(json!({"method": "notifications/cancelled", "params": {"requestId": 7}}));
     talk.modern(8, "tools/call", json!({"name": "talk_note"}), json!({}));
     assert_eq!(talk.next().await["id"], 8);
+}
+
+/// Documents of which only one's own may be read.
+fn vault() -> Registry {
+    let input = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+    let read = contract::Operation::query("vault.read")
+        .with_summary("Read a document.")
+        .with_access(contract::Access::anyone())
+        .with_input(input)
+        .with_output(json!({"type": "string"}))
+        .resource("vault://{name}");
+    let read = Operation::dynamic(read)
+        .with_handler(|_, _| async { Ok(json!("text")) })
+        .with_check(&[], |_, input: Value| async move { Ok(input["name"] == "mine") });
+    Registry::builder().add(read).build().unwrap()
+}
+
+#[tokio::test]
+async fn that_a_document_changes_is_told_to_who_may_read_it_alone() {
+    let mut talk = Talk::start(vault());
+    talk.hello(json!({})).await;
+    talk.send(json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "vault://mine"}}));
+    assert_eq!(talk.next().await["result"], json!({}));
+    talk.send(json!({"id": 2, "method": "resources/subscribe", "params": {"uri": "vault://theirs"}}));
+    assert_eq!(talk.next().await["error"]["code"], -32002);
+    talk.registry.changes().resource("vault://theirs");
+    talk.registry.changes().resource("vault://mine");
+    assert_eq!(talk.next().await["params"], json!({"uri": "vault://mine"}));
+
+    let mut talk = Talk::start(vault());
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["vault://mine", "vault://theirs"]}});
+    talk.modern(7, "subscriptions/listen", wanted, json!({}));
+    let acknowledged = talk.next().await;
+    assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(["vault://mine"]));
 }
 
 /// A client of the protocol's own library that answers for Ada.

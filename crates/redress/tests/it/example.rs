@@ -13,7 +13,8 @@ fn output_of(example: &str) -> String {
 /// Runs an example with these words: the program that `cargo test` has built beside this one, with the same features.
 fn ran(example: &str, words: &[&str]) -> Output {
     let this = std::env::current_exe().unwrap();
-    let built = this.ancestors().nth(2).unwrap().join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
+    let built =
+        this.ancestors().nth(2).unwrap().join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
     let ended = Command::new(&built).args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output();
     ended.unwrap_or_else(|error| {
         panic!("{example}: {error}; `cargo build -p redress --all-features --examples` builds the examples")
@@ -136,6 +137,11 @@ fn an_operation_calls_another() {
 #[test]
 fn an_extension_comes_and_goes() {
     insta::assert_snapshot!(output_of("extension"));
+}
+
+#[test]
+fn everybody_sees_the_tickets_of_their_own_company() {
+    insta::assert_snapshot!(output_of("tickets"));
 }
 
 #[test]

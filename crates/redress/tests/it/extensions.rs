@@ -150,6 +150,12 @@ refusals! {
     a_code_that_an_extension_declares_twice_is_refused:
         "duplicate-code" on "trace.NOT_RECORDING", "remove one of the two"
         => with(Extension::new("trace", "1.0.0").code(failure("NOT_RECORDING")).code(failure("NOT_RECORDING")));
+    state_that_the_service_brings_already_is_refused:
+        "duplicate-state" on "trace", "wrap the state in a type of the extension's own"
+        => with(extension("trace").state(7_u8)).state(8_u8);
+    state_that_another_extension_brings_already_is_refused:
+        "duplicate-state" on "clock", "which extension trace brings already"
+        => with(extension("trace").state(7_u8)).extension(extension("clock").state(8_u8), Value::Null);
 }
 
 fn configurable() -> Extension {
@@ -187,7 +193,7 @@ async fn every_malformed_namespace_is_refused() {
 
 #[tokio::test]
 async fn every_range_that_holds_this_version_is_accepted() {
-    for range in ["*", "^0.1", "~0.1.0", ">=0.1, <0.3", "0.1.*", "=0.1.0"] {
+    for range in ["*", "^0.1", "~0.1.0", ">=0.1, <0.3", "0.1.*", "=0.1.0", "^0.3 || ^0.1"] {
         with(extension("trace").requires(range)).start().await.unwrap();
     }
     for range in ["^0.2", "<0.1", "=0.1.1", "^1"] {
@@ -325,6 +331,131 @@ async fn a_failed_set_up_tears_down_what_came_before_and_nothing_else() {
     .await;
     assert_eq!(told(&error), [("extension-set-up", "broken")]);
     assert_eq!(log.lines(), ["one up", "two up", "broken up?", "two down", "one down"]);
+}
+
+/// A guard of an extension, which looks at everything but what tells of extensions.
+struct Budget(Log);
+
+impl Guard for Budget {
+    fn name(&self) -> &str {
+        "budget"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        vec![failure("BUDGET_SPENT").extending("BUDGET"), failure("BUDGET")]
+    }
+
+    fn covers(&self, operation: &contract::Operation) -> bool {
+        operation.name().namespace() != "services"
+    }
+
+    fn check<'a>(
+        &'a self,
+        call: &'a GuardedCall<'a>,
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        self.0.note(format!("guard {}", call.operation.name()));
+        Box::pin(async { Ok(Some(Veto::new("BUDGET_SPENT", json!({})))) })
+    }
+}
+
+/// Admits one call at most, of what it looks at.
+struct Never;
+
+impl redress::Limit for Never {
+    fn admit(&self, call: &redress::LimitedCall<'_>) -> Result<Option<redress::Permit>, redress::Limited> {
+        if call.operation.name().as_str() == "files.read" { Err(redress::Limited::rate(5)) } else { Ok(None) }
+    }
+}
+
+struct Watching(Log);
+
+impl redress::Observer for Watching {
+    fn ended(&self, call: &redress::EndedCall<'_>) {
+        let code = call.problem.map_or("ok", |problem| problem.code.as_str());
+        self.0.note(format!("{} {code}", call.operation.map_or("nothing", |operation| operation.name().as_str())));
+    }
+}
+
+async fn called(registry: &Registry, name: &str) -> Value {
+    let envelope = registry.call(name, Request::default().with_caller(Caller::local())).await;
+    serde_json::from_slice(&envelope.into_bytes()).unwrap()
+}
+
+#[tokio::test]
+async fn a_guard_of_an_extension_takes_its_codes_along_to_what_it_covers() {
+    let log = Log::default();
+    let registry =
+        with(extension("trace").guard(Budget(log.clone()))).add(operation("files.read")).start().await.unwrap();
+    for name in ["trace.run", "files.read"] {
+        let refused = called(&registry, name).await;
+        assert_eq!((&refused["code"], &refused["extends"]), (&json!("trace.BUDGET_SPENT"), &json!(["trace.BUDGET"])));
+        let declared = registry.operation(name).unwrap().failure("trace.BUDGET_SPENT").unwrap();
+        assert_eq!(declared.layer(), Some("budget"));
+    }
+    assert_eq!(log.lines(), ["guard trace.run", "guard files.read"]);
+}
+
+#[tokio::test]
+async fn an_extension_brings_state_limits_and_observers() {
+    let log = Log::default();
+    let declaration = contract::Operation::query("trace.kept");
+    let kept = Operation::dynamic(declaration).with_handler(|ctx, _| async move { Ok(json!(*ctx.state::<u64>()?)) });
+    let trace = Extension::new("trace", "1.0.0").add(kept).state(42_u64).limit(Never).observer(Watching(log.clone()));
+    let registry = with(trace).add(operation("files.read")).start().await.unwrap();
+    assert_eq!(called(&registry, "trace.kept").await["result"], 42);
+    assert_eq!(called(&registry, "files.read").await["code"], "RATE_LIMITED");
+    assert_eq!(log.lines(), ["trace.kept ok", "files.read RATE_LIMITED"]);
+}
+
+#[tokio::test]
+async fn what_is_loaded_is_told_to_who_has_the_scope() {
+    let budget = Budget(Log::default());
+    let hidden = Operation::dynamic(contract::Operation::query("trace.hidden").internal())
+        .with_handler(async |_, _| Ok(Value::Null));
+    let trace = extension("trace").requires("^0.1").add(hidden).code(failure("UNSUPPORTED")).guard(budget);
+    let registry = with(trace).extension(extension("clock"), Value::Null).start().await.unwrap();
+    let loaded = &called(&registry, "services.extensions").await["result"]["extensions"];
+    assert_eq!(
+        *loaded,
+        json!([
+            {
+                "name": "trace", "version": "1.0.0", "requires": "^0.1",
+                "operations": [{"name": "trace.run", "open": true}, {"name": "trace.hidden", "open": false}],
+                "codes": ["trace.BUDGET", "trace.BUDGET_SPENT", "trace.UNSUPPORTED"],
+                "guards": ["budget"],
+            },
+            {
+                "name": "clock", "version": "1.0.0",
+                "operations": [{"name": "clock.run", "open": true}], "codes": [], "guards": [],
+            },
+        ])
+    );
+    let nosy = Request::default().with_caller(Caller::new("eve"));
+    assert_eq!(registry.call("services.extensions", nosy).await.code(), Some("FORBIDDEN"));
+    assert!(registry.open_to(Some(&Caller::new("eve"))).all(|operation| operation.name().namespace() != "services"));
+}
+
+#[tokio::test]
+async fn a_registry_without_extensions_does_not_tell_of_any() {
+    let registry = Registry::builder().add(operation("files.read")).start().await.unwrap();
+    assert!(registry.operation("services.extensions").is_none() && registry.extensions().is_empty());
+}
+
+#[tokio::test]
+async fn a_service_that_has_taken_the_namespace_for_itself_keeps_it() {
+    let registry = with(extension("trace")).add(operation("services.mine")).start().await.unwrap();
+    assert!(registry.operation("services.extensions").is_none());
+    assert_eq!(registry.extensions()[0].name, "trace");
+}
+
+#[tokio::test]
+async fn a_check_of_an_extension_writes_its_codes_bare() {
+    let owned = contract::Operation::query("trace.own").fails(failure("NOT_YOURS"));
+    let owned = Operation::dynamic(owned)
+        .with_handler(async |_, _| Ok(json!("done")))
+        .with_check(&["NOT_YOURS"], async |_, _| Err(DynamicFailure::new("NOT_YOURS", json!({})))?);
+    let registry = with(Extension::new("trace", "1.0.0").add(owned)).start().await.unwrap();
+    assert_eq!(called(&registry, "trace.own").await["code"], "trace.NOT_YOURS");
 }
 
 /// A guard whose failure is a mistake.

@@ -8,9 +8,12 @@ mod architecture;
 mod asking;
 mod auditing;
 mod canary;
+mod checks;
 mod composition;
 mod conformance;
 mod coverage;
+#[cfg(feature = "cli")]
+mod declared_examples;
 mod envelope;
 mod example;
 mod extensions;

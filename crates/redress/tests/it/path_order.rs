@@ -28,6 +28,7 @@ enum Step {
     Limits,
     Size,
     InputSchema,
+    Check,
     ContentGuard,
     Guards,
     Idempotency,
@@ -36,7 +37,7 @@ enum Step {
 }
 
 /// Each step with what it answers and with whom it asks, if it asks anybody.
-const STEPS: [(Step, &str, Option<&str>); 15] = [
+const STEPS: [(Step, &str, Option<&str>); 16] = [
     (Step::Find, "NOT_FOUND", None),
     (Step::Visibility, "NOT_FOUND", None),
     (Step::Shape, "INVALID_OPERATION_TYPE", None),
@@ -47,6 +48,7 @@ const STEPS: [(Step, &str, Option<&str>); 15] = [
     (Step::Limits, "RATE_LIMITED", Some("limits")),
     (Step::Size, "PAYLOAD_TOO_LARGE", None),
     (Step::InputSchema, "INVALID_INPUT", None),
+    (Step::Check, "FORBIDDEN", Some("check")),
     (Step::ContentGuard, "EVAL_BLOCKED_KEYWORD", Some("content guard")),
     (Step::Guards, "GUARD_SAYS_NO", Some("guards")),
     (Step::Idempotency, "IDEMPOTENCY_CONFLICT", Some("idempotency")),
@@ -97,7 +99,9 @@ impl Service {
 
     fn operation(&self) -> Operation {
         let service = self.clone();
-        let operation = Operation::dynamic(self.declaration());
+        let checked = self.clone();
+        let operation = Operation::dynamic(self.declaration())
+            .with_check(&[], move |_, _| std::future::ready(Ok(!checked.asked("check", Step::Check))));
         if self.breaks(Step::Shape) {
             return operation.with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::empty())) });
         }
@@ -297,6 +301,7 @@ async fn a_stream_takes_the_same_steps_before_its_handler() {
         (Step::Limits, "RATE_LIMITED"),
         (Step::Size, "PAYLOAD_TOO_LARGE"),
         (Step::InputSchema, "INVALID_INPUT"),
+        (Step::Check, "FORBIDDEN"),
         (Step::ContentGuard, "EVAL_BLOCKED_KEYWORD"),
         (Step::Guards, "GUARD_SAYS_NO"),
     ];

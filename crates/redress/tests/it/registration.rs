@@ -585,6 +585,15 @@ refusals! {
     an_operation_open_to_anyone_that_asks_for_consent_is_refused:
         "bad-access" on "files.read", "remove `anyone`, or the scopes and the consent"
         => registry([query("files.read").with_access(Access::anyone().consent())]);
+    a_check_that_ends_with_a_code_that_is_not_declared_is_refused:
+        "bad-check" on "files.read", "declare the failure for the operation too, or let the check end with FORBIDDEN"
+        => Registry::builder().add(bound(failing(failure("FILE_MISSING"))).with_check(&["FILE_MISSNG"], async |_, _| Ok(true)));
+    an_access_that_says_that_a_check_decides_where_there_is_none_is_refused:
+        "bad-check" on "files.read", "bind one with `.with_check(…)`, or take `check` out of its access"
+        => registry([query("files.read").with_access(Access::caller().check())]);
+    a_check_over_json_for_a_function_that_takes_a_type_is_refused:
+        "bad-check" on "files.count", "name the check in the attribute: `access(check = …)`"
+        => Registry::builder().state(App).add(redress_core::IntoOperation::into_operation(count).with_check(&[], async |_, _| Ok(true)));
     a_declared_call_to_nothing_known_is_refused:
         "reach-unknown" on "files.read", "register the operation, or remove it from `calls`"
         => registry([query("files.read").with_call("files.open")]);
@@ -923,8 +932,9 @@ fn workspace() -> &'static Path {
 /// hyphens.
 fn rules() -> BTreeSet<String> {
     let core = workspace().join("crates/redress-core/src");
-    let folder = fs::read_dir(core.join("registry/check")).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<_> = folder.chain([core.join("registry/builder.rs"), core.join("extension.rs")]).collect();
+    let folders =
+        ["registry/check", "extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
+    let files: Vec<_> = folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
     assert!(files.len() > 5, "the rules have moved");
     let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());

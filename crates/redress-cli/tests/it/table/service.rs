@@ -227,6 +227,31 @@ fn count(secrets: Secrets) -> Operation {
     })
 }
 
+/// Operations with a check, which ends as the input says.
+fn checked(secrets: &Secrets) -> [Operation; 2] {
+    let input = || object(json!({"of": {"type": "string"}}), &["of"]);
+    let decides = |operation: Operation| {
+        let secrets = secrets.clone();
+        operation.with_check(&["THING_MISSING"], move |_, input: Value| {
+            let secrets = secrets.clone();
+            async move {
+                match input["of"].as_str().unwrap_or_default() {
+                    "mine" => Ok(true),
+                    "hidden" => Err(no_thing(7)),
+                    "theirs" => Ok(false),
+                    how => broken(how, &secrets).map(|_| false),
+                }
+            }
+        })
+    };
+    let owned = declared(contract::Operation::query("table.owned")).fails(missing()).with_input(input());
+    let owned = Operation::dynamic(owned).with_handler(|_, _: Value| async { Ok(json!("mine")) });
+    let feed = declared(contract::Operation::subscription("table.feed")).fails(missing()).with_input(input());
+    let feed = Operation::dynamic(feed)
+        .with_stream_handler(|_, _: Value| async { Ok(Events::new(stream::iter([Ok(json!(1))]))) });
+    [decides(owned), decides(feed)]
+}
+
 /// The operations that never end by themselves, and say when they run and when they are dropped.
 fn waiting(marks: &Arc<Marks>) -> [Operation; 3] {
     let wait = |name: &str, marks: &Arc<Marks>| {
@@ -336,6 +361,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let compose = Operation::dynamic(compose.with_authority("table:compose"))
         .with_handler(|ctx, _: Value| async move { Ok(ctx.call_dynamic("table.hidden", json!({})).await?) });
     let [wait, patient, hang] = waiting(marks);
+    let [owned, feed] = checked(&secrets);
     let all = [
         greet,
         fail,
@@ -352,6 +378,8 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         wait,
         patient,
         hang,
+        owned,
+        feed,
         count(secrets),
     ];
     let plain =

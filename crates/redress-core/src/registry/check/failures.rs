@@ -16,7 +16,7 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
             if !seen.insert(failure.code()) {
                 say("duplicate-code", "the operation declares this code twice".into(), "remove one of the two");
             }
-            namespace(operation, failure, &mut say);
+            namespace(operation, failure, codes, &mut say);
             judge(failure, Some(operation.input()), &mut say);
         }
     }
@@ -36,8 +36,17 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
     }
 }
 
-/// A code of a namespace belongs to that namespace, which has one owner.
-fn namespace(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+/// A code of a namespace belongs to that namespace, which has one owner. The guard of an extension takes its codes along
+/// to the operations that it covers.
+fn namespace(
+    operation: &Operation,
+    failure: &Failure,
+    codes: &[Failure],
+    say: &mut impl FnMut(&'static str, String, &str),
+) {
+    if failure.layer().is_some() && codes.iter().any(|code| code.code() == failure.code()) {
+        return;
+    }
     match failure.code().namespace().filter(|_| Code::new(failure.code().as_str()).is_ok()) {
         Some(namespace) if namespace != operation.name().namespace() => {
             let says = format!("the code is one of the namespace `{namespace}`, and the operation is not");

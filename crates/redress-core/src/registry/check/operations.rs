@@ -16,6 +16,7 @@ pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
         content(builder, &operation.declaration, findings);
         bounds(&operation.declaration, findings);
         access(&operation.declaration, findings);
+        checked(operation, findings);
         handler(builder, operation, findings);
         schemas(&operation.declaration, findings);
     }
@@ -101,6 +102,34 @@ fn access(declaration: &Declaration, findings: &mut Vec<Finding>) {
     }
 }
 
+fn checked(operation: &Operation, findings: &mut Vec<Finding>) {
+    let declaration = &operation.declaration;
+    let mut say = |says: String, help: &str| {
+        findings.push(Finding::new("bad-check", declaration.name().as_str(), says, help));
+    };
+    let Some(check) = &operation.check else {
+        if declaration.access().is_checked() {
+            say(
+                "its access says that a check decides, and none is bound".to_owned(),
+                "bind one with `.with_check(…)`, or take `check` out of its access",
+            );
+        }
+        return;
+    };
+    if check.typed != operation.typed {
+        say(
+            "its function takes a type, and its check reads JSON values".to_owned(),
+            "name the check in the attribute: `access(check = …)`",
+        );
+    }
+    for code in check.codes.iter().filter(|code| declaration.failure(code).is_none()) {
+        say(
+            format!("its check may end with `{code}`, which the operation does not declare"),
+            "declare the failure for the operation too, or let the check end with FORBIDDEN",
+        );
+    }
+}
+
 fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>) {
     let declaration = &operation.declaration;
     let mut say = |rule, says: String, help: String| {
@@ -128,7 +157,7 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
         if !builder.state.contains_key(id) {
             say(
                 "no-state",
-                format!("its function takes `State<{type_name}>`, and the registry has no such state"),
+                format!("it takes `State<{type_name}>`, and the registry has no such state"),
                 "add it with `.state(…)`".to_owned(),
             );
         }

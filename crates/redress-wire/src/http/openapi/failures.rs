@@ -111,7 +111,9 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         | EngineCode::InvalidOutput
         | EngineCode::ResultTooLarge
         | EngineCode::UpstreamUnreachable => true,
-        EngineCode::Forbidden => !access.all_scopes().is_empty() || !access.any_scopes().is_empty(),
+        EngineCode::Forbidden => {
+            access.is_checked() || !access.all_scopes().is_empty() || !access.any_scopes().is_empty()
+        }
         EngineCode::ConsentRequired => access.needs_consent(),
         EngineCode::EvalBlockedKeyword | EngineCode::EvalBlockedConstruct | EngineCode::EvalUnparsable => {
             matches!(operation.content(), Content::Eval { .. })

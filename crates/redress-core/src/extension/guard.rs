@@ -1,0 +1,49 @@
+//! A guard that an extension brings: its codes are written bare, and leave with the namespace.
+
+use std::sync::Arc;
+
+use redress_contract::{Code, Failure, Operation};
+
+use crate::{Guard, GuardBroken, GuardedCall, Veto, WhenBroken, handler::BoxFuture};
+
+/// A guard with its codes in the namespace of its extension.
+pub(super) struct OwnedGuard {
+    namespace: String,
+    guard: Arc<dyn Guard>,
+}
+
+impl OwnedGuard {
+    pub(super) fn new(namespace: &str, guard: Arc<dyn Guard>) -> OwnedGuard {
+        OwnedGuard { namespace: namespace.to_owned(), guard }
+    }
+}
+
+impl Guard for OwnedGuard {
+    fn name(&self) -> &str {
+        self.guard.name()
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        let written = self.guard.failures();
+        let is_own = |code: &Code| written.iter().any(|failure| failure.code() == code);
+        written.iter().map(|failure| failure.clone().in_namespace(&self.namespace, is_own)).collect()
+    }
+
+    fn covers(&self, operation: &Operation) -> bool {
+        self.guard.covers(operation)
+    }
+
+    fn when_broken(&self) -> WhenBroken {
+        self.guard.when_broken()
+    }
+
+    fn check<'a>(&'a self, call: &'a GuardedCall<'a>) -> BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async move {
+            let veto = self.guard.check(call).await?;
+            Ok(veto.map(|veto| match veto.code.contains('.') {
+                true => veto,
+                false => Veto { code: format!("{}.{}", self.namespace, veto.code), ..veto },
+            }))
+        })
+    }
+}

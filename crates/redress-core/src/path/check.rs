@@ -1,0 +1,58 @@
+//! Access by what is asked for: the operation's own check, right after the input is decoded. A check that cannot tell
+//! refuses.
+
+use std::{future::Future, panic::AssertUnwindSafe};
+
+use futures_util::FutureExt as _;
+use redress_contract::EngineCode;
+
+use super::{Bad, Call, drive::panic_text};
+use crate::{
+    Fault, Refusal,
+    cause::LoggedCause,
+    check::Check,
+    fail::{Cause, Ending},
+    handler::ReadInput,
+    registry::Entry,
+};
+
+impl Call {
+    /// Asks the check of the operation. It sees the caller of this very call: in a composed call that is whom the
+    /// composing operation calls as.
+    ///
+    /// The future is made before it is waited for, since an input need not be one that two threads may look at.
+    pub(super) fn check<'a>(
+        &'a self,
+        entry: &'a Entry,
+        check: &Check,
+        input: &'a ReadInput,
+    ) -> impl Future<Output = Result<(), Box<Bad>>> + Send + 'a {
+        let checking = check.run(&self.ctx, &**input);
+        let verdict = async move {
+            match AssertUnwindSafe(checking).catch_unwind().await {
+                Ok(Ok(true)) => Ok(()),
+                Ok(Ok(false)) => Err(Bad::new(Refusal::not_allowed().into_problem())),
+                Ok(Err(ending)) => Err(self.map_check(entry, *ending)),
+                Err(payload) => Err(self.check_panicked(&*payload)),
+            }
+        };
+        self.within(verdict)
+    }
+
+    /// A bad ending that the check returned. A declared failure stands for the handler's own: it must be the same to
+    /// the last member, or the difference tells that there is something to hide.
+    fn map_check(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
+        if matches!(ending.cause, Cause::Failure(_)) {
+            self.start();
+        }
+        self.map_ending(entry, ending)
+    }
+
+    #[cold]
+    fn check_panicked(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
+        let text =
+            LoggedCause::of_text(panic_text(payload)).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
+        tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "an access check panicked, and the call is refused");
+        self.refuse(EngineCode::Internal).by(Fault::Panic)
+    }
+}
