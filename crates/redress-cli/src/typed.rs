@@ -54,6 +54,7 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
         | Command::Explain(_)
         | Command::Doctor(_)
         | Command::Audit(_)
+        | Command::Quota(_)
         | Command::Gen(_)
         | Command::Completions(_)
         | Command::Man(_) => {}

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Code, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    Allowance, Code, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
     encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
     reservation::Held,
@@ -24,6 +24,8 @@ pub struct Envelope {
     error_end: usize,
     meta: Meta,
     held: Held,
+    /// What is left of the allowances that the call was taken from.
+    allowances: Box<[Allowance]>,
 }
 
 /// An output, already written as JSON.
@@ -199,7 +201,7 @@ impl Envelope {
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
         let Output { buffer: body, characters, held } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta, held }
+        Envelope { body, problem: None, error_end: 0, meta, held, allowances: Box::default() }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -214,7 +216,21 @@ impl Envelope {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(characters(&body));
-        Envelope { body, problem: Some(Box::new(problem)), error_end, meta, held: Held::default() }
+        let (problem, held) = (Some(Box::new(problem)), Held::default());
+        Envelope { body, problem, error_end, meta, held, allowances: Box::default() }
+    }
+
+    /// The same outcome, with what is left of the allowances that its call was taken from.
+    #[must_use]
+    pub fn with_allowances(mut self, allowances: Box<[Allowance]>) -> Envelope {
+        self.allowances = allowances;
+        self
+    }
+
+    /// What is left of the allowances that the call was taken from, for a face that has a place for it. It is no part
+    /// of the JSON.
+    pub fn allowances(&self) -> &[Allowance] {
+        &self.allowances
     }
 
     /// Whether the call ended well.

@@ -22,6 +22,7 @@
 //! ```
 
 mod access;
+mod allowance;
 mod block;
 mod caller;
 mod code;
@@ -53,6 +54,7 @@ mod streaming;
 mod template;
 mod uri_template;
 
+pub use allowance::Allowance;
 pub use access::{Access, Denied};
 pub use block::{Block, Blocks, Part};
 pub use caller::Caller;

@@ -310,8 +310,9 @@ fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
     }
     let is_empty = |names: &Option<Vec<String>>| names.as_ref().is_some_and(Vec::is_empty);
     for (at, rule) in (1..).zip(&limits.rules) {
-        let says = if rule.rate.is_none() && rule.in_flight.is_none() && rule.streams.is_none() {
-            "sets none of `rate`, `in_flight` and `streams`"
+        let counts = [rule.in_flight, rule.streams];
+        let says = if rule.rate.is_none() && rule.quota.is_none() && counts.iter().all(Option::is_none) {
+            "sets none of `rate`, `quota`, `in_flight` and `streams`"
         } else if rule.burst.is_some() && rule.rate.is_none() {
             "has a `burst`, which means nothing without its `rate`"
         } else if is_empty(&rule.callers) {

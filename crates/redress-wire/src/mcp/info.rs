@@ -82,6 +82,7 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::PayloadTooLarge
         | EngineCode::RateLimited
         | EngineCode::Overloaded
+        | EngineCode::QuotaExhausted
         | EngineCode::IdempotencyConflict
         | EngineCode::OutcomeUnknown
         | EngineCode::Timeout

@@ -105,6 +105,7 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         | EngineCode::PayloadTooLarge
         | EngineCode::RateLimited
         | EngineCode::Overloaded
+        | EngineCode::QuotaExhausted
         | EngineCode::Timeout
         | EngineCode::Cancelled
         | EngineCode::Internal
