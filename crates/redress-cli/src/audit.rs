@@ -67,9 +67,7 @@ pub(crate) fn folder(
     let serve = arguments::Serve { config: Some(config), ..Default::default() };
     match setup.settings(&serve)?.state {
         crate::config::WhereState::Folder(table) => Ok(table.folder.unwrap_or_default()),
-        crate::config::WhereState::Memory => {
-            Err(unread("the configuration keeps the state in memory".to_owned()))
-        }
+        crate::config::WhereState::Memory => Err(unread("the configuration keeps the state in memory".to_owned())),
     }
 }
 

@@ -47,6 +47,7 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
             }
         }
         Command::Audit(audit) if outdone(matches, "state", "config") => audit.state = None,
+        Command::Quota(quota) if outdone(matches, "state", "config") => quota.state = None,
         Command::Serve(_)
         | Command::Mcp(_)
         | Command::Call(_)

@@ -54,8 +54,8 @@ mod streaming;
 mod template;
 mod uri_template;
 
-pub use allowance::Allowance;
 pub use access::{Access, Denied};
+pub use allowance::Allowance;
 pub use block::{Block, Blocks, Part};
 pub use caller::Caller;
 pub use code::{Code, CodeError};

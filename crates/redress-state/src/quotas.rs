@@ -231,15 +231,14 @@ fn kept(number: u64) -> i64 {
 pub(crate) async fn used(calls: &Counting, connection: &mut SqliteConnection) -> Result<Vec<u64>, sqlx::Error> {
     let mut all = Vec::with_capacity(calls.len());
     for Count { key, .. } in calls.iter() {
-        let used: Option<i64> = sqlx::query_scalar(
-            "SELECT used FROM quotas WHERE caller = ? AND rule = ? AND period = ? AND starts = ?",
-        )
-        .bind(&*key.caller)
-        .bind(&*key.rule)
-        .bind(key.window.as_str())
-        .bind(kept(key.starts))
-        .fetch_optional(&mut *connection)
-        .await?;
+        let used: Option<i64> =
+            sqlx::query_scalar("SELECT used FROM quotas WHERE caller = ? AND rule = ? AND period = ? AND starts = ?")
+                .bind(&*key.caller)
+                .bind(&*key.rule)
+                .bind(key.window.as_str())
+                .bind(kept(key.starts))
+                .fetch_optional(&mut *connection)
+                .await?;
         all.push(u64::try_from(used.unwrap_or(0)).unwrap_or(0));
     }
     Ok(all)

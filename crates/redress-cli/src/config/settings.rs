@@ -294,10 +294,7 @@ mod tests {
         let wrong = |text: &str| held(text).map_or_else(|trouble| trouble.to_string(), |_| String::new());
         let says = "quotas are counted in a folder alone, and the state is in memory";
         let rule = "rules = [{ operations = [\"a.b\"], quota = \"1/day\" }]\n";
-        assert_eq!(
-            wrong("state = \"memory\"\n[limits]\nquota = \"1/day\"\n"),
-            format!("redress.toml, line 3: {says}")
-        );
+        assert_eq!(wrong("state = \"memory\"\n[limits]\nquota = \"1/day\"\n"), format!("redress.toml, line 3: {says}"));
         assert_eq!(wrong(&format!("state = \"memory\"\n[limits]\n{rule}")), format!("redress.toml, line 3: {says}"));
         assert_eq!(wrong(&format!("[limits]\nquota = \"1/day\"\n{rule}")), "");
     }

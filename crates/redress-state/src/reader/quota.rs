@@ -74,7 +74,8 @@ impl QuotaReader {
 
     /// What has been used of the allowances that hold at `now`, of all callers or of one.
     pub async fn read(&mut self, now: SystemTime, caller: Option<&str>) -> Result<Vec<QuotaRecord>, ReadError> {
-        let known = sqlx::query("SELECT 1 FROM sqlite_master WHERE name = 'quotas'").fetch_optional(&mut self.0).await?;
+        let known =
+            sqlx::query("SELECT 1 FROM sqlite_master WHERE name = 'quotas'").fetch_optional(&mut self.0).await?;
         // The file of a service that knew no quotas has counted none.
         if known.is_none() {
             return Ok(Vec::new());
@@ -105,7 +106,8 @@ fn record(row: &sqlx::sqlite::SqliteRow) -> Result<QuotaRecord, ReadError> {
         caller,
         address,
         rule: row.try_get(1)?,
-        window: window.ok_or_else(|| ReadError::File(sqlx::Error::Decode(format!("`{period}` is no window").into())))?,
+        window: window
+            .ok_or_else(|| ReadError::File(sqlx::Error::Decode(format!("`{period}` is no window").into())))?,
         used: number(3)?,
         limit: number(4)?,
         renews_at: SystemTime::UNIX_EPOCH + Duration::from_secs(number(5)?),
