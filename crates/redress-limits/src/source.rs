@@ -204,6 +204,30 @@ mod tests {
     }
 
     #[test]
+    fn the_quotas_of_the_first_rule_that_has_any_for_a_call_hold_all_together() {
+        let mut ada = LimitRule::new(["files.*"]).for_callers(["ada"]);
+        ada.quotas = vec!["5/h".parse().unwrap(), "7/month".parse().unwrap()];
+        let mut places = LimitRule::new(["files.*"]);
+        places.in_flight = Some(1);
+        let quotas = vec!["9/day".parse().unwrap()];
+        let options = LimitOptions { rules: vec![places, ada], quotas, ..LimitOptions::default() };
+        let of = |operation: &str, caller: Option<&str>| {
+            let (operation, caller) = (Operation::query(operation), caller.map(Caller::new));
+            let shares = quotas_of(&options, &LimitedCall::new(&operation, caller.as_ref()));
+            let shown = |share: &QuotaShare| format!("{} {} {}", share.policy, share.limit, share.rule);
+            shares.iter().map(shown).collect::<Vec<_>>()
+        };
+        let own = [r#"rule2-hour 5 files.* for "ada""#, r#"rule2-month 7 files.* for "ada""#];
+        assert_eq!(of("files.read", Some("ada")), own);
+        assert_eq!(of("files.read", Some("ben")), ["day 9 *"]);
+        assert_eq!(of("notes.read", None), ["day 9 *"]);
+    }
+
+    fn quotas_of(options: &LimitOptions, call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        quotas(&sources(options), call)
+    }
+
+    #[test]
     fn a_namespace_ends_at_its_dot() {
         let chosen = chosen(&options(), &Operation::query("filesystem.read"), Some("ada"));
         assert_eq!(chosen.rate, Some(3));

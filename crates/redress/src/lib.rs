@@ -135,7 +135,7 @@ struct Readme;
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
 
-#[cfg(all(doctest, feature = "limits"))]
+#[cfg(all(doctest, feature = "limits", feature = "state"))]
 #[doc = include_str!("../../../docs/limits.md")]
 struct Limits;
 
