@@ -35,8 +35,8 @@ impl Known {
 pub(crate) enum Aside {
     /// It is, in every allowance.
     Held,
-    /// It is in none, as some are used up.
-    Exhausted,
+    /// It is in none, as some are used up; so many have been taken from each.
+    Exhausted(Vec<u64>),
     /// It is in none, as what the file says has to be asked first.
     Unknown,
 }
@@ -44,23 +44,18 @@ pub(crate) enum Aside {
 impl Ledger {
     /// Sets one call aside in every allowance, or in none.
     pub(crate) fn set_aside(&mut self, calls: &[Count]) -> Aside {
-        let mut full = false;
-        for count in calls {
-            match self.counts.get(&count.key) {
-                None => return Aside::Unknown,
-                Some(known) => full |= known.taken() >= count.limit,
-            }
-        }
-        if full {
-            return Aside::Exhausted;
+        let taken: Option<Vec<u64>> = calls.iter().map(|count| self.taken(&count.key)).collect();
+        let Some(taken) = taken else { return Aside::Unknown };
+        if calls.iter().zip(&taken).any(|(count, taken)| *taken >= count.limit) {
+            return Aside::Exhausted(taken);
         }
         self.each(calls, |known| known.held += 1);
         Aside::Held
     }
 
-    /// How many calls have been taken from an allowance.
-    pub(crate) fn taken(&self, key: &CountKey) -> u64 {
-        self.counts.get(key).map_or(0, |known| known.taken())
+    /// How many calls have been taken from an allowance, where that is known.
+    pub(crate) fn taken(&self, key: &CountKey) -> Option<u64> {
+        self.counts.get(key).map(|known| known.taken())
     }
 
     /// Gives a call back that was set aside and not counted.
@@ -132,10 +127,9 @@ mod tests {
         assert_eq!(ledger.set_aside(&both), Aside::Unknown);
         ledger.learn(&both, &[0, 0]);
         assert_eq!(ledger.set_aside(&both), Aside::Held);
-        assert_eq!(ledger.set_aside(&both), Aside::Exhausted);
-        assert_eq!(ledger.taken(&both[0].key), 1, "what `b` refuses takes nothing from `a`");
+        assert_eq!(ledger.set_aside(&both), Aside::Exhausted(vec![1, 1]), "what `b` refuses takes nothing from `a`");
         ledger.release(&both);
-        assert_eq!((ledger.taken(&both[0].key), ledger.taken(&both[1].key)), (0, 0));
+        assert_eq!((ledger.taken(&both[0].key), ledger.taken(&both[1].key)), (Some(0), Some(0)));
     }
 
     #[test]
@@ -145,7 +139,7 @@ mod tests {
         assert_eq!(ledger.set_aside(&held), Aside::Held);
         ledger.forget_ended(u64::MAX);
         ledger.learn(&held, &[0]);
-        assert_eq!(ledger.taken(&held[0].key), 4);
+        assert_eq!(ledger.taken(&held[0].key), Some(4));
         ledger.counted(&held);
         assert_eq!(ledger.counts[&held[0].key], Known { used: 4, held: 0 });
         ledger.forget_ended(86_400);
@@ -161,6 +155,6 @@ mod tests {
             let one: Arc<[Count]> = calls(&[(&number.to_string(), 1)]);
             ledger.learn(&one, &[0]);
         }
-        assert!(ledger.counts.len() <= REMEMBERED && ledger.taken(&held[0].key) == 1);
+        assert!(ledger.counts.len() <= REMEMBERED && ledger.taken(&held[0].key) == Some(1));
     }
 }

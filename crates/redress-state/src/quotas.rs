@@ -45,6 +45,19 @@ pub(crate) struct Count {
     pub(crate) limit: u64,
 }
 
+impl Count {
+    /// What is left of the allowance when so many calls have been taken from it.
+    fn left(&self, taken: u64, now_s: u64) -> Allowance {
+        Allowance {
+            policy: Arc::clone(&self.policy),
+            limit: self.limit,
+            remaining: self.limit.saturating_sub(taken),
+            window_seconds: self.key.renews - self.key.starts,
+            renews_seconds: self.key.renews.saturating_sub(now_s),
+        }
+    }
+}
+
 /// Every allowance that one call is taken from.
 pub(crate) type Counting = Arc<[Count]>;
 
@@ -90,7 +103,9 @@ impl QuotaStore for Quotas {
                         let stage = Stage::Held;
                         return Ok(Box::new(Reserved { shared: Arc::clone(shared), calls, stage }) as Box<_>);
                     }
-                    Aside::Exhausted => return Err(QuotaRefused::Exhausted(Box::new(shared.exhausted(&calls)))),
+                    Aside::Exhausted(taken) => {
+                        return Err(QuotaRefused::Exhausted(Box::new(shared.exhausted(&calls, &taken))));
+                    }
                     Aside::Unknown => {
                         let asked = shared.queue.push(Work::Used(Arc::clone(&calls))).map_err(broken)?;
                         asked.answer().await.map_err(broken)?;
@@ -126,24 +141,17 @@ impl Shared {
         shares.iter().map(count).collect()
     }
 
-    /// What is left of each allowance.
+    /// What is left of each allowance that is known.
     fn allowances(&self, calls: &Counting) -> Vec<Allowance> {
         let now_s = self.wall_s();
         let ledger = self.ledger();
-        let allowance = |count: &Count| Allowance {
-            policy: Arc::clone(&count.policy),
-            limit: count.limit,
-            remaining: count.limit.saturating_sub(ledger.taken(&count.key)),
-            window_seconds: count.key.renews - count.key.starts,
-            renews_seconds: count.key.renews.saturating_sub(now_s),
-        };
-        calls.iter().map(allowance).collect()
+        calls.iter().filter_map(|count| Some(count.left(ledger.taken(&count.key)?, now_s))).collect()
     }
 
     /// What is told of the allowances that are used up: of the one that takes longest to be whole again.
-    fn exhausted(&self, calls: &Counting) -> Exhausted {
-        let allowances = self.allowances(calls);
-        let ledger = self.ledger();
+    fn exhausted(&self, calls: &Counting, taken: &[u64]) -> Exhausted {
+        let now_s = self.wall_s();
+        let allowances = calls.iter().zip(taken).map(|(count, taken)| count.left(*taken, now_s)).collect();
         let mut found = Exhausted {
             window: QuotaWindow::Hour,
             limit: 0,
@@ -152,13 +160,11 @@ impl Shared {
             renews_in: Duration::ZERO,
             allowances,
         };
-        for Count { key, limit, .. } in calls.iter() {
-            let used = ledger.taken(key);
-            if used >= *limit && key.renews > found.renews {
-                (found.window, found.limit, found.used, found.renews) = (key.window, *limit, used, key.renews);
+        for (Count { key, limit, .. }, used) in calls.iter().zip(taken) {
+            if used >= limit && key.renews > found.renews {
+                (found.window, found.limit, found.used, found.renews) = (key.window, *limit, *used, key.renews);
             }
         }
-        drop(ledger);
         let renews_ms = i64::try_from(found.renews).unwrap_or(i64::MAX).saturating_mul(1000);
         let wait_ms = renews_ms.saturating_sub(self.wall_ms());
         found.renews_in = Duration::from_millis(u64::try_from(wait_ms).unwrap_or_default());

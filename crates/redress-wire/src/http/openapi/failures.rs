@@ -177,11 +177,7 @@ fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value 
     let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
     let more: &[(&str, &str)] = match status {
         401 => &[("WWW-Authenticate", "WwwAuthenticate")],
-        429 => &[
-            ("Retry-After", "RetryAfter"),
-            ("RateLimit", "RateLimit"),
-            ("RateLimit-Policy", "RateLimitPolicy"),
-        ],
+        429 => &[("Retry-After", "RetryAfter"), ("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")],
         503 => &[("Retry-After", "RetryAfter")],
         _ => &[],
     };
