@@ -24,9 +24,13 @@ pub struct Envelope {
     error_end: usize,
     meta: Meta,
     held: Held,
-    /// What is left of the allowances that the call was taken from.
-    allowances: Box<[Allowance]>,
+    /// Few calls have any, so that they take no room in every envelope.
+    allowances: Option<Box<Allowances>>,
 }
+
+/// What is left of the allowances that a call was taken from.
+#[derive(Clone, Debug)]
+struct Allowances(Box<[Allowance]>);
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
@@ -201,7 +205,7 @@ impl Envelope {
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
         let Output { buffer: body, characters, held } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta, held, allowances: Box::default() }
+        Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -217,20 +221,20 @@ impl Envelope {
         }
         meta.estimated_tokens = estimate(characters(&body));
         let (problem, held) = (Some(Box::new(problem)), Held::default());
-        Envelope { body, problem, error_end, meta, held, allowances: Box::default() }
+        Envelope { body, problem, error_end, meta, held, allowances: None }
     }
 
     /// The same outcome, with what is left of the allowances that its call was taken from.
     #[must_use]
     pub fn with_allowances(mut self, allowances: Box<[Allowance]>) -> Envelope {
-        self.allowances = allowances;
+        self.allowances = Some(Box::new(Allowances(allowances)));
         self
     }
 
     /// What is left of the allowances that the call was taken from, for a face that has a place for it. It is no part
     /// of the JSON.
     pub fn allowances(&self) -> &[Allowance] {
-        &self.allowances
+        self.allowances.as_ref().map_or(&[], |held| &held.0)
     }
 
     /// Whether the call ended well.
