@@ -82,6 +82,8 @@ pub(crate) enum Command {
     Token(Token),
     /// Show who called what
     Audit(Audit),
+    /// Show how much callers have used of their quotas
+    Quota(Quota),
     /// Write a file that is made from the operations
     Gen(Gen),
     /// Print completions for a shell
@@ -370,6 +372,19 @@ pub(crate) struct Audit {
     /// Go on as calls end
     #[arg(long)]
     pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Quota {
+    /// The configuration whose state is looked at [default: redress.toml]
+    #[arg(value_name = "redress.toml")]
+    pub(crate) config: Option<PathBuf>,
+    /// The folder of the state [default: what the configuration says]
+    #[arg(long, value_name = "DIR", env = "REDRESS_STATE", hide_env_values = true)]
+    pub(crate) state: Option<PathBuf>,
+    /// Only what this caller has used
+    #[arg(long, value_name = "CALLER")]
+    pub(crate) caller: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,8 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let folder = folder(setup, typed)?;
+    let unread = |says| Trouble::AuditUnreadable { says };
+    let folder = folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
         let filter = filter(typed, &reader)?;
@@ -47,22 +48,26 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Termin
     })
 }
 
-/// The folder of the state: named, or as the configuration has it.
-fn folder(setup: &Setup, typed: &arguments::Audit) -> Result<PathBuf, Trouble> {
-    if let Some(folder) = &typed.state {
-        return Ok(folder.clone());
+/// The folder of the state: named, or as the configuration has it. Where there is none, `unread` tells what that keeps
+/// from being read.
+pub(crate) fn folder(
+    setup: &Setup,
+    state: Option<&Path>,
+    config: Option<&Path>,
+    unread: impl Fn(String) -> Trouble,
+) -> Result<PathBuf, Trouble> {
+    if let Some(folder) = state {
+        return Ok(folder.to_owned());
     }
     let here = Path::new(HERE).exists().then(|| PathBuf::from(HERE));
-    let Some(config) = typed.config.clone().or(here) else {
+    let Some(config) = config.map(Path::to_owned).or(here) else {
         let says = "neither a configuration nor a folder is named, and there is no redress.toml here".to_owned();
-        return Err(Trouble::AuditUnreadable { says });
+        return Err(unread(says));
     };
     let serve = arguments::Serve { config: Some(config), ..Default::default() };
     match setup.settings(&serve)?.state {
         crate::config::WhereState::Folder(table) => Ok(table.folder.unwrap_or_default()),
-        crate::config::WhereState::Memory => {
-            Err(Trouble::AuditUnreadable { says: "the configuration keeps the state in memory".to_owned() })
-        }
+        crate::config::WhereState::Memory => Err(unread("the configuration keeps the state in memory".to_owned())),
     }
 }
 

@@ -26,6 +26,8 @@ pub enum TroubleCode {
     TokenUnknown,
     /// There is no audit to be read.
     AuditUnreadable,
+    /// No quotas could be read.
+    QuotaUnreadable,
     /// Something else listens on this port.
     PortInUse,
     /// Nothing can listen on this address.
@@ -60,7 +62,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 25] = [
+    pub const ALL: [TroubleCode; 26] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -71,6 +73,7 @@ impl TroubleCode {
         TroubleCode::TelemetryUnusable,
         TroubleCode::TokenUnknown,
         TroubleCode::AuditUnreadable,
+        TroubleCode::QuotaUnreadable,
         TroubleCode::PortInUse,
         TroubleCode::AddressUnusable,
         TroubleCode::NotLoopbackWithoutAccess,
@@ -115,6 +118,7 @@ impl TroubleCode {
             TroubleCode::TelemetryUnusable => ("TELEMETRY_UNUSABLE", include_str!("codes/TELEMETRY_UNUSABLE.md")),
             TroubleCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
             TroubleCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
+            TroubleCode::QuotaUnreadable => ("QUOTA_UNREADABLE", include_str!("codes/QUOTA_UNREADABLE.md")),
             TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
             TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
             TroubleCode::NotLoopbackWithoutAccess => {

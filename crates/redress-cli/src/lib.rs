@@ -37,6 +37,7 @@ mod ops;
 mod outcome;
 mod parts;
 mod program;
+mod quota;
 mod reload;
 mod screen;
 mod serve;

@@ -137,6 +137,7 @@ impl Screen<'_> {
         let limits = &self.settings.limits;
         let said = [
             limits.rate.map(|rate| rate.0.to_string()),
+            limits.quota.as_ref().map(ToString::to_string),
             limits.in_flight.map(|calls| format!("{calls} in flight")),
             limits.shed.unwrap_or(false).then(|| "shed when slow".to_owned()),
             (!limits.rules.is_empty()).then(|| format!("{} rule(s)", limits.rules.len())),

@@ -35,6 +35,8 @@ pub(crate) enum Trouble {
     TokenUnknown { path: String, id: String, similar: Vec<String> },
     #[error("{says}")]
     AuditUnreadable { says: String },
+    #[error("{says}")]
+    QuotaUnreadable { says: String },
     #[error("something already listens on {address}")]
     PortInUse { address: String },
     #[error("nothing can listen on {address}: {}", reason(cause))]
@@ -108,6 +110,7 @@ impl Trouble {
             Trouble::TelemetryUnusable { .. } => TroubleCode::TelemetryUnusable,
             Trouble::TokenUnknown { .. } => TroubleCode::TokenUnknown,
             Trouble::AuditUnreadable { .. } => TroubleCode::AuditUnreadable,
+            Trouble::QuotaUnreadable { .. } => TroubleCode::QuotaUnreadable,
             Trouble::PortInUse { .. } => TroubleCode::PortInUse,
             Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
             Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
@@ -144,7 +147,9 @@ impl Trouble {
             }
             Trouble::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
             Trouble::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
-            Trouble::AuditUnreadable { .. } => "Name the configuration of the server, or its folder.".to_owned(),
+            Trouble::AuditUnreadable { .. } | Trouble::QuotaUnreadable { .. } => {
+                "Name the configuration of the server, or its folder.".to_owned()
+            }
             Trouble::PortInUse { .. } => {
                 "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
             }
@@ -204,6 +209,7 @@ impl Trouble {
             | Trouble::TlsUnusable { .. }
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
+            | Trouble::QuotaUnreadable { .. }
             | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
@@ -228,6 +234,7 @@ impl Trouble {
             | Trouble::TlsUnusable { .. }
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
+            | Trouble::QuotaUnreadable { .. }
             | Trouble::PortInUse { .. }
             | Trouble::AddressUnusable { .. }
             | Trouble::NotLoopbackWithoutAccess { .. }

@@ -47,6 +47,7 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
             }
         }
         Command::Audit(audit) if outdone(matches, "state", "config") => audit.state = None,
+        Command::Quota(quota) if outdone(matches, "state", "config") => quota.state = None,
         Command::Serve(_)
         | Command::Mcp(_)
         | Command::Call(_)
@@ -54,6 +55,7 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
         | Command::Explain(_)
         | Command::Doctor(_)
         | Command::Audit(_)
+        | Command::Quota(_)
         | Command::Gen(_)
         | Command::Completions(_)
         | Command::Man(_) => {}

@@ -36,6 +36,8 @@ pub enum EngineCode {
     RateLimited,
     /// There is no capacity for the call, or the service is shutting down.
     Overloaded,
+    /// An allowance of calls for an hour, a day or a month is used up.
+    QuotaExhausted,
     /// The same idempotency key came with another input.
     IdempotencyConflict,
     /// An earlier call with this idempotency key was cut off, and nobody knows what it did.
@@ -66,7 +68,7 @@ pub enum EngineCode {
 
 impl EngineCode {
     /// Every engine code, in the order of the design's table.
-    pub const ALL: [EngineCode; 25] = [
+    pub const ALL: [EngineCode; 26] = [
         EngineCode::NotFound,
         EngineCode::AuthRequired,
         EngineCode::Forbidden,
@@ -79,6 +81,7 @@ impl EngineCode {
         EngineCode::PayloadTooLarge,
         EngineCode::RateLimited,
         EngineCode::Overloaded,
+        EngineCode::QuotaExhausted,
         EngineCode::IdempotencyConflict,
         EngineCode::OutcomeUnknown,
         EngineCode::Timeout,
@@ -112,13 +115,19 @@ impl EngineCode {
     /// Whose side it is on (M-30): that of its kind, but what this service refuses for its own sake is no upstream's
     /// failing. Who calls too often or reads too slowly is the caller; who has no room is the service.
     pub const fn category(self) -> Category {
-        if matches!(self, EngineCode::RateLimited | EngineCode::StreamOverflow) {
+        if matches!(self, EngineCode::RateLimited | EngineCode::QuotaExhausted | EngineCode::StreamOverflow) {
             Category::Client
         } else if matches!(self, EngineCode::Overloaded) {
             Category::Server
         } else {
             self.kind().category()
         }
+    }
+
+    /// Whether time alone heals it, soon enough for a program to wait: what its kind says, but an allowance that is used
+    /// up may take a month to be whole again.
+    const fn retryable(self) -> bool {
+        self.kind().retryable() && !matches!(self, EngineCode::QuotaExhausted)
     }
 
     /// Its status.
@@ -156,6 +165,7 @@ impl EngineCode {
             .with_when(row.when)
             .with_message(row.message)
             .with_http(row.http)
+            .with_retryable(self.retryable())
             .with_effect(row.effect)
             .with_recovery(recovery)
             .with_details(serde_json::json!({"type": "object"}))

@@ -159,6 +159,17 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Wait a moment, then make the same call again.",
             page: include_str!("engine/OVERLOADED.md"),
         },
+        EngineCode::QuotaExhausted => Row {
+            code: "QUOTA_EXHAUSTED",
+            kind: Kind::RateLimited,
+            http: 429,
+            effect: Effect::None,
+            verb: Advice::AskUser,
+            when: "The caller's allowance of calls for an hour, a day or a month is used up.",
+            message: "the allowance of calls is used up",
+            hint: "Tell the user that these calls work again at `details.renews_at`, and do not repeat them before.",
+            page: include_str!("engine/QUOTA_EXHAUSTED.md"),
+        },
         EngineCode::IdempotencyConflict => Row {
             code: "IDEMPOTENCY_CONFLICT",
             kind: Kind::Conflict,

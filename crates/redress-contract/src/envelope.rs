@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    Allowance, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
     encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
     reservation::Held,
@@ -24,7 +24,13 @@ pub struct Envelope {
     error_end: usize,
     meta: Meta,
     held: Held,
+    /// Few calls have any, so that they take no room in every envelope.
+    allowances: Option<Box<Allowances>>,
 }
+
+/// What is left of the allowances that a call was taken from.
+#[derive(Clone, Debug)]
+struct Allowances(Box<[Allowance]>);
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
@@ -206,7 +212,7 @@ impl Envelope {
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
         let Output { buffer: body, characters, held } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta, held }
+        Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -221,7 +227,21 @@ impl Envelope {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(characters(&body));
-        Envelope { body, problem: Some(Box::new(problem)), error_end, meta, held: Held::default() }
+        let (problem, held) = (Some(Box::new(problem)), Held::default());
+        Envelope { body, problem, error_end, meta, held, allowances: None }
+    }
+
+    /// The same outcome, with what is left of the allowances that its call was taken from.
+    #[must_use]
+    pub fn with_allowances(mut self, allowances: Box<[Allowance]>) -> Envelope {
+        self.allowances = Some(Box::new(Allowances(allowances)));
+        self
+    }
+
+    /// What is left of the allowances that the call was taken from, for a face that has a place for it. It is no part
+    /// of the JSON.
+    pub fn allowances(&self) -> &[Allowance] {
+        self.allowances.as_ref().map_or(&[], |held| &held.0)
     }
 
     /// Whether the call ended well.

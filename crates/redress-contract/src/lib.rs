@@ -22,6 +22,7 @@
 //! ```
 
 mod access;
+mod allowance;
 mod block;
 mod caller;
 mod code;
@@ -56,6 +57,7 @@ mod uri_template;
 mod verification;
 
 pub use access::{Access, Denied};
+pub use allowance::Allowance;
 pub use block::{Block, Blocks, Part};
 pub use caller::Caller;
 pub use code::{Code, CodeError};

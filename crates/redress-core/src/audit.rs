@@ -76,7 +76,7 @@ impl std::fmt::Debug for Receipt {
 /// Every call that access has judged is recorded once, when it ends: streams at their end, composed calls with the
 /// call above them, and a call that its caller leaves too. Three sorts of calls are not, so that nobody can fill a
 /// disk without being known: those of no operation, those refused by access with no caller known (AUTH_REQUIRED),
-/// and those refused before their handler for want of capacity (RATE_LIMITED, OVERLOADED).
+/// and those refused before their handler for want of capacity (RATE_LIMITED, QUOTA_EXHAUSTED, OVERLOADED).
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

@@ -48,6 +48,7 @@ impl Fault {
             | EngineCode::PayloadTooLarge
             | EngineCode::RateLimited
             | EngineCode::Overloaded
+            | EngineCode::QuotaExhausted
             | EngineCode::IdempotencyConflict
             | EngineCode::OutcomeUnknown
             | EngineCode::Timeout

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::{Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, Registry, registry::Inner};
+use crate::{
+    Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, QuotaStore, Registry, registry::Inner,
+};
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits
 /// and observers. The operations stay as they are, and what is left out stays as it was.
@@ -22,6 +24,7 @@ pub struct Fittings {
     pub(crate) consent: Option<Arc<dyn ConsentStore>>,
     pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
     pub(crate) audit: Option<Arc<dyn Audit>>,
+    pub(crate) quotas: Option<Arc<dyn QuotaStore>>,
     pub(crate) limits: Vec<Arc<dyn Limit>>,
     pub(crate) json_depth: Option<usize>,
     pub(crate) json_members: Option<usize>,
@@ -61,6 +64,13 @@ impl Fittings {
     #[must_use]
     pub fn audit(mut self, audit: Arc<dyn Audit>) -> Fittings {
         self.audit = Some(audit);
+        self
+    }
+
+    /// Counts the calls that a limit takes from an allowance.
+    #[must_use]
+    pub fn quotas(mut self, store: Arc<dyn QuotaStore>) -> Fittings {
+        self.quotas = Some(store);
         self
     }
 
@@ -114,13 +124,15 @@ impl Registry {
     /// both; a call that runs goes on with the parts that it began with.
     pub fn fitted(&self, fittings: Fittings) -> Registry {
         let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, audit, limits, observers, .. } = fittings;
+        let Fittings { identity, consent, idempotency, audit, quotas, limits, observers, .. } = fittings;
         let Fittings { json_depth, json_members, max_output, check_outputs, .. } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
         inner.audit = audit.or(inner.audit);
+        inner.quotas = quotas.or(inner.quotas);
         inner.limits.extend(limits);
+        inner.has_quotas = inner.limits.iter().any(|limit| limit.has_quotas());
         inner.settings.json_depth = json_depth.unwrap_or(inner.settings.json_depth);
         inner.settings.json_members = json_members.unwrap_or(inner.settings.json_members);
         inner.settings.max_output = max_output.unwrap_or(inner.settings.max_output);

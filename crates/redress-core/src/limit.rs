@@ -8,6 +8,8 @@ use tokio::{
     time::Instant,
 };
 
+use crate::QuotaShare;
+
 /// A call that a limit is asked about. Nothing of its input has been read.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -106,6 +108,19 @@ impl std::fmt::Debug for dyn Hold {
 pub trait Limit: Send + Sync + 'static {
     /// Admits the call, with what it holds until it ends, or refuses it.
     fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited>;
+
+    /// Whether any call is taken from an allowance. It is asked once, when the limit is added to a registry; where it
+    /// says no, [`quotas`](Limit::quotas) is never asked.
+    fn has_quotas(&self) -> bool {
+        false
+    }
+
+    /// The allowances that the call is taken from. They are counted by the [`QuotaStore`](crate::QuotaStore) of the
+    /// registry; without one, a call that has any is refused.
+    fn quotas(&self, call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        let _ = call;
+        Vec::new()
+    }
 }
 
 /// When to come again to a full service, where nothing tells how long its calls take.

@@ -20,7 +20,7 @@ pub fn rfc3339(time: SystemTime) -> String {
 }
 
 /// The date so many days after 1970-01-01. Years are counted from March, so that the leap day is a year's last.
-fn civil(days: u64) -> (u64, u64, u64) {
+pub(crate) fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

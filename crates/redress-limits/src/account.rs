@@ -84,7 +84,7 @@ impl Account {
 }
 
 fn bucket(source: &Source) -> Option<Arc<Bucket>> {
-    source.quota.map(|quota| Arc::new(RateLimiter::direct_with_clock(quota, CallClock::default())))
+    source.refills.map(|quota| Arc::new(RateLimiter::direct_with_clock(quota, CallClock::default())))
 }
 
 impl Slot {

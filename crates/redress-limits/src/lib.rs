@@ -1,11 +1,12 @@
-//! *How much* may be asked for: rates, concurrency and load shedding, per caller and operation.
+//! *How much* may be asked for: rates, quotas, concurrency and load shedding, per caller and operation.
 //!
 //! **Invariant:** this crate refuses and never delays; what it admits, it does not touch again.
 //!
 //! [`Limits`] is one [`Limit`](redress_core::Limit) of a registry. It asks, in this order: does the caller have a place
 //! free, does the rule, does the server, can the server bear one more call ([shedding](LimitOptions::shed)), and is the
 //! caller within its rate. A call that one of them refuses costs nothing of the others, and a composed call costs
-//! nothing at all: the call that makes it has been admitted.
+//! nothing at all: the call that makes it has been admitted. Which [quotas](LimitOptions::quotas) a call is taken from is
+//! said here too; they are counted where they outlive the process, by the store of the registry.
 //!
 //! ```
 //! use redress_core::{Fittings, Registry};
@@ -32,9 +33,11 @@ mod limits;
 mod load;
 mod mean;
 mod options;
+mod quota;
 mod rate;
 mod source;
 
 pub use limits::{LimitFigures, Limits};
 pub use options::{LimitOptions, LimitRule, LimitsError};
+pub use quota::Quota;
 pub use rate::Rate;

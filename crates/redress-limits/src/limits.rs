@@ -6,7 +6,7 @@ use std::{
 };
 
 use redress_contract::Shape;
-use redress_core::{Hold, Limit, Limited, LimitedCall, Permit};
+use redress_core::{Hold, Limit, Limited, LimitedCall, Permit, QuotaShare};
 use tokio::time::Instant;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     account::{Account, Places},
     accounts::Accounts,
     load::{Entered, Full, Load},
-    source::{Chosen, Source, choose, sources},
+    source::{Chosen, Source, choose, quotas, sources},
 };
 
 /// When to come again where nothing tells: a caller whose calls have never ended, or whose streams may last.
@@ -50,6 +50,8 @@ struct Inner {
     calls_hold: bool,
     /// Whether a stream does.
     streams_hold: bool,
+    /// Whether a call is taken from an allowance.
+    has_quotas: bool,
 }
 
 /// What the limits count right now.
@@ -87,7 +89,7 @@ impl Limits {
             kept.push(found.map(|found| {
                 let (place, old) = unused.remove(found);
                 source.together = Arc::clone(&old.together);
-                (place, old.quota == source.quota)
+                (place, old.refills == source.refills)
             }));
         }
         let accounts = self.0.accounts.moved(options.callers, &kept, &sources);
@@ -109,7 +111,8 @@ impl Limits {
         let counted = options.shed || options.in_flight_total.is_some();
         let calls_hold = counted || sources.iter().any(Source::counts_calls);
         let streams_hold = counted || sources.iter().any(Source::counts_streams);
-        Limits(Arc::new(Inner { options, sources, accounts, load, calls_hold, streams_hold }))
+        let has_quotas = sources.iter().any(Source::has_quotas);
+        Limits(Arc::new(Inner { options, sources, accounts, load, calls_hold, streams_hold, has_quotas }))
     }
 }
 
@@ -134,6 +137,14 @@ impl Limit for Limits {
             inner.take(&account, chosen, at)?;
             Ok(None)
         }
+    }
+
+    fn has_quotas(&self) -> bool {
+        self.0.has_quotas
+    }
+
+    fn quotas(&self, call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        if call.composed { Vec::new() } else { quotas(&self.0.sources, call) }
     }
 }
 

@@ -2,11 +2,13 @@
 
 use redress_contract::Name;
 
-use crate::Rate;
+use redress_core::QuotaWindow;
+
+use crate::{Quota, Rate};
 
 /// What is limited, for whom and how much. The default limits nothing.
 ///
-/// For each of rate, calls in flight and streams, the first [rule](LimitRule) decides that fits a call and says
+/// For each of rate, calls in flight, streams and quotas, the first [rule](LimitRule) decides that fits a call and says
 /// something about it; where none does, what is said here. A rule may therefore give less than the rest, or more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -19,6 +21,9 @@ pub struct LimitOptions {
     pub streams: Option<u32>,
     /// How many calls run at once, of all callers together.
     pub in_flight_total: Option<u32>,
+    /// How many calls each caller has in an hour, a day or a month: one at most of each. They are counted by the
+    /// [`QuotaStore`](redress_core::QuotaStore) of the registry, and refused where it has none.
+    pub quotas: Vec<Quota>,
     /// Whether calls are refused when they would make the others slow.
     pub shed: bool,
     /// What holds for some operations or callers.
@@ -35,6 +40,7 @@ impl Default for LimitOptions {
             in_flight: None,
             streams: None,
             in_flight_total: None,
+            quotas: Vec::new(),
             shed: false,
             rules: Vec::new(),
             callers: 100_000,
@@ -61,6 +67,8 @@ pub struct LimitRule {
     pub streams: Option<u32>,
     /// How many calls of these operations run at once, for all of the callers together.
     pub in_flight_total: Option<u32>,
+    /// How many calls of these operations each of the callers has in an hour, a day or a month: one at most of each.
+    pub quotas: Vec<Quota>,
 }
 
 impl LimitRule {
@@ -87,6 +95,18 @@ pub enum LimitsError {
         /// What was given.
         text: String,
     },
+    /// A quota is not `100/hour`, `1000/day` or `10000/month`.
+    #[error("`{text}` is not a quota: write a number and a unit, such as `100/hour`, `1000/day` or `10000/month`")]
+    Quota {
+        /// What was given.
+        text: String,
+    },
+    /// Two quotas for the same time, of which one means nothing.
+    #[error("there are two quotas for one {}: give one", .window.as_str())]
+    QuotaTwice {
+        /// Which time.
+        window: QuotaWindow,
+    },
     /// A burst that takes longer to come back than can be counted.
     #[error("a burst of {burst} at {rate} would take centuries to come back: give fewer, or a higher rate")]
     Burst {
@@ -108,7 +128,7 @@ pub enum LimitsError {
         pattern: String,
     },
     /// A rule limits nothing, so it has been written for a setting that is missing.
-    #[error("rule {number} limits nothing: give it `rate`, `in_flight`, `streams` or `in_flight_total`")]
+    #[error("rule {number} limits nothing: give it `rate`, `in_flight`, `streams`, `quota` or `in_flight_total`")]
     Empty {
         /// Which rule, the first being 1.
         number: usize,
@@ -119,6 +139,7 @@ impl LimitOptions {
     /// Looks for what cannot be meant.
     pub(crate) fn check(&self) -> Result<(), LimitsError> {
         at_least_one([self.in_flight, self.streams, self.in_flight_total])?;
+        Quota::check(&self.quotas)?;
         if self.callers == 0 {
             return Err(LimitsError::Zero { setting: "callers" });
         }
@@ -132,7 +153,9 @@ impl LimitOptions {
 impl LimitRule {
     fn check(&self, number: usize) -> Result<(), LimitsError> {
         at_least_one([self.in_flight, self.streams, self.in_flight_total])?;
-        if self.rate.is_none() && [self.in_flight, self.streams, self.in_flight_total].iter().all(Option::is_none) {
+        Quota::check(&self.quotas)?;
+        let counts = [self.in_flight, self.streams, self.in_flight_total];
+        if self.rate.is_none() && self.quotas.is_empty() && counts.iter().all(Option::is_none) {
             return Err(LimitsError::Empty { number });
         }
         match self.operations.iter().find(|pattern| !is_pattern(pattern)) {

@@ -2,8 +2,6 @@
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
-use governor::Quota;
-
 use crate::LimitsError;
 
 /// How often something may be asked for: so many calls in a time, and so many at once.
@@ -60,8 +58,9 @@ impl Rate {
     }
 
     /// The same, as governor counts it.
-    pub(crate) fn quota(self) -> Quota {
-        Quota::with_period(self.period()).unwrap_or(Quota::per_second(self.calls)).allow_burst(self.burst)
+    pub(crate) fn quota(self) -> governor::Quota {
+        let refills = governor::Quota::with_period(self.period());
+        refills.unwrap_or(governor::Quota::per_second(self.calls)).allow_burst(self.burst)
     }
 }
 

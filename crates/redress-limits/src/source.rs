@@ -6,9 +6,8 @@ use std::{
     time::Duration,
 };
 
-use governor::Quota;
 use redress_contract::{Caller, Shape};
-use redress_core::LimitedCall;
+use redress_core::{LimitedCall, QuotaShare};
 
 use crate::{LimitOptions, LimitRule};
 
@@ -21,7 +20,10 @@ pub(crate) struct Source {
     rule: LimitRule,
     operations: Vec<Pattern>,
     callers: HashSet<String, foldhash::fast::RandomState>,
-    pub(crate) quota: Option<Quota>,
+    /// How often calls may be made, as governor counts it.
+    pub(crate) refills: Option<governor::Quota>,
+    /// The allowances that calls are taken from.
+    quotas: Vec<QuotaShare>,
     /// The calls in flight that its total counts, of all callers together.
     pub(crate) together: Arc<AtomicU32>,
 }
@@ -67,11 +69,13 @@ pub(crate) fn sources(options: &LimitOptions) -> Vec<Source> {
         rate: options.rate,
         in_flight: options.in_flight,
         streams: options.streams,
+        quotas: options.quotas.clone(),
         // The total of the server holds beside that of a rule, not in its place.
         in_flight_total: None,
         ..LimitRule::default()
     };
-    options.rules.iter().cloned().chain([general]).map(Source::new).collect()
+    let rules = (1..).map(Some).zip(options.rules.iter().cloned());
+    rules.chain([(None, general)]).map(|(number, rule)| Source::new(number, rule)).collect()
 }
 
 /// Which of the sources decide about `call`.
@@ -85,19 +89,28 @@ pub(crate) fn choose(sources: &[Source], call: &LimitedCall<'_>) -> Chosen {
         let rule = &source.rule;
         let places = if streams { rule.streams } else { rule.in_flight };
         let together = rule.in_flight_total.filter(|_| !streams);
-        chosen.rate = chosen.rate.or(source.quota.map(|_| place));
+        chosen.rate = chosen.rate.or(source.refills.map(|_| place));
         chosen.places = chosen.places.or(places.map(|most| (place, most)));
         chosen.together = chosen.together.or(together.map(|most| (place, most)));
     }
     chosen
 }
 
+/// The allowances that `call` is taken from: those of the first source that has any for it.
+pub(crate) fn quotas(sources: &[Source], call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+    let fits = |source: &&Source| source.fits(call.operation.name().as_str(), call.caller);
+    let mut with_quotas = sources.iter().filter(|source| source.has_quotas());
+    with_quotas.find(fits).map(|source| source.quotas.clone()).unwrap_or_default()
+}
+
 impl Source {
-    fn new(rule: LimitRule) -> Source {
+    /// The rule of this number, or what holds where no rule says anything.
+    fn new(number: Option<usize>, rule: LimitRule) -> Source {
         Source {
+            quotas: rule.shares(number),
             operations: rule.operations.iter().map(|pattern| Pattern::read(pattern)).collect(),
             callers: rule.callers.iter().cloned().collect(),
-            quota: rule.rate.map(|rate| rate.quota()),
+            refills: rule.rate.map(|rate| rate.quota()),
             together: Arc::default(),
             rule,
         }
@@ -114,6 +127,11 @@ impl Source {
         self.rule.operations == other.rule.operations && self.rule.callers == other.rule.callers
     }
 
+    /// Whether it takes calls from an allowance.
+    pub(crate) fn has_quotas(&self) -> bool {
+        !self.quotas.is_empty()
+    }
+
     /// Whether any of its limits counts calls that run.
     pub(crate) fn counts_calls(&self) -> bool {
         self.rule.in_flight.is_some() || self.rule.in_flight_total.is_some()
@@ -126,7 +144,7 @@ impl Source {
 
     /// How long a caller who has used up its burst has to be silent to have it all again.
     pub(crate) fn refill(&self) -> Duration {
-        self.quota.map_or(Duration::ZERO, |quota| quota.replenish_interval().saturating_mul(quota.burst_size().get()))
+        self.refills.map_or(Duration::ZERO, |quota| quota.replenish_interval().saturating_mul(quota.burst_size().get()))
     }
 }
 
@@ -183,6 +201,30 @@ mod tests {
             chosen(&options(), &write, None),
             Chosen { rate: Some(2), places: Some((3, 64)), together: Some((2, 8)) }
         );
+    }
+
+    #[test]
+    fn the_quotas_of_the_first_rule_that_has_any_for_a_call_hold_all_together() {
+        let mut ada = LimitRule::new(["files.*"]).for_callers(["ada"]);
+        ada.quotas = vec!["5/h".parse().unwrap(), "7/month".parse().unwrap()];
+        let mut places = LimitRule::new(["files.*"]);
+        places.in_flight = Some(1);
+        let quotas = vec!["9/day".parse().unwrap()];
+        let options = LimitOptions { rules: vec![places, ada], quotas, ..LimitOptions::default() };
+        let of = |operation: &str, caller: Option<&str>| {
+            let (operation, caller) = (Operation::query(operation), caller.map(Caller::new));
+            let shares = quotas_of(&options, &LimitedCall::new(&operation, caller.as_ref()));
+            let shown = |share: &QuotaShare| format!("{} {} {}", share.policy, share.limit, share.rule);
+            shares.iter().map(shown).collect::<Vec<_>>()
+        };
+        let own = [r#"rule2-hour 5 files.* for "ada""#, r#"rule2-month 7 files.* for "ada""#];
+        assert_eq!(of("files.read", Some("ada")), own);
+        assert_eq!(of("files.read", Some("ben")), ["day 9 *"]);
+        assert_eq!(of("notes.read", None), ["day 9 *"]);
+    }
+
+    fn quotas_of(options: &LimitOptions, call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        quotas(&sources(options), call)
     }
 
     #[test]

@@ -9,21 +9,24 @@ use axum::{
 };
 use bytes::Bytes;
 use redress_contract::{Envelope, RequestId};
-use redress_wire::http::{self, OPERATION_JSON, PROBLEM_JSON, ProblemDocument};
+use redress_wire::http::{self, OPERATION_JSON, PROBLEM_JSON, ProblemDocument, RateLimitFields};
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 pub(crate) const OPERATION: HeaderValue = HeaderValue::from_static(OPERATION_JSON);
 const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
+static RATE_LIMIT: header::HeaderName = header::HeaderName::from_static(http::header::RATE_LIMIT);
+static RATE_LIMIT_POLICY: header::HeaderName = header::HeaderName::from_static(http::header::RATE_LIMIT_POLICY);
 static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
 
 /// The output alone, or a problem document.
 pub(crate) fn plain(mut envelope: Envelope) -> Response {
     let reservation = envelope.take_reservation();
+    let fields = http::rate_limit(envelope.allowances());
     match envelope.into_output() {
         Ok((buffer, start, meta)) => {
             let output = held(buffer, reservation).slice(start..);
-            with_id(body(StatusCode::OK, JSON, output), request_id(&meta.request_id))
+            with_id(with_rate_limit(body(StatusCode::OK, JSON, output), fields), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),
     }
@@ -32,6 +35,7 @@ pub(crate) fn plain(mut envelope: Envelope) -> Response {
 /// A problem document; for a path that has other methods, with their names.
 pub(crate) fn problem(envelope: Envelope, allow: Option<&'static str>) -> Response {
     let id = request_id(&envelope.meta().request_id);
+    let fields = http::rate_limit(envelope.allowances());
     let ProblemDocument { status, body, retry_after, www_authenticate } = match http::problem(envelope) {
         Ok(document) => document,
         Err(envelope) => return self::envelope(envelope),
@@ -47,15 +51,17 @@ pub(crate) fn problem(envelope: Envelope, allow: Option<&'static str>) -> Respon
     if status == 405 {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow.unwrap_or("POST")));
     }
-    with_id(response, id)
+    with_id(with_rate_limit(response, fields), id)
 }
 
 /// The whole envelope, under the status of its ending.
 pub(crate) fn envelope(mut envelope: Envelope) -> Response {
     let id = request_id(&envelope.meta().request_id);
     let reservation = envelope.take_reservation();
+    let fields = http::rate_limit(envelope.allowances());
     let Some(problem) = envelope.problem() else {
-        return with_id(body(StatusCode::OK, JSON, held(envelope.into_bytes(), reservation)), id);
+        let answer = body(StatusCode::OK, JSON, held(envelope.into_bytes(), reservation));
+        return with_id(with_rate_limit(answer, fields), id);
     };
     let status = http::status(problem);
     let retry_after = http::retry_after_seconds(problem);
@@ -71,7 +77,7 @@ pub(crate) fn envelope(mut envelope: Envelope) -> Response {
     if status == 405 {
         headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
-    with_id(response, id)
+    with_id(with_rate_limit(response, fields), id)
 }
 
 /// Bytes that hold `reservation` for as long as any of them are in memory, whoever has them by then.
@@ -117,6 +123,17 @@ pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
 pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Response {
     if let Some(id) = id {
         response.headers_mut().insert(REQUEST_ID.clone(), id);
+    }
+    response
+}
+
+/// The same answer, with what is left of the caller's allowances where the call was taken from some.
+fn with_rate_limit(mut response: Response, fields: Option<RateLimitFields>) -> Response {
+    let Some(RateLimitFields { policy, limit }) = fields else { return response };
+    for (name, value) in [(&RATE_LIMIT_POLICY, policy), (&RATE_LIMIT, limit)] {
+        if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
+            response.headers_mut().insert(name.clone(), value);
+        }
     }
     response
 }

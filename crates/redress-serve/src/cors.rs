@@ -14,7 +14,9 @@ const SENT: HeaderValue = HeaderValue::from_static(
      mcp-session-id, redress-deadline-ms, traceparent, tracestate, x-request-id",
 );
 /// What a page may see of an answer.
-const SEEN: HeaderValue = HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate, x-request-id");
+const SEEN: HeaderValue = HeaderValue::from_static(
+    "mcp-session-id, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id",
+);
 /// For how many seconds a page need not ask again.
 const LASTS: HeaderValue = HeaderValue::from_static("600");
 

@@ -40,7 +40,7 @@ impl Ending {
 
     /// Whether the call was turned away for want of room, which says nothing about what it asked for.
     pub(crate) fn is_turned_away(&self) -> bool {
-        matches!(self.code(), Some("OVERLOADED" | "RATE_LIMITED"))
+        matches!(self.code(), Some("OVERLOADED" | "RATE_LIMITED" | "QUOTA_EXHAUSTED"))
     }
 
     /// For how long it was turned away.

@@ -15,6 +15,7 @@ use crate::{
     hash,
     job::{Answer, Work},
     queue::{Load, Records},
+    quotas,
     shared::Shared,
     upkeep,
 };
@@ -174,6 +175,9 @@ impl Book {
                     .execute(connection)
                     .await?;
             }
+            Work::Used(calls) => return quotas::used(calls, connection).await.map(Answer::Used),
+            Work::Count(calls, _) => quotas::add(calls, connection).await?,
+            Work::Uncount(calls) => quotas::take_back(calls, connection).await?,
             Work::Upkeep => self.upkeep.run(shared, connection).await?,
         }
         Ok(Answer::Done)

@@ -52,7 +52,11 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
 /// The steps into today's shape.
 pub(crate) fn migrator() -> Migrator {
     let first = include_str!("../migrations/0001_state.sql").into_sql_str();
-    let migrations = vec![Migration::new(1, "state".into(), MigrationType::Simple, first, false)];
+    let second = include_str!("../migrations/0002_quotas.sql").into_sql_str();
+    let migrations = vec![
+        Migration::new(1, "state".into(), MigrationType::Simple, first, false),
+        Migration::new(2, "quotas".into(), MigrationType::Simple, second, false),
+    ];
     Migrator::with_migrations(migrations)
 }
 

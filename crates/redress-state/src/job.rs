@@ -1,9 +1,14 @@
 //! What the writer is asked to do, beside keeping records.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, StoreBroken};
 use tokio::sync::oneshot;
+
+use crate::quotas::Counting;
 
 /// One piece of work, and who waits for it.
 pub(crate) struct Job {
@@ -22,6 +27,12 @@ pub(crate) enum Work {
     Grant { consent: HeldConsent, order: u64 },
     /// Forgets a consent.
     Withdraw { caller: String, scope: String, order: u64 },
+    /// Tells how many calls were counted.
+    Used(Counting),
+    /// Counts a call. The flag is set by whichever comes first: that it is counted, or that nobody waits for it.
+    Count(Counting, Arc<AtomicBool>),
+    /// Takes a call back that was counted and did not run.
+    Uncount(Counting),
     /// Removes what is past its time.
     Upkeep,
 }
@@ -31,8 +42,8 @@ impl Work {
     /// of the trouble at once.
     pub(crate) fn insists(&self) -> bool {
         match self {
-            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } => true,
-            Work::Begin { .. } | Work::Grant { .. } | Work::Upkeep => false,
+            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } | Work::Uncount(_) => true,
+            Work::Begin { .. } | Work::Grant { .. } | Work::Used(_) | Work::Count(..) | Work::Upkeep => false,
         }
     }
 }
@@ -65,4 +76,6 @@ pub(crate) enum Answer {
     Done,
     /// What became of the key that was to be claimed.
     Begin(Begin),
+    /// How many calls were counted of each.
+    Used(Vec<u64>),
 }

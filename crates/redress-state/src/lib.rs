@@ -1,4 +1,4 @@
-//! What *lasts*: consents, idempotency keys and the audit of calls, in one SQLite file.
+//! What *lasts*: consents, idempotency keys, quotas and the audit of calls, in one SQLite file.
 //!
 //! ```
 //! use redress_core::{Fittings, Registry};
@@ -30,9 +30,11 @@ mod folder;
 mod hash;
 mod job;
 mod keys;
+mod ledger;
 mod look;
 mod options;
 mod queue;
+mod quotas;
 mod reader;
 mod shared;
 mod state;
@@ -42,5 +44,5 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use options::{StateOptions, Sync};
-pub use reader::{AuditFilter, AuditReader, AuditRecord, PatternError, ReadError};
+pub use reader::{AuditFilter, AuditReader, AuditRecord, PatternError, QuotaReader, QuotaRecord, ReadError};
 pub use state::{CloseError, Health, OpenError, State};

@@ -18,6 +18,7 @@ use crate::{
     consents::Consents,
     hash::Salt,
     keys::Held,
+    ledger::Ledger,
     queue::Queue,
 };
 
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) salt: Salt,
     keys: Mutex<HashMap<IdempotencyKey, Held>>,
     consents: Mutex<Consents>,
+    ledger: Mutex<Ledger>,
     next_claim: AtomicI64,
     /// For how long all services before this one ran.
     ran_before_ms: i64,
@@ -44,6 +46,7 @@ impl Shared {
             salt,
             keys: Mutex::default(),
             consents: Mutex::new(consents),
+            ledger: Mutex::default(),
             next_claim: AtomicI64::new(began.1),
             ran_before_ms,
             began,
@@ -59,6 +62,10 @@ impl Shared {
 
     pub(crate) fn consents(&self) -> MutexGuard<'_, Consents> {
         self.consents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A number that no other claim of this service has.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, StoreBroken};
+use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, QuotaStore, StoreBroken};
 use sqlx::{Row as _, SqliteConnection, migrate::MigrateError};
 use tokio::{
     sync::Mutex,
@@ -19,6 +19,7 @@ use crate::{
     folder::{self, Untaken},
     job::Work,
     keys::Keys,
+    quotas::Quotas,
     shared::Shared,
     upkeep,
     whole::{self, Files},
@@ -85,7 +86,7 @@ pub struct Health {
     pub late: u64,
 }
 
-/// The state of a service: consents, idempotency keys and the audit, in one file.
+/// The state of a service: consents, idempotency keys, quotas and the audit, in one file.
 ///
 /// Everything is written by one task, many calls at a time. What it says is kept outlives the process.
 pub struct State {
@@ -133,6 +134,11 @@ impl State {
     /// The audit.
     pub fn audit(&self) -> Arc<dyn Audit> {
         Arc::new(AuditLog(Arc::clone(&self.shared)))
+    }
+
+    /// The calls that are counted against a quota.
+    pub fn quotas(&self) -> Arc<dyn QuotaStore> {
+        Arc::new(Quotas(Arc::clone(&self.shared)))
     }
 
     /// Whether new calls can be kept.

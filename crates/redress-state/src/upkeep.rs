@@ -7,6 +7,7 @@ use sqlx::{Row as _, SqliteConnection};
 use crate::{
     clock::ms,
     connect::{read_number, write_number},
+    quotas,
     shared::Shared,
 };
 
@@ -79,7 +80,8 @@ impl Clock {
         let keys = remove_keys(oldest, connection).await?;
         let oldest = self.at_ms.saturating_sub(ms(shared.options.retention));
         let batches = self.remove_batches(oldest, connection).await?;
-        self.more = keys || batches;
+        let counts = quotas::remove_ended(self.at_ms / 1000, connection).await?;
+        self.more = keys || batches || counts;
         Ok(())
     }
 

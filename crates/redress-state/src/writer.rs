@@ -140,7 +140,7 @@ impl Writer {
                 tracing::error!(%cause, "the state cannot be written; it is tried again");
             }
             shared.queue.set_failing(true);
-            refuse_new(&mut load, &cause);
+            refuse_new(&shared, &mut load, &cause);
             if load.is_empty() {
                 // Nothing is owed to anybody, and whoever comes next is the next attempt.
                 shared.queue.set_failing(false);
@@ -184,11 +184,14 @@ async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Outpu
 }
 
 /// Tells those whose work has not begun that it will not.
-fn refuse_new(load: &mut Load, cause: &sqlx::Error) {
+fn refuse_new(shared: &Shared, load: &mut Load, cause: &sqlx::Error) {
     let (insisting, refused): (Vec<Job>, Vec<Job>) =
         std::mem::take(&mut load.jobs).into_iter().partition(|job| job.work.insists());
     load.jobs = insisting;
     for job in refused {
+        if let Work::Count(calls, _) = &job.work {
+            shared.ledger().release(calls);
+        }
         // Whoever has gone needs no answer.
         let _ = job.reply.send(Err(StoreBroken::new(cause.to_string())));
     }
@@ -204,7 +207,17 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
             Work::Settle { key, claim, .. } => shared.let_go(key, *claim),
             Work::Grant { consent, order } => shared.consents().granted(consent, *order),
             Work::Withdraw { caller, scope, order } => shared.consents().withdrawn(caller, scope, *order),
-            Work::Upkeep => shared.consents().forget_ended(shared.latest_ms()),
+            Work::Used(calls) => {
+                if let Answer::Used(used) = &answer {
+                    shared.ledger().learn(calls, used);
+                }
+            }
+            Work::Count(calls, settled) => shared.counted(calls, settled),
+            Work::Uncount(calls) => shared.ledger().take_back(calls),
+            Work::Upkeep => {
+                shared.consents().forget_ended(shared.latest_ms());
+                shared.ledger().forget_ended(shared.wall_s());
+            }
             Work::Begin { .. } | Work::Free { .. } => {}
         }
         let _ = job.reply.send(Ok(answer));

@@ -100,7 +100,7 @@ fn calls() -> Vec<Rule> {
             severity: "info",
             operation: None,
             summary: "callers of {{ $labels.operation }} reach their limits".to_owned(),
-            description: "They get RATE_LIMITED. The access log says who it is.".to_owned(),
+            description: "They get RATE_LIMITED or QUOTA_EXHAUSTED. The access log says who it is.".to_owned(),
         },
     ]
 }

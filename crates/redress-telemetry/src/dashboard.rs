@@ -199,7 +199,7 @@ fn server() -> Vec<Panel> {
         ),
         Panel::lines(
             "Refused since callers reached a limit",
-            "RATE_LIMITED, each second.",
+            "RATE_LIMITED and QUOTA_EXHAUSTED, each second.",
             "reqps",
             [(rate(LIMITED.name()), "{{operation}}")],
         ),

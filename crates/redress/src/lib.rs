@@ -69,7 +69,7 @@
 //! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
-//! | limit rates, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
+//! | limit rates, quotas, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
 //! | say who calls, by token, JSON Web Token or certificate | `redress::access::Access`, with the feature `access` |
@@ -86,8 +86,8 @@ pub use redress_access as access;
 pub use redress_cli::main;
 pub use redress_contract as contract;
 pub use redress_contract::{
-    Access, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part, Recovery, Retry,
-    Shape, Verification,
+    Access, Allowance, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part,
+    Recovery, Retry, Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
@@ -95,13 +95,13 @@ pub use redress_core::{
     Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, Called, Change,
     ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
-    DynamicFailure, Ear, EndedCall, Event, Events, Extension, Face, Fail, Failure, Fault, Field, Fingerprint, Fittings,
-    Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory,
-    IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall, Listener,
-    LoadedExtension, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit, Progress,
-    Question, QuestionKind, Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled,
-    Shown, State, StateError, StoreBroken, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list,
-    consent_revoke, hearing,
+    DynamicFailure, Ear, EndedCall, Event, Events, Exhausted, Extension, Face, Fail, Failure, Fault, Field,
+    Fingerprint, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey,
+    IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall,
+    Listener, LoadedExtension, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit,
+    Progress, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Receipt, Recorded,
+    Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError, StoreBroken,
+    Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
@@ -136,7 +136,7 @@ struct Readme;
 #[doc = include_str!("../../../docs/asking.md")]
 struct Asking;
 
-#[cfg(all(doctest, feature = "limits"))]
+#[cfg(all(doctest, feature = "limits", feature = "state"))]
 #[doc = include_str!("../../../docs/limits.md")]
 struct Limits;
 

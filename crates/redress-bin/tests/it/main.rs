@@ -15,6 +15,7 @@ mod limits;
 mod lost_state;
 mod mcp;
 mod process;
+mod quota;
 mod reload;
 mod serve;
 mod stuck_files;

@@ -71,6 +71,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("audit.retention", "`90d`").fixed(),
     Setting::new("limits.rate", "none"),
     Setting::new("limits.burst", "the number of the rate"),
+    Setting::new("limits.quota", "none"),
     Setting::new("limits.in_flight", "a quarter of `serve.max_in_flight`"),
     Setting::new("limits.streams", "`256`"),
     Setting::new("limits.sockets", "`64`"),

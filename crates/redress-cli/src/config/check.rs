@@ -310,8 +310,9 @@ fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
     }
     let is_empty = |names: &Option<Vec<String>>| names.as_ref().is_some_and(Vec::is_empty);
     for (at, rule) in (1..).zip(&limits.rules) {
-        let says = if rule.rate.is_none() && rule.in_flight.is_none() && rule.streams.is_none() {
-            "sets none of `rate`, `in_flight` and `streams`"
+        let counts = [rule.in_flight, rule.streams];
+        let says = if rule.rate.is_none() && rule.quota.is_none() && counts.iter().all(Option::is_none) {
+            "sets none of `rate`, `quota`, `in_flight` and `streams`"
         } else if rule.burst.is_some() && rule.rate.is_none() {
             "has a `burst`, which means nothing without its `rate`"
         } else if is_empty(&rule.callers) {
@@ -359,7 +360,7 @@ mod tests {
         insta::assert_snapshot!(wrong("[access.certificates]\nca = \"ca.pem\"\n"), @"redress.toml, line 1: clients show certificates only to a server with `[tls]`");
         insta::assert_snapshot!(wrong("[tls]\nkey = \"key.pem\"\n"), @"redress.toml, line 1: `tls.key` needs its `tls.certificate`");
         insta::assert_snapshot!(wrong("[limits]\nburst = 5\n"), @"redress.toml, line 2: a burst means nothing without its `rate`");
-        insta::assert_snapshot!(wrong("[[limits.rules]]\nrate = \"1/s\"\n\n[[limits.rules]]\ncallers = [\"ada\"]\n"), @"redress.toml, line 1: rule 2 sets none of `rate`, `in_flight` and `streams`");
+        insta::assert_snapshot!(wrong("[[limits.rules]]\nrate = \"1/s\"\n\n[[limits.rules]]\ncallers = [\"ada\"]\n"), @"redress.toml, line 1: rule 2 sets none of `rate`, `quota`, `in_flight` and `streams`");
         insta::assert_snapshot!(wrong("[limits]\njson_depth = 128\n"), @"redress.toml, line 2: `limits.json_depth` is 128, which cannot be in force: write at most `127`");
         insta::assert_snapshot!(wrong("[telemetry]\nsample = 2.0\n"), @"redress.toml, line 2: expected a part from 0 to 1");
         insta::assert_snapshot!(wrong("[telemetry]\notlp = \"collector:4318\"\n"), @"redress.toml, line 2: expected a URL such as `http://127.0.0.1:4318`");

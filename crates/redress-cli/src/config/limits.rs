@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Rate, Size};
+use super::{Quotas, Rate, Size, WhereState};
 
 /// How much may be asked for. What is not set is not limited.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -15,6 +15,8 @@ pub(crate) struct LimitsTable {
     pub(crate) rate: Option<Rate>,
     /// How many calls a caller may make at once before the rate holds.
     pub(crate) burst: Option<NonZeroU32>,
+    /// How many calls a caller has in an hour, a day or a month of the calendar (UTC), or several of these.
+    pub(crate) quota: Option<Quotas>,
     /// How many calls of a caller may run at once.
     pub(crate) in_flight: Option<NonZeroU32>,
     /// How many streams a caller may follow at once.
@@ -43,6 +45,22 @@ pub(crate) struct LimitsTable {
     pub(crate) rules: Vec<Rule>,
 }
 
+impl LimitsTable {
+    /// Whether any calls are counted for longer than the process lasts.
+    pub(crate) fn has_quotas(&self) -> bool {
+        self.quota.is_some() || self.rules.iter().any(|rule| rule.quota.is_some())
+    }
+
+    /// The value that asks for what cannot be had: in memory, nothing is counted that outlives the process.
+    pub(super) fn unkept(&self, state: &WhereState) -> Option<&'static str> {
+        match state {
+            WhereState::Memory if self.quota.is_some() => Some("limits.quota"),
+            WhereState::Memory if self.has_quotas() => Some("limits.rules"),
+            WhereState::Memory | WhereState::Folder(_) => None,
+        }
+    }
+}
+
 /// A limit of some operations or callers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -55,6 +73,8 @@ pub(crate) struct Rule {
     pub(crate) rate: Option<Rate>,
     /// How many of these calls a caller may make at once before the rate holds.
     pub(crate) burst: Option<NonZeroU32>,
+    /// How many of these calls a caller has in an hour, a day or a month of the calendar (UTC), or several of these.
+    pub(crate) quota: Option<Quotas>,
     /// How many of these calls of a caller may run at once.
     pub(crate) in_flight: Option<NonZeroU32>,
     /// How many of these streams a caller may follow at once.

@@ -42,7 +42,7 @@ pub(crate) use settings::{DEFAULT_LISTEN, HERE, Settings};
 pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
 pub(crate) use telemetry::{AccessLog, TelemetryTable};
 pub(crate) use tools::{Envelope, McpTable, OutputSchema};
-pub(crate) use units::{Rate, Size, Span, When};
+pub(crate) use units::{Quotas, Rate, Size, Span, When};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.
@@ -54,7 +54,7 @@ pub(crate) struct File {
     pub(crate) serve: ServeTable,
     /// Who may call.
     pub(crate) access: Option<AccessTable>,
-    /// Where consents, idempotency keys and the audit are kept.
+    /// Where consents, idempotency keys, quotas and the audit are kept.
     pub(crate) state: Option<WhereState>,
     /// The record of who called what.
     pub(crate) audit: AuditTable,

@@ -138,6 +138,9 @@ impl Settings {
         if let Some(key) = settings.audit.unkept(&settings.state) {
             return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
         }
+        if let Some(key) = settings.limits.unkept(&settings.state) {
+            return Err(settings.wrong(key, "quotas are counted in a folder alone, and the state is in memory"));
+        }
         settings.check()?;
         Ok(settings)
     }
@@ -284,6 +287,16 @@ mod tests {
         assert_eq!(wrong("state = \"memory\"\naudit.retention = \"9d\"\n"), format!("redress.toml, line 2: {says}"));
         assert_eq!(wrong("state = \"memory\"\n[audit]\nenabled = false\n"), "");
         assert_eq!(wrong("[audit]\nenabled = true\n"), "");
+    }
+
+    #[test]
+    fn a_quota_that_nothing_would_keep_is_refused() {
+        let wrong = |text: &str| held(text).map_or_else(|trouble| trouble.to_string(), |_| String::new());
+        let says = "quotas are counted in a folder alone, and the state is in memory";
+        let rule = "rules = [{ operations = [\"a.b\"], quota = \"1/day\" }]\n";
+        assert_eq!(wrong("state = \"memory\"\n[limits]\nquota = \"1/day\"\n"), format!("redress.toml, line 3: {says}"));
+        assert_eq!(wrong(&format!("state = \"memory\"\n[limits]\n{rule}")), format!("redress.toml, line 3: {says}"));
+        assert_eq!(wrong(&format!("[limits]\nquota = \"1/day\"\n{rule}")), "");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{
 
 use super::Span;
 
-/// Where consents, idempotency keys and the audit are kept.
+/// Where consents, idempotency keys, quotas and the audit are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WhereState {
     /// In memory: they end with the process.
@@ -29,7 +29,7 @@ impl WhereState {
     }
 }
 
-/// A folder in which consents, idempotency keys and the audit are kept.
+/// A folder in which consents, idempotency keys, quotas and the audit are kept.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(crate) struct StateTable {

@@ -22,6 +22,10 @@ pub(crate) struct Span(pub(crate) Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate(pub(crate) redress_limits::Rate);
 
+/// How many in an hour, a day or a month: `1000/day`, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quotas(pub(crate) Vec<redress_limits::Quota>);
+
 /// A time of the calendar: `2027-01-31T12:00:00Z`, or the day at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct When(pub(crate) SystemTime);
@@ -120,6 +124,33 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
+impl<'de> Deserialize<'de> for Quotas {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Quotas, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a quota such as `1000/day`, or a list of them")]
+        enum Written {
+            One(String),
+            Many(Vec<String>),
+        }
+        let texts = match Written::deserialize(deserializer)? {
+            Written::One(text) => vec![text],
+            Written::Many(texts) => texts,
+        };
+        let quotas = texts.iter().map(|text| text.parse()).collect::<Result<Vec<redress_limits::Quota>, _>>();
+        let quotas = quotas.map_err(de::Error::custom)?;
+        let twice = |(at, quota): (usize, &redress_limits::Quota)| {
+            quotas.iter().take(at).any(|other| other.window() == quota.window())
+        };
+        if quotas.is_empty() {
+            return Err(de::Error::custom("there is no quota in the list: write one, or leave it out"));
+        }
+        if quotas.iter().enumerate().any(twice) {
+            return Err(de::Error::custom("there are two quotas for the same time: write one of each"));
+        }
+        Ok(Quotas(quotas))
+    }
+}
+
 impl<'de> Deserialize<'de> for When {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<When, D::Error> {
         Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
@@ -166,6 +197,27 @@ impl JsonSchema for When {
     }
 }
 
+impl JsonSchema for Quotas {
+    fn schema_name() -> Cow<'static, str> {
+        "Quotas".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = json_schema!({"type": "string", "pattern": "^ *[0-9]+ */ *(h|hour|d|day|month) *$"});
+        json_schema!({
+            "anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 3}],
+            "examples": ["1000/day", ["100/hour", "10000/month"]],
+        })
+    }
+}
+
+impl fmt::Display for Quotas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&all.join(", "))
+    }
+}
+
 impl JsonSchema for Rate {
     fn schema_name() -> Cow<'static, str> {
         "Rate".into()
@@ -196,6 +248,29 @@ mod tests {
         let read = |text: &str| text.parse::<Span>().ok().map(|span| span.0.as_millis());
         assert_eq!((read("5s"), read("1m 30s"), read("250ms")), (Some(5_000), Some(90_000), Some(250)));
         assert_eq!((read("0s"), read("5"), read("soon")), (None, None, None));
+    }
+
+    #[test]
+    fn quotas_are_one_or_a_list_with_one_for_each_time() {
+        #[derive(Deserialize)]
+        struct Held {
+            quota: Quotas,
+        }
+        let read = |text: &str| match toml::from_str::<Held>(&format!("quota = {text}")) {
+            Ok(held) => held.quota.to_string(),
+            Err(error) => format!("! {}", error.message()),
+        };
+        assert_eq!(read(r#""10/d""#), "10/day");
+        assert_eq!(read(r#"["10/h", "20/day", "30/month"]"#), "10/hour, 20/day, 30/month");
+        for (text, says) in [
+            ("[]", "there is no quota in the list"),
+            (r#"["1/d", "2/day"]"#, "two quotas for the same time"),
+            (r#""10/s""#, "`10/s` is not a quota"),
+            (r#""0/day""#, "`quota` is 0"),
+            ("7", "expected a quota such as `1000/day`"),
+        ] {
+            assert!(read(text).starts_with('!') && read(text).contains(says), "{}", read(text));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use redress_limits::{LimitOptions, LimitRule, Limits, LimitsError};
 use redress_serve::Network;
 
 use crate::{
-    config::{Rate, Rule, Settings},
+    config::{Quotas, Rate, Rule, Settings},
     trouble::Trouble,
 };
 
@@ -29,6 +29,7 @@ pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
     options.in_flight = table.in_flight.map(NonZeroU32::get).or(share);
     // The faces count the streams of a caller each on its own, and over WebSockets those of one connection.
     options.streams = u32::try_from(faces(settings).streams).ok();
+    options.quotas = quotas(table.quota.as_ref());
     options.shed = table.shed.unwrap_or(false);
     let rules = table.rules.iter().map(rule).collect::<Result<_, _>>();
     options.rules = rules.map_err(|error| wrong(settings, &error))?;
@@ -39,9 +40,14 @@ fn rule(table: &Rule) -> Result<LimitRule, LimitsError> {
     let mut rule = LimitRule::new(table.operations.iter().flatten());
     rule.callers = table.callers.iter().flatten().cloned().collect();
     rule.rate = rate(table.rate, table.burst)?;
+    rule.quotas = quotas(table.quota.as_ref());
     rule.in_flight = table.in_flight.map(NonZeroU32::get);
     rule.streams = table.streams.map(NonZeroU32::get);
     Ok(rule)
+}
+
+fn quotas(table: Option<&Quotas>) -> Vec<redress_limits::Quota> {
+    table.map(|quotas| quotas.0.clone()).unwrap_or_default()
 }
 
 fn rate(rate: Option<Rate>, burst: Option<NonZeroU32>) -> Result<Option<redress_limits::Rate>, LimitsError> {

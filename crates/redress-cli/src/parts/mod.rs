@@ -116,7 +116,7 @@ impl Parts {
             fittings = fittings.identity(access.clone());
         }
         if let Some(state) = &self.state {
-            fittings = fittings.consent(state.consents()).idempotency(state.keys());
+            fittings = fittings.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
             if self.audited {
                 fittings = fittings.audit(state.audit());
             }

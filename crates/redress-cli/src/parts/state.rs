@@ -18,11 +18,11 @@ pub(super) async fn open(settings: &Settings) -> Result<Option<Arc<State>>, Trou
 }
 
 /// The state in its folder; nothing where it is in memory, and where another process has the folder. Whoever asks for
-/// an audit by name does not want to go without.
+/// an audit by name does not want to go without, and quotas would be counted twice.
 pub(super) async fn open_if_free(settings: &Settings) -> Result<Option<Arc<State>>, Trouble> {
     match attempt(settings).await {
         Ok(state) => Ok(state),
-        Err((_, OpenError::Taken)) if settings.audit.enabled != Some(true) => Ok(None),
+        Err((_, OpenError::Taken)) if settings.audit.enabled != Some(true) && !settings.limits.has_quotas() => Ok(None),
         Err((folder, error)) => Err(unusable(&folder, &error)),
     }
 }

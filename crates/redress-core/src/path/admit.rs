@@ -6,7 +6,7 @@ use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Asked, Bad, Call};
+use super::{Asked, Bad, Call, quota::Quota};
 use crate::{
     Limited, LimitedCall, Permit, QuestionKind, Refusal, consent,
     input::{Beyond, Extent},
@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct Permits {
     first: Option<Permit>,
     others: Vec<Permit>,
+    /// What the call takes from the allowances of its caller.
+    pub(super) quota: Option<Quota>,
 }
 
 impl Permits {
@@ -118,17 +120,22 @@ impl Call {
         Ok(agreed)
     }
 
+    /// The call, as a limit is asked about it.
+    pub(super) fn limited<'a>(&'a self, entry: &'a Entry) -> LimitedCall<'a> {
+        let ctx = &self.ctx;
+        LimitedCall {
+            operation: &entry.declaration,
+            caller: ctx.caller.as_deref(),
+            peer: ctx.peer,
+            composed: ctx.parent.is_some(),
+        }
+    }
+
     /// Asks every limit; what they hand out is held until the call ends.
     pub(super) fn limits(&self, entry: &Entry) -> Result<Permits, Box<Bad>> {
         let mut permits = Permits::default();
-        let ctx = &self.ctx;
-        for limit in &ctx.registry.0.limits {
-            let call = LimitedCall {
-                operation: &entry.declaration,
-                caller: ctx.caller.as_deref(),
-                peer: ctx.peer,
-                composed: ctx.parent.is_some(),
-            };
+        for limit in &self.ctx.registry.0.limits {
+            let call = self.limited(entry);
             match limit.admit(&call) {
                 Ok(None) => {}
                 Ok(Some(permit)) if permits.first.is_none() => permits.first = Some(permit),

@@ -111,5 +111,6 @@ impl Call {
 
 /// A flood is refused with these, and must not fill the disk.
 fn is_for_want_of_capacity(problem: &Problem) -> bool {
-    [EngineCode::RateLimited, EngineCode::Overloaded].iter().any(|code| problem.code == *code.as_str())
+    let codes = [EngineCode::RateLimited, EngineCode::QuotaExhausted, EngineCode::Overloaded];
+    codes.iter().any(|code| problem.code == *code.as_str())
 }

@@ -3,13 +3,13 @@
 use std::{
     future::Future,
     sync::{
-        Arc, LazyLock,
+        Arc, LazyLock, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, SystemTime},
 };
 
-use redress_contract::{EngineCode, RequestId, Started};
+use redress_contract::{Allowance, EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
 use super::{Bad, audit::Audited};
@@ -29,13 +29,24 @@ pub(crate) struct Call {
     pub(super) opened_after: Option<Duration>,
     /// What its record will say, where calls are recorded.
     pub(super) audited: Option<Box<Audited>>,
+    /// What is left of the allowances that it was taken from, once that is known.
+    pub(super) allowances: OnceLock<Box<[Allowance]>>,
 }
 
 impl Call {
     #[inline]
     pub(crate) fn begin(ctx: Ctx, since: Instant) -> Call {
         let span = span(&ctx.request_id, ctx.parent.as_ref());
-        Call { ctx, since, polled: AtomicBool::new(false), span, ended: false, opened_after: None, audited: None }
+        Call {
+            ctx,
+            since,
+            polled: AtomicBool::new(false),
+            span,
+            ended: false,
+            opened_after: None,
+            audited: None,
+            allowances: OnceLock::new(),
+        }
     }
 
     /// Takes note of the operation that is called, and until when it may take: its own word,

@@ -33,6 +33,10 @@ impl Call {
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
             }
         };
+        let envelope = match self.allowances.take() {
+            Some(allowances) => envelope.with_allowances(allowances),
+            None => envelope,
+        };
         self.tell(Ended { problem: envelope.problem(), fault, cause, asks: false }, elapsed);
         (envelope, failure)
     }

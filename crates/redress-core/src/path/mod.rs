@@ -2,8 +2,8 @@
 //! order, and each step stands in one place:
 //!
 //! request id and clock → find → visibility → shape → caller → access → key taken → consent → room for the
-//! answer → limits → size → input schema → check → content guard → guards → idempotency → handler → map the failure →
-//! check the output → envelope → observers and audit.
+//! answer → limits → size → input schema → check → content guard → guards → idempotency → quota counted → handler →
+//! map the failure → check the output → envelope → observers and audit.
 
 mod admit;
 mod allow;
@@ -21,6 +21,7 @@ mod guards;
 mod large;
 mod map;
 mod next;
+mod quota;
 mod read;
 mod refuse;
 mod repeat;
@@ -158,7 +159,9 @@ impl Call {
         let steps = async {
             self.admit(asked, Shape::Query).await?;
             self.room().await?;
-            self.limits(self.entry()?)
+            let mut permits = self.limits(self.entry()?)?;
+            permits.quota = self.set_aside(self.entry()?).await?;
+            Ok(permits)
         };
         let ended = AssertUnwindSafe(steps).catch_unwind().instrument(span).await;
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
@@ -173,7 +176,13 @@ impl Call {
         }
         let mut permits = match permits {
             Some(permits) => permits,
-            None => self.limits(self.entry()?)?,
+            None => {
+                let mut permits = self.limits(self.entry()?)?;
+                if self.ctx.registry.0.has_quotas {
+                    permits.quota = Box::pin(self.set_aside(self.entry()?)).await?;
+                }
+                permits
+            }
         };
         self.note_any_input(asked).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
@@ -212,12 +221,17 @@ impl Call {
                 repeat::Claimed::Again(Err(bad)) => return Err(bad),
             },
         };
+        let counted = match permits.quota.take() {
+            None => None,
+            quota => Box::pin(this.counted(quota)).await?,
+        };
         let began = (claim.is_some() || !entry.guards.is_empty()).then(Instant::now);
         // Whether a person was waited for is known at the end alone.
         if this.ctx.asking.is_none() {
             permits.ran(began);
         }
         let ended = this.drive(running).await;
+        drop(counted);
         if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
             permits.ran(began);
         }

@@ -39,8 +39,8 @@ impl Call {
         Bad::new(Refusal::needless_key().into_problem())
     }
 
-    /// Whose key it is. Two strangers who choose the same one must not get each other's outcome.
-    fn key_holder(&self) -> String {
+    /// Whose key or allowance it is. Two strangers who choose the same key must not get each other's outcome.
+    pub(super) fn key_holder(&self) -> String {
         match (&self.ctx.caller, self.ctx.peer) {
             (Some(caller), _) => caller.id().to_owned(),
             (None, Some(peer)) => format!("\0{}", household(peer)),

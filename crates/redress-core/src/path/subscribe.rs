@@ -83,6 +83,7 @@ impl Call {
         self.admit(asked, Shape::Subscription).await?;
         let entry = Arc::clone(self.entry()?);
         let mut permits = self.limits(&entry)?;
+        permits.quota = self.set_aside(&entry).await?;
         self.note_any_input(asked).await?;
         let this = &*self;
         this.size(&entry, asked)?;
@@ -108,8 +109,10 @@ impl Call {
             opening
         };
         this.within(this.guards(&entry, asked)).await?;
+        let counted = this.counted(permits.quota.take()).await?;
         permits.ran(None);
         let driven = this.drive(opening).await;
+        drop(counted);
         let items = this.map(&entry, driven)?;
         self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::{Entry, Inner, Registry, TextMap, check};
 use crate::{
     Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
-    IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, Settings,
+    IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
     ctx::AnyState,
     extension::{self, Loaded},
 };
@@ -32,6 +32,7 @@ pub struct Builder {
     consent: Arc<dyn ConsentStore>,
     idempotency: Arc<dyn IdempotencyStore>,
     audit: Option<Arc<dyn Audit>>,
+    quotas: Option<Arc<dyn QuotaStore>>,
     classifier: Option<Classifier>,
     pub(crate) settings: Settings,
     extensions: Vec<(Extension, Value)>,
@@ -79,6 +80,7 @@ impl Builder {
             consent: Arc::new(ConsentMemory::new()),
             idempotency: Arc::new(IdempotencyMemory::default()),
             audit: None,
+            quotas: None,
             classifier: None,
             settings: Settings::default(),
             extensions: Vec::new(),
@@ -154,6 +156,13 @@ impl Builder {
     #[must_use]
     pub fn audit(mut self, audit: impl Audit) -> Builder {
         self.audit = Some(Arc::new(audit));
+        self
+    }
+
+    /// Sets where the calls are counted that a limit takes from an allowance; without one, they are refused.
+    #[must_use]
+    pub fn quotas(mut self, store: impl QuotaStore) -> Builder {
+        self.quotas = Some(Arc::new(store));
         self
     }
 
@@ -307,12 +316,14 @@ impl Builder {
             contract: Arc::new(contract),
             state: self.state,
             content: self.content,
+            has_quotas: self.limits.iter().any(|limit| limit.has_quotas()),
             limits: self.limits,
             observers: self.observers,
             identity: self.identity,
             consent: self.consent,
             idempotency: self.idempotency,
             audit: self.audit,
+            quotas: self.quotas,
             keyed: TaskTracker::new(),
             own_keyed: TaskTracker::new(),
             classifier: self.classifier.map(OnceLock::from).unwrap_or_default(),

@@ -22,7 +22,7 @@ pub use view::Shown;
 
 use crate::{
     Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
-    Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
+    QuotaStore, Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -49,6 +49,10 @@ pub(crate) struct Inner {
     pub(crate) consent: Arc<dyn ConsentStore>,
     pub(crate) idempotency: Arc<dyn IdempotencyStore>,
     pub(crate) audit: Option<Arc<dyn Audit>>,
+    /// Where the calls are counted that are taken from an allowance.
+    pub(crate) quotas: Option<Arc<dyn QuotaStore>>,
+    /// Whether any of the limits takes calls from an allowance.
+    pub(crate) has_quotas: bool,
     /// The calls with an idempotency key that run, each in a task of its own; of every registry with these operations.
     pub(crate) keyed: TaskTracker,
     /// Those of them that run with the parts of this registry.
@@ -147,10 +151,11 @@ impl Registry {
         self.0.identity.as_ref()
     }
 
-    /// Whether calls can be kept as they have to be: while the audit or the store of idempotency keys is closed,
-    /// calls are refused, and a load balancer had better ask elsewhere.
+    /// Whether calls can be kept as they have to be: while the audit, the store of idempotency keys or that of quotas is
+    /// closed, calls are refused, and a load balancer had better ask elsewhere.
     pub fn is_ready(&self) -> bool {
-        self.0.idempotency.is_open() && self.0.audit.as_ref().is_none_or(|audit| audit.is_open())
+        let counted = !self.0.has_quotas || self.0.quotas.as_ref().is_some_and(|quotas| quotas.is_open());
+        counted && self.0.idempotency.is_open() && self.0.audit.as_ref().is_none_or(|audit| audit.is_open())
     }
 
     /// Resolves when no call with an idempotency key runs any more, in this registry or in another that is

@@ -2,12 +2,14 @@
 
 mod filter;
 mod pattern;
+mod quota;
 mod record;
 
 use std::path::{Path, PathBuf};
 
 pub use filter::AuditFilter;
 pub use pattern::PatternError;
+pub use quota::{QuotaReader, QuotaRecord};
 pub use record::AuditRecord;
 use sqlx::{Row as _, SqliteConnection};
 

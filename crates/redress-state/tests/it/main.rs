@@ -5,6 +5,7 @@
 mod auditing;
 mod clocks;
 mod consenting;
+mod counting;
 mod crashing;
 mod folders;
 mod keeping;

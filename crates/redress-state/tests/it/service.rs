@@ -101,6 +101,12 @@ impl Hands {
         Arc::new(Hands(Mutex::new((SystemTime::now(), Duration::ZERO)), AtomicBool::new(false)))
     }
 
+    /// Clocks that show this time, in seconds since 1970.
+    pub(crate) fn at(seconds: u64) -> Arc<Hands> {
+        let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        Arc::new(Hands(Mutex::new((wall, Duration::ZERO)), AtomicBool::new(false)))
+    }
+
     /// Breaks the clock that runs: whoever asks it next dies.
     pub(crate) fn stop(&self) {
         self.1.store(true, Ordering::SeqCst);

@@ -151,7 +151,7 @@ impl Counted {
     }
 
     fn refused(&self, code: &str) {
-        if code == EngineCode::RateLimited.as_str() {
+        if [EngineCode::RateLimited, EngineCode::QuotaExhausted].iter().any(|limit| code == limit.as_str()) {
             add(Some(&self.limited), 1);
         } else if code == EngineCode::Overloaded.as_str() {
             add(Some(&self.shed), 1);

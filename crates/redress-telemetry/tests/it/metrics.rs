@@ -112,7 +112,7 @@ async fn our_own_limits_are_counted_where_they_refused_and_as_no_upstreams_faili
     let rules = redress_telemetry::alerts(registry.contract());
     let upstream = rules.lines().skip_while(|line| !line.contains("RedressUpstreamFailing")).nth(1).unwrap_or_default();
     assert!(upstream.contains("rate_limited") && upstream.contains("code!~"), "{upstream}");
-    for own in ["RATE_LIMITED", "OVERLOADED", "STREAM_OVERFLOW"] {
+    for own in ["RATE_LIMITED", "QUOTA_EXHAUSTED", "OVERLOADED", "STREAM_OVERFLOW"] {
         assert!(upstream.contains(own), "{own} is left out in {upstream}");
     }
 }

@@ -16,6 +16,11 @@ pub const TRACESTATE: &str = "tracestate";
 /// The last event that the reader of a stream saw.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
+/// What is left of the caller's allowances (draft-ietf-httpapi-ratelimit-headers).
+pub const RATE_LIMIT: &str = "ratelimit";
+/// What the caller's allowances are.
+pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
+
 /// The longest idempotency key that is taken, in bytes.
 pub const LONGEST_KEY: usize = 255;
 /// The longest deadline that a caller may ask for, in milliseconds: a day.

@@ -6,6 +6,7 @@ pub mod header;
 mod openapi;
 mod problem;
 mod query;
+mod rate_limit;
 mod status;
 
 pub use authority::is_local_authority;
@@ -14,6 +15,7 @@ pub(crate) use openapi::engine_codes;
 pub use openapi::{Info, openapi};
 pub use problem::{PROBLEM_JSON, ProblemDocument, problem};
 pub use query::{FlatInput, Parameter};
+pub use rate_limit::{RateLimitFields, rate_limit};
 pub use status::{reason, retry_after_seconds, status};
 
 use redress_contract::Name;

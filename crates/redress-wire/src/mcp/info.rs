@@ -84,6 +84,7 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::PayloadTooLarge
         | EngineCode::RateLimited
         | EngineCode::Overloaded
+        | EngineCode::QuotaExhausted
         | EngineCode::IdempotencyConflict
         | EngineCode::OutcomeUnknown
         | EngineCode::Timeout

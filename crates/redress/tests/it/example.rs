@@ -120,6 +120,11 @@ fn callers_limits_state_and_metrics_are_fitted_in_a_program_of_ones_own() {
 }
 
 #[test]
+fn a_quota_is_counted_over_a_restart() {
+    insta::assert_snapshot!(output_of("quota"));
+}
+
+#[test]
 fn the_faces_are_mounted_in_an_app_of_ones_own() {
     insta::assert_snapshot!(output_of("mount"));
 }

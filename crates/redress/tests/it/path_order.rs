@@ -4,9 +4,9 @@ use std::{future::Future, pin::Pin};
 
 use redress::{
     Access, Begin, Blocked, Caller, Consent, ConsentScope, ConsentStore, ContentGuard, DynamicFailure, EndedCall,
-    Events, Fingerprint, Guard, GuardBroken, GuardedCall, HeldConsent, IdempotencyKey, IdempotencyStore, IdentityError,
-    IdentityProvider, Kind, Limit, Limited, LimitedCall, Observer, Operation, Permit, Registry, Request, Secret,
-    Settled, StoreBroken, Veto,
+    Events, Exhausted, Fingerprint, Guard, GuardBroken, GuardedCall, HeldConsent, IdempotencyKey, IdempotencyStore,
+    IdentityError, IdentityProvider, Kind, Limit, Limited, LimitedCall, Observer, Operation, Permit, QuotaHold,
+    QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Request, Secret, Settled, StoreBroken, Veto,
     contract::{self, Failure, Name},
 };
 use serde_json::{Value, json};
@@ -269,6 +269,89 @@ async fn a_call_that_breaks_every_rule_from_a_step_on_gets_that_steps_answer() {
         let (code, _) = outcome_of(STEPS[place..].iter().map(|(step, _, _)| *step).collect()).await;
         assert_eq!(code, *answer, "{step:?}");
     }
+}
+
+/// The same service, with an allowance of its own.
+#[derive(Clone)]
+struct Allowed(Service, bool);
+
+impl Limit for Allowed {
+    fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
+        self.0.admit(call)
+    }
+
+    fn has_quotas(&self) -> bool {
+        true
+    }
+
+    fn quotas(&self, _: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        vec![QuotaShare { policy: "day".into(), rule: "*".into(), window: QuotaWindow::Day, limit: 1 }]
+    }
+}
+
+impl QuotaStore for Allowed {
+    fn reserve<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a [QuotaShare],
+    ) -> BoxFuture<'a, Result<Box<dyn QuotaHold>, QuotaRefused>> {
+        self.0.notes.add("set aside");
+        let exhausted = Exhausted {
+            window: QuotaWindow::Day,
+            limit: 1,
+            used: 1,
+            renews: 0,
+            renews_in: std::time::Duration::ZERO,
+            allowances: Vec::new(),
+        };
+        let reserved: Result<Box<dyn QuotaHold>, _> =
+            if self.1 { Err(QuotaRefused::Exhausted(Box::new(exhausted))) } else { Ok(Box::new(self.clone())) };
+        Box::pin(std::future::ready(reserved))
+    }
+}
+
+impl QuotaHold for Allowed {
+    fn count(&mut self) -> BoxFuture<'_, Result<Vec<contract::Allowance>, StoreBroken>> {
+        self.0.notes.add("counted");
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn spend(self: Box<Self>) {
+        self.0.notes.add("spent");
+    }
+}
+
+#[tokio::test]
+async fn a_quota_is_asked_after_the_limits_and_before_the_size_and_counted_right_before_the_handler() {
+    let outcome = |broken: Vec<Step>, exhausted: bool| async move {
+        let service = Service { broken, notes: Notes::default() };
+        let allowed = Allowed(service.clone(), exhausted);
+        let builder = Registry::builder().identity(service.clone()).consent(service.clone()).limit(allowed.clone());
+        let builder = builder.content_guard(service.clone()).guard(service.clone()).quotas(allowed);
+        let registry = registry(builder.add(service.operation()));
+        let request = Request::new(service.input().to_string().into_bytes()).with_token(Secret::new("token"));
+        let code = registry.call("work.run", request).await.code().unwrap_or("ok").to_owned();
+        (code, service.notes.take())
+    };
+    let all = ["caller", "consent", "limits", "set aside", "content guard", "guards", "counted", "handler", "spent"];
+    assert_eq!(outcome(vec![], false).await, ("ok".to_owned(), all.map(str::to_owned).to_vec()));
+    let earlier = [Step::Caller, Step::Access, Step::Consent, Step::Limits];
+    let later = [Step::Size, Step::InputSchema, Step::ContentGuard, Step::Guards, Step::Handler];
+    for (step, answer, _) in STEPS {
+        if earlier.contains(&step) {
+            assert_eq!(outcome(vec![step], true).await.0, answer, "{step:?} comes before the quota");
+        } else if later.contains(&step) {
+            let (code, asked) = outcome(vec![step], true).await;
+            assert_eq!(code, "QUOTA_EXHAUSTED", "the quota comes before {step:?}");
+            assert_eq!(asked.last().map(String::as_str), Some("set aside"));
+        }
+        if later.contains(&step) && step != Step::Handler {
+            let (code, asked) = outcome(vec![step], false).await;
+            assert!(code == answer && !asked.iter().any(|who| who == "counted"), "{step:?}: {asked:?}");
+        }
+    }
+    let (code, asked) = outcome(vec![Step::Handler], false).await;
+    assert_eq!((code.as_str(), asked.last().map(String::as_str)), ("HANDLER_FAILED", Some("spent")));
 }
 
 #[tokio::test]

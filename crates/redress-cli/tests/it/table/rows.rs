@@ -152,6 +152,8 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("too large", "table.greet", json!({"name": "x".repeat(5000)}).to_string(), Some("PAYLOAD_TOO_LARGE")),
         row("consent", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
         row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),
+        row("a quota", "table.spent", "{}", Some("QUOTA_EXHAUSTED")),
+        row("a quota of a stream", "table.spent_stream", "{}", Some("QUOTA_EXHAUSTED")).streams(),
         row("a guard's veto", "table.guarded", "{}", Some("CLOSED_TODAY")),
         row("source that is refused", "table.run", r#"{"source":"goto 7"}"#, Some("EVAL_BLOCKED_KEYWORD")),
         Row { key: Some("kept"), ..row("a key again", "table.once", r#"{"n":2}"#, Some("IDEMPOTENCY_CONFLICT")) },

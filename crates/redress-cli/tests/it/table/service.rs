@@ -4,8 +4,9 @@ use std::{io, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
-    Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, LimitedCall,
-    Operation, Permit, Registry, Veto, consent_grant,
+    Blocked, ContentGuard, DynamicFailure, Events, Exhausted, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited,
+    LimitedCall, Operation, Permit, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Veto,
+    consent_grant,
     contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming, Verification},
     testing::Canary,
 };
@@ -136,6 +137,33 @@ impl Limit for Limits {
             "table.limited" => Err(Limited::rate(1500)),
             _ => Ok(None),
         }
+    }
+
+    fn has_quotas(&self) -> bool {
+        true
+    }
+
+    fn quotas(&self, call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+        let spent = ["table.spent", "table.spent_stream"].contains(&call.operation.name().as_str());
+        let day = QuotaShare { policy: "day".into(), rule: "*".into(), window: QuotaWindow::Day, limit: 7 };
+        spent.then_some(day).into_iter().collect()
+    }
+}
+
+/// An allowance that is used up, at a time that stands still.
+struct UsedUp;
+
+impl QuotaStore for UsedUp {
+    fn reserve<'a>(&'a self, _: &'a str, _: &'a [QuotaShare]) -> Asking<'a, Result<Box<dyn QuotaHold>, QuotaRefused>> {
+        let exhausted = Exhausted {
+            window: QuotaWindow::Day,
+            limit: 7,
+            used: 7,
+            renews: 1_709_251_200,
+            renews_in: Duration::from_secs(60),
+            allowances: Vec::new(),
+        };
+        Box::pin(async { Err(QuotaRefused::Exhausted(Box::new(exhausted))) })
     }
 }
 
@@ -382,16 +410,24 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         feed,
         count(secrets),
     ];
-    let plain =
-        [answer("table.nothing", Value::Null), answer("table.limited", json!(0)), answer("table.guarded", json!(0))];
+    let plain = [
+        answer("table.nothing", Value::Null),
+        answer("table.limited", json!(0)),
+        answer("table.spent", json!(0)),
+        answer("table.guarded", json!(0)),
+    ];
+    let spent = declared(contract::Operation::subscription("table.spent_stream"));
+    let spent =
+        Operation::dynamic(spent).with_stream_handler(|_, _: Value| async { Ok(Events::new(stream::pending())) });
     let registry = all
         .into_iter()
         .chain(plain)
-        .chain([stray(), compose, answer("table.gone", json!(0))])
+        .chain([spent, stray(), compose, answer("table.gone", json!(0))])
         .chain(redress_serve::discovery())
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())
         .limit(Limits)
+        .quotas(UsedUp)
         .guard(Hours)
         .content_guard(NoGoto)
         .observer(Told(Arc::clone(marks)))

@@ -105,6 +105,7 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
         | EngineCode::PayloadTooLarge
         | EngineCode::RateLimited
         | EngineCode::Overloaded
+        | EngineCode::QuotaExhausted
         | EngineCode::Timeout
         | EngineCode::Cancelled
         | EngineCode::Internal
@@ -176,13 +177,14 @@ fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value 
         })
         .collect();
     let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
-    let more = match status {
-        401 => Some(("WWW-Authenticate", "WwwAuthenticate")),
-        429 | 503 => Some(("Retry-After", "RetryAfter")),
-        _ => None,
+    let more: &[(&str, &str)] = match status {
+        401 => &[("WWW-Authenticate", "WwwAuthenticate")],
+        429 => &[("Retry-After", "RetryAfter"), ("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")],
+        503 => &[("Retry-After", "RetryAfter")],
+        _ => &[],
     };
-    if let (Some((header, component)), Value::Object(headers)) = (more, &mut headers) {
-        headers.insert(header.into(), json!({"$ref": format!("#/components/headers/{component}")}));
+    for (header, component) in more {
+        headers[*header] = json!({"$ref": format!("#/components/headers/{component}")});
     }
     json!({
         "description": described.join("\n"),

@@ -164,6 +164,8 @@ pub(super) fn headers() -> Value {
     json!({
         "RequestId": {"description": "The name of the call, the same as in the log.", "schema": {"type": "string"}},
         "RetryAfter": {"description": "The seconds to wait.", "schema": {"type": "integer", "minimum": 0}},
+        "RateLimit": {"description": "What is left of the caller's quotas, where it has some (draft-ietf-httpapi-ratelimit-headers).", "schema": {"type": "string"}},
+        "RateLimitPolicy": {"description": "The caller's quotas, where it has some (draft-ietf-httpapi-ratelimit-headers).", "schema": {"type": "string"}},
         "WwwAuthenticate": {"description": "How to say who calls.", "schema": {"type": "string"}},
         "Allow": {"description": "The methods that are there.", "schema": {"type": "string"}},
     })

@@ -1,0 +1,44 @@
+//! `quota`: who has used how much, read from the state beside a running server or after it.
+
+use std::time::SystemTime;
+
+use redress_state::{QuotaReader, QuotaRecord, ReadError};
+
+use crate::{
+    arguments, audit,
+    program::{Ended, Setup, wait},
+    terminal::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
+    trouble::{Trouble, chain},
+};
+
+pub(crate) fn run(setup: &Setup, typed: &arguments::Quota, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let unread = |says| Trouble::QuotaUnreadable { says };
+    let folder = audit::folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread)?;
+    wait(async {
+        let mut reader = QuotaReader::open(&folder).await.map_err(unreadable)?;
+        for record in reader.read(SystemTime::now(), typed.caller.as_deref()).await.map_err(unreadable)? {
+            show(&record, terminal)?;
+        }
+        Ok(Ended::Well)
+    })
+}
+
+fn show(record: &QuotaRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    if terminal.is_json() {
+        terminal.document(record)?;
+        return Ok(());
+    }
+    let out = terminal.out();
+    let nobody = record.address.as_deref().unwrap_or("anonymous");
+    let caller = harmless(record.caller.as_deref().unwrap_or(nobody));
+    let rule = out.paint(NAME, harmless(&record.rule));
+    let style = if record.used < record.limit { GOOD } else { BAD };
+    let used = out.paint(style, format!("{} of {}", record.used, record.limit));
+    let rest = format!("a {}, until {}", record.window.as_str(), redress_core::rfc3339(record.renews_at));
+    out.line(format_args!("{caller:12}  {rule:24}  {used:16}  {}", out.paint(SOFT, rest)))?;
+    Ok(())
+}
+
+fn unreadable(error: ReadError) -> Trouble {
+    Trouble::QuotaUnreadable { says: chain(&error) }
+}

@@ -1,0 +1,95 @@
+//! Quotas: a call is set aside in the allowances of its caller among the limits, and counted right before its handler
+//! runs. What is refused in between, or never starts, is given back.
+
+use redress_contract::{EngineCode, Json, Started};
+
+use super::{Bad, Call};
+use crate::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, registry::Entry};
+
+/// What the allowances of the caller have said.
+pub(super) enum Quota {
+    /// The call is set aside, and given back when this is dropped.
+    Held(Box<dyn QuotaHold>),
+    /// One is used up, and the call has a key: it may still get the outcome that it had before, and nothing else.
+    Exhausted(Box<Exhausted>),
+}
+
+/// A call that is counted. Where its handler has not started, or goes on in a next round, it is given back.
+pub(super) struct Counted<'a> {
+    call: &'a Call,
+    hold: Option<Box<dyn QuotaHold>>,
+}
+
+impl Call {
+    /// Sets the call aside in the allowances that the limits name. A composed call is taken from none: the call that
+    /// makes it has been.
+    pub(super) async fn set_aside(&self, entry: &Entry) -> Result<Option<Quota>, Box<Bad>> {
+        let registry = &self.ctx.registry.0;
+        if !registry.has_quotas || self.ctx.parent.is_some() {
+            return Ok(None);
+        }
+        let call = self.limited(entry);
+        let shares: Vec<QuotaShare> = registry.limits.iter().flat_map(|limit| limit.quotas(&call)).collect();
+        if shares.is_empty() {
+            return Ok(None);
+        }
+        let Some(store) = &registry.quotas else {
+            tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), "a call has a quota and nothing counts it, so it is refused");
+            return Err(Call::cannot_keep());
+        };
+        let caller = self.key_holder();
+        let reserved = self.within(async { Ok(store.reserve(&caller, &shares).await) }).await?;
+        match reserved {
+            Ok(hold) => Ok(Some(Quota::Held(hold))),
+            Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => Ok(Some(Quota::Exhausted(exhausted))),
+            Err(QuotaRefused::Exhausted(exhausted)) => Err(self.exhausted(&exhausted)),
+            Err(QuotaRefused::Broken(error)) => {
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a quota cannot be read, and the call is refused");
+                Err(Call::cannot_keep())
+            }
+        }
+    }
+
+    /// Counts the call, so that it stays counted whatever becomes of the process while its handler runs.
+    pub(super) async fn counted(&self, quota: Option<Quota>) -> Result<Option<Counted<'_>>, Box<Bad>> {
+        let mut hold = match quota {
+            None => return Ok(None),
+            Some(Quota::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted)),
+            Some(Quota::Held(hold)) => hold,
+        };
+        match self.within(async { Ok(hold.count().await) }).await? {
+            Ok(allowances) => {
+                // A call is counted once.
+                let _ = self.allowances.set(allowances.into());
+                Ok(Some(Counted { call: self, hold: Some(hold) }))
+            }
+            Err(error) => {
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a call cannot be counted, and is refused");
+                Err(Call::cannot_keep())
+            }
+        }
+    }
+
+    fn has_key(&self, entry: &Entry) -> bool {
+        self.ctx.idempotency_key.is_some() && entry.declaration.takes_idempotency_key()
+    }
+
+    #[cold]
+    fn exhausted(&self, exhausted: &Exhausted) -> Box<Bad> {
+        let _ = self.allowances.set(exhausted.allowances.clone().into());
+        let (details, wait) = (Json::of(&exhausted.told()).ok(), exhausted.retry_after_ms());
+        Bad::new(self.engine(EngineCode::QuotaExhausted, details, Some(wait)))
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let asks = self.call.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting());
+        if self.call.started() != Started::No
+            && !asks
+            && let Some(hold) = self.hold.take()
+        {
+            hold.spend();
+        }
+    }
+}
