@@ -55,7 +55,7 @@ mod uri_template;
 
 pub use access::{Access, Denied};
 pub use block::{Block, Blocks, Part};
-pub use caller::Caller;
+pub use caller::{CONSENT_GRANT, Caller};
 pub use code::{Code, CodeError};
 pub use content::Content;
 pub use contract::Contract;

@@ -164,9 +164,9 @@ impl Ctx {
         self.registry.contract()
     }
 
-    /// The operations that the caller may call from outside right now.
+    /// The operations that the caller may call right now, by the way that this call came.
     pub fn open(&self) -> impl Iterator<Item = &Operation> {
-        self.registry.open_to(self.caller())
+        self.registry.open_by(self.face, self.caller())
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.

@@ -2,8 +2,8 @@
 //! know of them.
 
 use redress_contract::{Caller, Contract, EngineCode, Operation};
-use redress_core::Registry;
-use redress_wire::pages;
+use redress_core::{Face, Registry};
+use redress_wire::{consent, pages};
 use serde_json::{Value, json};
 
 const CODES: &str = "redress.errors";
@@ -46,12 +46,12 @@ pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<
                     "document": format!("redress://operations/{}", operation.name()),
                 })
             };
-            Some(json!({"operations": registry.open_to(caller).map(line).collect::<Vec<_>>()}))
+            Some(json!({"operations": registry.open_by(Face::Mcp, caller).map(line).collect::<Vec<_>>()}))
         }
         OPERATION => {
             let named = registry.operation(about).map(Operation::name)?;
-            let found = registry.open_to(caller).find(|operation| operation.name() == named)?;
-            serde_json::to_value(found).ok()
+            let found = registry.open_by(Face::Mcp, caller).find(|operation| operation.name() == named)?;
+            consent::shown(found)
         }
         _ => None,
     }
@@ -62,11 +62,11 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
     let typed = typed.to_lowercase();
     let all: std::collections::BTreeSet<String> = match name {
         CODE => {
-            let declared = registry.open_to(caller).flat_map(Operation::failures);
+            let declared = registry.open_by(Face::Mcp, caller).flat_map(Operation::failures);
             let declared = declared.map(|failure| failure.code().to_string());
             declared.chain(EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned())).collect()
         }
-        OPERATION => registry.open_to(caller).map(|operation| operation.name().to_string()).collect(),
+        OPERATION => registry.open_by(Face::Mcp, caller).map(|operation| operation.name().to_string()).collect(),
         _ => Default::default(),
     };
     let mut offered: Vec<String> = all.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
@@ -76,5 +76,5 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
 }
 
 fn open(registry: &Registry, caller: Option<&Caller>) -> Contract {
-    Contract::new(registry.open_to(caller).cloned())
+    Contract::new(registry.open_by(Face::Mcp, caller).cloned())
 }

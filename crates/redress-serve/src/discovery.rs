@@ -3,7 +3,7 @@
 
 use redress_contract::{self as contract, Access, Contract, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
 use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
-use redress_wire::{http, pages};
+use redress_wire::{consent, http, pages};
 use serde_json::{Value, json};
 
 /// The most bytes that one of them answers with. It is their own, since what is told here is as long as the contract,
@@ -96,7 +96,7 @@ async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
     let named = ctx.contract().operation(wanted).map(contract::Operation::name);
     match ctx.open().find(|operation| Some(operation.name()) == named) {
-        Some(operation) => Ok(serde_json::to_value(operation)?),
+        Some(operation) => Ok(consent::shown(operation).unwrap_or_default()),
         None => {
             let names = ctx.open().map(|operation| operation.name().as_str());
             Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))

@@ -86,8 +86,8 @@ pub use redress_access as access;
 pub use redress_cli::main;
 pub use redress_contract as contract;
 pub use redress_contract::{
-    Access, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part, Recovery, Retry,
-    Shape,
+    Access, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part,
+    Recovery, Retry, Shape,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;

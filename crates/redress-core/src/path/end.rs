@@ -33,11 +33,25 @@ impl Call {
                 let registry = &self.ctx.registry;
                 let hidden = |name: &Name| registry.find(name.as_str()).is_some_and(|entry| entry.is_hidden());
                 bad.problem.next_actions.retain(|action| !hidden(&action.operation));
+                self.leave_out_persons(&mut bad.problem);
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
             }
         };
         self.tell(Ended { problem: envelope.problem(), fault, cause, asks: false }, elapsed);
         (envelope, failure)
+    }
+
+    /// Leaves out what only a person may call, consents above all: an agent makes the calls that it is advised to make.
+    /// A declared recovery never leads there, since no registry is built with one, so this is about call sites.
+    fn leave_out_persons(&self, problem: &mut Problem) {
+        let registry = &self.ctx.registry;
+        let given = problem.next_actions.len();
+        problem.next_actions.retain(|action| {
+            registry.find(action.operation.as_str()).is_none_or(|entry| !entry.declaration.access().is_for_persons())
+        });
+        if problem.next_actions.len() < given {
+            tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = problem.code.as_str(), "a next action is for persons alone, and is left out");
+        }
     }
 
     /// Ends a call from outside, where nobody can match the failure by its type.

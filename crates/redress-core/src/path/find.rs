@@ -9,9 +9,12 @@ use crate::{registry::Entry, similar};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
-    /// An internal one does not exist for callers from outside (K-06).
+    /// An internal one does not exist for callers from outside (K-06), and one for persons does not exist for agents.
     pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
         let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
+        if self.ctx.face.is_for_agents() && entry.declaration.access().is_for_persons() {
+            return None;
+        }
         (entry.declaration.is_external() || self.ctx.parent.is_some()).then(|| Arc::clone(entry))
     }
 
@@ -32,7 +35,8 @@ impl Call {
         // What is near is no reason to let them wait: what is not known by the deadline is not told.
         let caller = self.within(self.identify(asked)).await.ok().flatten();
         let wanted = Name::from_wire(asked.name);
-        let open = self.ctx.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
+        let open = self.ctx.registry.open_by(self.ctx.face, caller.as_deref());
+        let open = open.map(|operation| operation.name().as_str().to_owned());
         let mut bad = self.refuse(EngineCode::NotFound);
         bad.problem.similar = similar::nearest(&wanted, open).into_iter().map(|value| Similar { value }).collect();
         bad

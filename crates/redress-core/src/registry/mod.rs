@@ -19,8 +19,8 @@ pub use builder::{BuildError, Builder};
 pub(crate) use entry::Entry;
 
 use crate::{
-    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
-    Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
+    Audit, Classifier, ConsentStore, ContentGuard, Face, IdempotencyStore, IdentityError, IdentityProvider, Limit,
+    Observer, Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -83,8 +83,14 @@ impl Registry {
         self.shown().filter(move |operation| operation.is_external() && operation.access().admit(caller).is_ok())
     }
 
+    /// The operations that `caller` may call by this face: on one for agents, those for persons are left out.
+    pub fn open_by(&self, face: Face, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
+        let all = !face.is_for_agents();
+        self.open_to(caller).filter(move |operation| all || !operation.access().is_for_persons())
+    }
+
     /// The operations that are not hidden, in the order they were declared.
-    fn shown(&self) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Operation> {
         self.0.entries.iter().filter(|entry| !entry.is_hidden()).map(|entry| &entry.declaration)
     }
 
@@ -111,7 +117,7 @@ impl Registry {
         self.0.contract.operations().iter().flat_map(Operation::failures).chain(&self.0.codes)
     }
 
-    /// Where the caller's consents are kept.
+    /// Where consents are kept.
     pub fn consent(&self) -> &Arc<dyn ConsentStore> {
         &self.0.consent
     }

@@ -100,7 +100,7 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
         tool.insert("outputSchema".into(), output);
     }
     tool.insert("annotations".into(), annotations(operation));
-    if !operation.failures().is_empty() {
+    if !operation.failures().is_empty() || operation.access().needs_consent() {
         tool.insert("_meta".into(), json!({FAILURES_META: describe::failures(operation)}));
     }
     ToolText { json: Value::Object(tool).to_string().into_bytes() }

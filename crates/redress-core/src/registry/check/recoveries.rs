@@ -3,13 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Binding, Failure, Finding, Name, Operation, Shape, Verb};
+use redress_contract::{Binding, CONSENT_GRANT, Failure, Finding, Name, Operation, Shape, Verb};
 
 use super::{failures::subject, fit::fits};
 
 pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     for operation in operations {
         for failure in operation.failures() {
+            if let Some(Verb::GetAccess { scope }) = failure.recovery().map(|recovery| recovery.verb())
+                && scope.split_whitespace().any(|scope| scope == CONSENT_GRANT)
+            {
+                let says = format!("its recovery is to get the scope `{CONSENT_GRANT}`, and an agent would follow it");
+                let help = "let it be `ask_user`, with a hint that says what the person can do";
+                findings.push(Finding::new("recovery-consent", subject(operation, failure), says, help));
+            }
             if let Some(Verb::Call { operation: target, bind, .. }) = failure.recovery().map(|recovery| recovery.verb())
             {
                 let mut say = |rule, says: String, help: String| {
@@ -59,6 +66,13 @@ fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'st
             "recovery-access",
             format!("its recovery calls `{name}`, which its caller may not be allowed to call"),
             format!("name an operation that asks for no more access than `{}` does", operation.name()),
+        );
+    }
+    if target.access().is_for_persons() {
+        say(
+            "recovery-consent",
+            format!("its recovery calls `{name}`, which is for persons alone, and an agent would follow it"),
+            "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
         );
     }
     if target.shape() == Shape::Subscription {

@@ -8,7 +8,10 @@ use super::{
     failures::{self, FailureSchemas},
     reference, shared,
 };
-use crate::http::{FlatInput, OPERATION_JSON};
+use crate::{
+    consent,
+    http::{FlatInput, OPERATION_JSON},
+};
 
 /// Members of a declaration that OpenAPI has words of its own for.
 const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
@@ -121,8 +124,9 @@ fn described(operation: &Operation, id: &str, info: &Info) -> Map<String, Value>
     if !operation.summary().is_empty() {
         map.insert("summary".into(), Value::from(operation.summary()));
     }
-    if !operation.description().is_empty() {
-        map.insert("description".into(), Value::from(operation.description()));
+    let description = consent::description(operation);
+    if !description.is_empty() {
+        map.insert("description".into(), Value::from(description));
     }
     if operation.deprecated().is_some() {
         map.insert("deprecated".into(), Value::Bool(true));
