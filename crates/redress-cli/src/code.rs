@@ -26,6 +26,12 @@ pub enum TroubleCode {
     TokenUnknown,
     /// There is no audit to be read.
     AuditUnreadable,
+    /// Nothing says where consents are kept.
+    ConsentUnreachable,
+    /// Nothing of this name asks for consent.
+    ConsentNotAsked,
+    /// There is no such consent.
+    ConsentUnknown,
     /// Something else listens on this port.
     PortInUse,
     /// Nothing can listen on this address.
@@ -60,7 +66,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 25] = [
+    pub const ALL: [TroubleCode; 28] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -71,6 +77,9 @@ impl TroubleCode {
         TroubleCode::TelemetryUnusable,
         TroubleCode::TokenUnknown,
         TroubleCode::AuditUnreadable,
+        TroubleCode::ConsentUnreachable,
+        TroubleCode::ConsentNotAsked,
+        TroubleCode::ConsentUnknown,
         TroubleCode::PortInUse,
         TroubleCode::AddressUnusable,
         TroubleCode::NotLoopbackWithoutAccess,
@@ -115,6 +124,9 @@ impl TroubleCode {
             TroubleCode::TelemetryUnusable => ("TELEMETRY_UNUSABLE", include_str!("codes/TELEMETRY_UNUSABLE.md")),
             TroubleCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
             TroubleCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
+            TroubleCode::ConsentUnreachable => ("CONSENT_UNREACHABLE", include_str!("codes/CONSENT_UNREACHABLE.md")),
+            TroubleCode::ConsentNotAsked => ("CONSENT_NOT_ASKED", include_str!("codes/CONSENT_NOT_ASKED.md")),
+            TroubleCode::ConsentUnknown => ("CONSENT_UNKNOWN", include_str!("codes/CONSENT_UNKNOWN.md")),
             TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
             TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
             TroubleCode::NotLoopbackWithoutAccess => {

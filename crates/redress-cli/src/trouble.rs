@@ -35,6 +35,12 @@ pub(crate) enum Trouble {
     TokenUnknown { path: String, id: String, similar: Vec<String> },
     #[error("{says}")]
     AuditUnreadable { says: String },
+    #[error("{says}")]
+    ConsentUnreachable { says: String },
+    #[error("nothing called `{operation}` asks for consent")]
+    ConsentNotAsked { operation: String, similar: Vec<String> },
+    #[error("there is no consent to `{scope}` for `{caller}`")]
+    ConsentUnknown { caller: String, scope: String, similar: Vec<String> },
     #[error("something already listens on {address}")]
     PortInUse { address: String },
     #[error("nothing can listen on {address}: {}", reason(cause))]
@@ -108,6 +114,9 @@ impl Trouble {
             Trouble::TelemetryUnusable { .. } => TroubleCode::TelemetryUnusable,
             Trouble::TokenUnknown { .. } => TroubleCode::TokenUnknown,
             Trouble::AuditUnreadable { .. } => TroubleCode::AuditUnreadable,
+            Trouble::ConsentUnreachable { .. } => TroubleCode::ConsentUnreachable,
+            Trouble::ConsentNotAsked { .. } => TroubleCode::ConsentNotAsked,
+            Trouble::ConsentUnknown { .. } => TroubleCode::ConsentUnknown,
             Trouble::PortInUse { .. } => TroubleCode::PortInUse,
             Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
             Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
@@ -145,6 +154,12 @@ impl Trouble {
             Trouble::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
             Trouble::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
             Trouble::AuditUnreadable { .. } => "Name the configuration of the server, or its folder.".to_owned(),
+            Trouble::ConsentUnreachable { .. } => {
+                "Name the server, with a token that has `consent:grant`, or the state folder that it runs on."
+                    .to_owned()
+            }
+            Trouble::ConsentNotAsked { .. } => "Name the operation that answered CONSENT_REQUIRED.".to_owned(),
+            Trouble::ConsentUnknown { .. } => "List the consents, and name one as it is written there.".to_owned(),
             Trouble::PortInUse { .. } => {
                 "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
             }
@@ -196,6 +211,7 @@ impl Trouble {
                 rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
             }
             Trouble::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
+            Trouble::ConsentUnknown { .. } => line(&["consent", "list"]),
             Trouble::ConfigUnknownKey { .. }
             | Trouble::ConfigInvalid { .. }
             | Trouble::ConfigNeedsRestart { .. }
@@ -204,6 +220,8 @@ impl Trouble {
             | Trouble::TlsUnusable { .. }
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
+            | Trouble::ConsentUnreachable { .. }
+            | Trouble::ConsentNotAsked { .. }
             | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
@@ -219,6 +237,8 @@ impl Trouble {
         match self {
             Trouble::ConfigUnknownKey { similar, .. }
             | Trouble::PageUnknown { similar, .. }
+            | Trouble::ConsentNotAsked { similar, .. }
+            | Trouble::ConsentUnknown { similar, .. }
             | Trouble::TokenUnknown { similar, .. } => similar,
             Trouble::Usage { .. }
             | Trouble::ConfigInvalid { .. }
@@ -228,6 +248,7 @@ impl Trouble {
             | Trouble::TlsUnusable { .. }
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
+            | Trouble::ConsentUnreachable { .. }
             | Trouble::PortInUse { .. }
             | Trouble::AddressUnusable { .. }
             | Trouble::NotLoopbackWithoutAccess { .. }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, StoreBroken};
 use tokio::sync::oneshot;
 
+use crate::orders::Order;
+
 /// One piece of work, and who waits for it.
 pub(crate) struct Job {
     pub(crate) work: Work,
@@ -22,6 +24,8 @@ pub(crate) enum Work {
     Grant { consent: HeldConsent, order: u64 },
     /// Forgets a consent.
     Withdraw { caller: String, scope: String, order: u64 },
+    /// Carries out what was ordered in the folder.
+    Orders { order: u64 },
     /// Removes what is past its time.
     Upkeep,
 }
@@ -31,7 +35,7 @@ impl Work {
     /// of the trouble at once.
     pub(crate) fn insists(&self) -> bool {
         match self {
-            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } => true,
+            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } | Work::Orders { .. } => true,
             Work::Begin { .. } | Work::Grant { .. } | Work::Upkeep => false,
         }
     }
@@ -65,4 +69,6 @@ pub(crate) enum Answer {
     Done,
     /// What became of the key that was to be claimed.
     Begin(Begin),
+    /// What was ordered and is kept now.
+    Ordered(Vec<Order>),
 }

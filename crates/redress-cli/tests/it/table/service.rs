@@ -5,7 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
     Blocked, ContentGuard, DynamicFailure, Events, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited, LimitedCall,
-    Operation, Permit, Registry, Veto, consent_grant,
+    Operation, Permit, Registry, Veto, consent_grant, consent_revoke,
     contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming},
     testing::Canary,
 };
@@ -282,6 +282,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         .chain(plain)
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())
+        .add(consent_revoke())
         .limit(Limits)
         .guard(Hours)
         .content_guard(NoGoto)
