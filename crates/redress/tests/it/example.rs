@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 /// Runs an example, as a newcomer would, and gives what it printed, with what differs from
 /// run to run replaced.
-fn output_of(example: &str) -> String {
+pub(crate) fn output_of(example: &str) -> String {
     let (text, ended_well) = run(example, &[]);
     assert!(ended_well, "{text}");
     text
@@ -13,13 +13,18 @@ fn output_of(example: &str) -> String {
 /// All are built with the same features, and so only once.
 const FEATURES: &str = "cli,access,limits,state,telemetry";
 
-/// Runs an example with these words.
-fn ran(example: &str, words: &[&str]) -> Output {
+/// What runs an example with these words.
+pub(crate) fn command(example: &str, words: &[&str]) -> Command {
     let arguments =
         ["run", "--quiet", "--locked", "--package", "redress", "--features", FEATURES, "--example", example];
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments).arg("--").args(words).current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.output().expect("the cargo that runs this test runs the example")
+    cargo
+}
+
+/// Runs an example with these words.
+fn ran(example: &str, words: &[&str]) -> Output {
+    command(example, words).output().expect("the cargo that runs this test runs the example")
 }
 
 /// Runs an example with these words, and gives what it printed and whether it ended well.

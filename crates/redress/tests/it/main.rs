@@ -21,6 +21,7 @@ mod licences;
 mod listening;
 mod macros;
 mod mapping;
+mod obedient;
 mod observers;
 mod offload;
 mod path_order;
