@@ -32,7 +32,7 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Consent, terminal: &mut Term
     };
     if place.server.url.is_some() {
         if place.config.is_some() || place.state.is_some() {
-            return Err(usage("a server and a folder are both named", "Name one of them."));
+            return Err(usage("a server and a folder are both named", "Name one of the two, and leave the other out."));
         }
         return at_server(setup, &typed.what, place, terminal);
     }

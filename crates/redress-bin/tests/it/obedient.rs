@@ -28,7 +28,7 @@ fn met(walk: &Walk, place: &Place) {
     for code in ["CONSENT_REQUIRED", "FILE_NOT_FOUND", "PATH_OUTSIDE", "INVALID_INPUT"] {
         assert!(walk.codes.contains(code), "{code} was not met: {:?}", walk.codes);
     }
-    assert!(walk.followed > 3, "only {} calls were advised", walk.followed);
+    assert!(walk.advised > 3, "only {} calls were advised", walk.advised);
     let held = place.run(&["consent", "list", "--json"]);
     assert_eq!((held.code, held.json()), (0, json!([])), "{}", held.seen());
 }

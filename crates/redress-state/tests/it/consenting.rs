@@ -73,6 +73,7 @@ async fn an_order_that_nobody_carries_out_is_taken_back_and_told() {
     // Somebody has the folder, who is no service.
     let lock = std::fs::File::open(folder.path()).unwrap();
     lock.lock().unwrap();
+    std::fs::write(folder.path().join("redress.lock"), "").unwrap();
     let scope: ConsentScope = "pay.wipe".parse().unwrap();
     let refused = ConsentDesk::at(folder.path()).grant(consent("ada", &scope)).await;
     assert!(matches!(refused, Err(DeskError::NotTaken)), "{refused:?}");

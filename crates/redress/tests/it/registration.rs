@@ -433,7 +433,7 @@ refusals! {
         => registry([
             query("files.read").with_access(Access::caller().scope("consent:grant").scope("files"))
                 .fails(failure("FILE_NOT_FOUND").with_recovery(Recovery::call("files.agree", "Agree to it and call it again."))),
-            query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
+            contract::Operation::query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
     a_recovery_that_gets_the_scope_of_a_person_is_refused:
         "recovery-consent" on "files.read/FILE_NOT_FOUND", "let it be `ask_user`"
         => registry([query("files.read").fails(failure("FILE_NOT_FOUND")

@@ -22,8 +22,8 @@ pub(crate) struct Walk {
     made: BTreeSet<String>,
     /// The codes that it met.
     pub(crate) codes: BTreeSet<String>,
-    /// How many calls it made because a failure advised them.
-    pub(crate) followed: usize,
+    /// How many calls were advised.
+    pub(crate) advised: usize,
 }
 
 impl Walk {
@@ -43,7 +43,6 @@ impl Walk {
         if !self.made.insert(format!("{operation} {input}")) {
             return;
         }
-        self.followed += usize::from(depth > 0);
         let Some(envelope) = call(operation, input) else { return };
         let code = envelope["code"].as_str().unwrap_or_else(|| panic!("{operation} {input}: {envelope}"));
         self.codes.insert(code.to_owned());
@@ -53,6 +52,7 @@ impl Walk {
         }
         for (operation, input) in advice(&envelope) {
             assert!(!is_for_persons(&operation), "{code} leads to {operation}: {envelope}");
+            self.advised += 1;
             self.follow(&operation, &input, call, depth + 1);
         }
         let scope = envelope["recovery"]["scope"].as_str().unwrap_or_default();
@@ -164,8 +164,10 @@ impl Tools {
             let name = tool["name"].as_str().unwrap_or_default();
             assert!(!is_for_persons(name), "{name} is a tool");
             for failure in tool["_meta"]["dev.redress/failures"].as_array().into_iter().flatten() {
-                let recovery = failure["recovery"].to_string();
-                assert!(!recovery.contains("consent"), "{name}: {failure}");
+                let recovery = &failure["recovery"];
+                let target = ["operation", "tool", "scope"].map(|member| recovery[member].as_str().unwrap_or_default());
+                let led = target.iter().any(|target| is_for_persons(target) || target.contains("consent:grant"));
+                assert!(!led, "{name}: {failure}");
             }
         }
         tools
