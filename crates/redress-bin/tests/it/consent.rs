@@ -112,6 +112,21 @@ fn at_a_server_it_takes_a_token_of_a_person() {
 }
 
 #[test]
+fn a_folder_in_which_an_agent_could_write_itself_a_token_is_not_served() {
+    let place = Place::new().with("redress.toml", "[serve]\nlisten = \"127.0.0.1:0\"\n");
+    for words in [["serve", "redress.toml", "--write", "--json"].as_slice(), &["mcp", "redress.toml", "--write"]] {
+        let refused = place.run(words);
+        assert_eq!(refused.code, 2, "{}", refused.seen());
+        assert!(refused.seen().contains("redress.toml, which callers must not change"), "{}", refused.seen());
+    }
+    Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--log-level", "off"])).stop();
+    // Its own folder is refused too, wherever the configuration is.
+    std::fs::create_dir(place.path().join("served")).unwrap();
+    let words = ["serve", "redress.toml", "--write", "--root", "served", "--state", "served/state", "--json"];
+    assert!(place.run(&words).out.contains("must not change"));
+}
+
+#[test]
 fn each_part_of_the_command_has_its_help() {
     for words in [["consent", "--help"].as_slice(), &["consent", "grant", "--help"], &["consent", "revoke", "--help"]] {
         insta::assert_snapshot!(words.join("_").replace("_--help", ""), Place::new().run(words).out);
