@@ -1,4 +1,5 @@
-//! How a document says that an operation needs a person's consent.
+//! How a description says that an operation needs a person's consent. OpenAPI and OpenRPC say it by CONSENT_REQUIRED among the
+//! endings of the operation, and leave its description as it was declared, so that a contract can be read back from them.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 const NEEDED: &str = "It needs a person's consent: without one it answers CONSENT_REQUIRED.";
 
 /// What the operation does, and that a person has to agree first where that is so.
-pub(crate) fn description(operation: &Operation) -> Cow<'_, str> {
+fn description(operation: &Operation) -> Cow<'_, str> {
     match (operation.description(), operation.access().needs_consent()) {
         (told, false) => Cow::Borrowed(told),
         ("", true) => Cow::Borrowed(NEEDED),

@@ -3,7 +3,7 @@
 use redress_contract::{Contract, EngineCode, ExampleEnding, Failure, Operation, Schema, Shape};
 use serde_json::{Map, Value, json};
 
-use crate::{consent, http::Info, jsonrpc};
+use crate::{http::Info, jsonrpc};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -111,9 +111,8 @@ fn method(operation: &Operation, components: &mut Components) -> Value {
     if !operation.summary().is_empty() {
         members.insert("summary".into(), Value::from(operation.summary()));
     }
-    let description = consent::description(operation);
-    if !description.is_empty() {
-        members.insert("description".into(), Value::from(description));
+    if !operation.description().is_empty() {
+        members.insert("description".into(), Value::from(operation.description()));
     }
     if let Some(deprecation) = operation.deprecated() {
         members.insert("deprecated".into(), Value::Bool(true));

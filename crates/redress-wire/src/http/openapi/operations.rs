@@ -8,10 +8,7 @@ use super::{
     failures::{self, FailureSchemas},
     reference, shared,
 };
-use crate::{
-    consent,
-    http::{FlatInput, OPERATION_JSON},
-};
+use crate::http::{FlatInput, OPERATION_JSON};
 
 /// Members of a declaration that OpenAPI has words of its own for.
 const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
@@ -124,9 +121,8 @@ fn described(operation: &Operation, id: &str, info: &Info) -> Map<String, Value>
     if !operation.summary().is_empty() {
         map.insert("summary".into(), Value::from(operation.summary()));
     }
-    let description = consent::description(operation);
-    if !description.is_empty() {
-        map.insert("description".into(), Value::from(description));
+    if !operation.description().is_empty() {
+        map.insert("description".into(), Value::from(operation.description()));
     }
     if operation.deprecated().is_some() {
         map.insert("deprecated".into(), Value::Bool(true));
