@@ -14,8 +14,8 @@ use std::{
 
 use futures_util::stream;
 use redress::{
-    Caller, Ctx, Events, Failure, IdentityError, IdentityProvider, Outcome, Registry, Secret, State, consent_grant,
-    data, operation,
+    CONSENT_GRANT, Caller, Ctx, Events, Failure, IdentityError, IdentityProvider, Outcome, Registry, Secret, State,
+    consent_grant, data, operation,
 };
 
 #[data]
@@ -242,7 +242,8 @@ async fn place(shop: State<Shop>, input: Lines) -> Outcome<Order, PlaceFailure> 
 
 /// Cancel an order.
 ///
-/// It needs a scope, and the caller's consent: `consent.grant` is the next action of CONSENT_REQUIRED.
+/// It needs a scope, and a person's consent: a client that can ask asks its user, and whoever has the clerk's own token
+/// gives it with `orders consent grant orders.cancel`.
 #[operation(mutation, name = "orders.cancel", access(scopes = "orders:read orders:write", consent), strict)]
 async fn cancel(caller: &Caller, shop: State<Shop>, input: OrderId) -> Outcome<Order, CancelFailure> {
     let mut orders = shop.orders();
@@ -292,6 +293,8 @@ impl IdentityProvider for Tokens {
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
         Box::pin(std::future::ready(match token.expose() {
             "clerk" => Ok(Caller::new("clerk").scope("orders:read").scope("orders:write")),
+            // The clerk in person: this token is not for an agent.
+            "clerk-in-person" => Ok(Caller::new("clerk").scope(CONSENT_GRANT)),
             "guest" => Ok(Caller::new("guest").scope("orders:read")),
             _ => Err(IdentityError::Invalid),
         }))

@@ -4,16 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::{AccessLog, Settings, WhereState},
+    config::{AccessLog, AccessTable, Settings, WhereState},
     trouble::Trouble,
 };
 
-/// Refuses a folder that holds tokens, keys, the state or the access log, where others than `local` may call.
+/// Refuses a folder that holds tokens, keys, the configuration, the state or the access log, where others than `local` may
+/// call, or where files can be changed.
 pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
-    // Who is `local` has this machine anyway.
-    let Some(access) = &settings.access else { return Ok(()) };
+    let (access, must_not) = match (&settings.access, settings.write) {
+        (Some(access), _) => (access.clone(), "read"),
+        // Who is `local` may be the agent of a person, and could make itself a token by which it consents for that person.
+        (None, true) => (AccessTable::default(), "change"),
+        // To read is what a program of the same user can do anyway.
+        (None, false) => return Ok(()),
+    };
     let Ok(root) = settings.root.canonicalize() else { return Ok(()) };
-    let mut access = access.clone();
+    let mut access = access;
     let tls = settings.tls.iter().flat_map(|tls| [tls.key.clone(), tls.certificate.clone()]);
     let state = match &settings.state {
         WhereState::Memory => None,
@@ -30,7 +36,11 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
         None => Ok(()),
         Some(path) => Err(settings.wrong(
             "serve.root",
-            format!("the folder {} holds {}, which callers must not read", settings.root.display(), path.display()),
+            format!(
+                "the folder {} holds {}, which callers must not {must_not}",
+                settings.root.display(),
+                path.display()
+            ),
         )),
     }
 }

@@ -80,6 +80,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Make, list and revoke the tokens by which callers are known
     Token(Token),
+    /// Give, list and take back a person's consent
+    Consent(Consent),
     /// Show who called what
     Audit(Audit),
     /// Show how much callers have used of their quotas
@@ -217,7 +219,7 @@ pub(crate) struct Call {
     /// Make the call safe to repeat
     #[arg(long, value_name = "KEY", value_parser = idempotency_key)]
     pub(crate) idempotency_key: Option<String>,
-    /// Agree to the operation first, where it asks for consent
+    /// As a person, agree to the operation first, where it asks for consent
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) consent: Option<String>,
 }
@@ -332,6 +334,78 @@ pub(crate) struct TokenFile {
     /// The configuration that names the file of the tokens [default: redress.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consent {
+    #[command(subcommand)]
+    pub(crate) what: ConsentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsentCommand {
+    /// Agree that a caller calls an operation, for a time
+    Grant(GrantConsent),
+    /// List the consents that hold
+    List(ListConsents),
+    /// Take a consent back
+    Revoke(RevokeConsent),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantConsent {
+    /// The operation, such as files.remove, or a whole namespace, such as 'files.*'
+    #[arg(value_name = "OPERATION")]
+    pub(crate) operation: String,
+    /// For how long it holds, at most a day
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1440))]
+    pub(crate) minutes: u64,
+    /// Why
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: ConsentPlace,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.chars().count() <= 500 {
+        true => Ok(text.to_owned()),
+        false => Err("expected at most 500 characters".to_owned()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListConsents {
+    /// Those of all callers, at a server; in a folder it lists them all
+    #[arg(long, conflicts_with = "caller")]
+    pub(crate) everyone: bool,
+    #[command(flatten)]
+    pub(crate) place: ConsentPlace,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeConsent {
+    /// What was agreed to, as `list` shows it
+    #[arg(value_name = "OPERATION")]
+    pub(crate) operation: String,
+    #[command(flatten)]
+    pub(crate) place: ConsentPlace,
+}
+
+// Where consents are kept. A doc comment would become the text of the help.
+#[derive(Debug, Args)]
+pub(crate) struct ConsentPlace {
+    /// Whose calls are meant [default: the token's own caller, and in a folder local]
+    #[arg(long, value_name = "CALLER")]
+    pub(crate) caller: Option<String>,
+    /// The configuration of the server, whose state folder you may write [default: redress.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The state folder itself
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) server: Server,
 }
 
 #[derive(Debug, Args)]

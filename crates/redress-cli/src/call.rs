@@ -21,7 +21,7 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Termina
         flags: &flags,
         operation: &typed.operation,
         input: &input,
-        consent_lasts: server.is_some(),
+        here: server.is_none(),
     };
     let ask = Ask {
         operation: &typed.operation,
@@ -50,7 +50,8 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Termina
     })
 }
 
-/// Gives the caller's consent to `operation`; what refuses it comes back.
+/// Gives the consent to `operation` of the person who typed the flag, with the token at a server; what refuses it comes
+/// back.
 async fn consent(service: &Service, operation: &str, reason: &str) -> Result<Option<Answer>, Trouble> {
     let mut input = json!({"operation": operation, "minutes": 1});
     if !reason.is_empty() {
@@ -58,7 +59,7 @@ async fn consent(service: &Service, operation: &str, reason: &str) -> Result<Opt
     }
     let input = input.to_string();
     let ask = Ask { operation: "consent.grant", input: input.as_bytes(), deadline: None, key: None };
-    let answer = service.call(&ask).await?;
+    let answer = service.call_as_person(&ask).await?;
     Ok((!answer.is_ok()).then_some(answer))
 }
 

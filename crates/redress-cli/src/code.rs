@@ -28,6 +28,12 @@ pub enum TroubleCode {
     AuditUnreadable,
     /// No quotas could be read.
     QuotaUnreadable,
+    /// Nothing says where consents are kept.
+    ConsentUnreachable,
+    /// Nothing of this name asks for consent.
+    ConsentNotAsked,
+    /// There is no such consent.
+    ConsentUnknown,
     /// Something else listens on this port.
     PortInUse,
     /// Nothing can listen on this address.
@@ -62,7 +68,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 26] = [
+    pub const ALL: [TroubleCode; 29] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -74,6 +80,9 @@ impl TroubleCode {
         TroubleCode::TokenUnknown,
         TroubleCode::AuditUnreadable,
         TroubleCode::QuotaUnreadable,
+        TroubleCode::ConsentUnreachable,
+        TroubleCode::ConsentNotAsked,
+        TroubleCode::ConsentUnknown,
         TroubleCode::PortInUse,
         TroubleCode::AddressUnusable,
         TroubleCode::NotLoopbackWithoutAccess,
@@ -119,6 +128,9 @@ impl TroubleCode {
             TroubleCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
             TroubleCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
             TroubleCode::QuotaUnreadable => ("QUOTA_UNREADABLE", include_str!("codes/QUOTA_UNREADABLE.md")),
+            TroubleCode::ConsentUnreachable => ("CONSENT_UNREACHABLE", include_str!("codes/CONSENT_UNREACHABLE.md")),
+            TroubleCode::ConsentNotAsked => ("CONSENT_NOT_ASKED", include_str!("codes/CONSENT_NOT_ASKED.md")),
+            TroubleCode::ConsentUnknown => ("CONSENT_UNKNOWN", include_str!("codes/CONSENT_UNKNOWN.md")),
             TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
             TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
             TroubleCode::NotLoopbackWithoutAccess => {

@@ -22,6 +22,7 @@ mod audit;
 mod call;
 mod code;
 mod config;
+mod consent;
 mod doctor;
 mod explain;
 mod faces;

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use redress_contract::Done;
+use redress_contract::{Done, EngineCode};
 use serde_json::Value;
 
 use crate::{
@@ -10,6 +10,9 @@ use crate::{
     shell,
     terminal::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless},
 };
+
+/// What to do where a consent has to come with the call.
+const AGREE: &str = "Ask the user to agree: only a person can, who makes the call with `--consent`.";
 
 /// The envelope of a call, as it came.
 #[derive(Debug)]
@@ -25,8 +28,8 @@ pub(crate) struct Typing<'a> {
     pub(crate) flags: &'a [String],
     pub(crate) operation: &'a str,
     pub(crate) input: &'a [u8],
-    /// Whether a consent given now would still be there for the next command.
-    pub(crate) consent_lasts: bool,
+    /// Whether the operation runs in this very process.
+    pub(crate) here: bool,
 }
 
 impl Answer {
@@ -39,6 +42,11 @@ impl Answer {
 
     pub(crate) fn is_ok(&self) -> bool {
         self.json.get("ok").and_then(Value::as_bool) == Some(true)
+    }
+
+    /// What it ended with, where it ended well.
+    pub(crate) fn result(&self) -> Option<&Value> {
+        self.json.get("result").filter(|_| self.is_ok())
     }
 
     /// Whether the operation was called once and is a stream.
@@ -79,7 +87,10 @@ impl Answer {
         for issue in self.list("/details/issues") {
             row(err, "at:", told(issue))?;
         }
-        row(err, "hint:", harmless(self.text("hint")))?;
+        // A consent in memory ends with this process, so it has to come with the call. That is for a person to type, and
+        // therefore no line to paste: who reads this may be an agent.
+        let agree = self.text("code") == EngineCode::ConsentRequired.as_str() && typing.here;
+        row(err, "hint:", if agree { AGREE.to_owned() } else { harmless(self.text("hint")) })?;
         for (line, why) in self.next(typing) {
             row(err, "next:", err.paint(TYPED, line))?;
             if let Some(why) = why {
@@ -112,12 +123,6 @@ impl Answer {
     /// The calls that help, each as a line that can be pasted, with why.
     fn next(&self, typing: Typing<'_>) -> Vec<(String, Option<String>)> {
         let input: Option<Value> = serde_json::from_slice(typing.input).ok();
-        if self.text("code") == "CONSENT_REQUIRED" && !typing.consent_lasts {
-            // A consent in memory ends with this process, so it has to come with the call.
-            let mut line = typing.call(typing.operation, &input.unwrap_or_default());
-            line.push_str(" --consent");
-            return vec![(line, Some("agree, and make the call in one go".to_owned()))];
-        }
         let mut next = Vec::new();
         if let Some(fixed) = input.and_then(|input| self.fixed(input)) {
             next.push((typing.call(typing.operation, &fixed), Some("the input, corrected".to_owned())));

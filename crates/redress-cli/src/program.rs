@@ -13,7 +13,7 @@ use crate::{
     arguments::{self, Bounds, Color, Command, Folder},
     audit, call,
     config::{Document, File, Format, Level, Settings},
-    doctor, explain, generated, logs, mcp, ops, parts, quota, serve,
+    consent, doctor, explain, generated, logs, mcp, ops, parts, quota, serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
@@ -31,13 +31,14 @@ pub fn main(registry: Registry) -> ExitCode {
 ///
 /// ```
 /// use redress_cli::Program;
-/// use redress_core::{Registry, consent_grant};
+/// use redress_core::Registry;
 ///
-/// let registry = Registry::builder().add(consent_grant()).build().unwrap();
+/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// let registry = builder.build().unwrap();
 /// let (mut out, mut err) = (Vec::new(), Vec::new());
 /// let code = Program::of(registry).named("mine").run(["mine", "ops"], &mut out, &mut err);
 /// assert_eq!(code, 0);
-/// assert!(String::from_utf8(out).unwrap().starts_with("consent.grant"));
+/// assert!(String::from_utf8(out).unwrap().starts_with("services.list"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -202,6 +203,7 @@ impl Program {
             Command::Ops(typed) => ops::run(&setup, &typed, terminal),
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),
             Command::Token(typed) => token::run(&typed, terminal),
+            Command::Consent(typed) => consent::run(&setup, &typed, terminal),
             Command::Audit(typed) => audit::run(&setup, &typed, terminal),
             Command::Quota(typed) => quota::run(&setup, &typed, terminal),
             Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
@@ -252,6 +254,14 @@ impl Program {
 
     pub(crate) fn version(&self) -> &str {
         &self.version
+    }
+
+    /// The registry that the program brings along, where it does.
+    pub(crate) fn own_registry(&self) -> Option<&Registry> {
+        match &self.source {
+            Source::Registry(registry) => Some(registry),
+            Source::BuiltIn(_) => None,
+        }
     }
 
     pub(crate) fn is_built_in(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, path::Path, time::Duration};
 
-use redress_contract::{Caller, Contract, Operation, Shape};
+use redress_contract::{CONSENT_GRANT, Caller, Contract, Operation, Shape};
 use redress_core::{Face, Registry, Request};
 use redress_wire::http;
 use reqwest::{Response, StatusCode};
@@ -46,6 +46,15 @@ impl Service {
     }
 
     pub(crate) async fn call(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+        self.call_as(Caller::local(), ask).await
+    }
+
+    /// Calls what is for persons, for somebody who has said so on the command line. A server goes by the token.
+    pub(crate) async fn call_as_person(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+        self.call_as(Caller::local().scope(CONSENT_GRANT), ask).await
+    }
+
+    async fn call_as(&self, caller: Caller, ask: &Ask<'_>) -> Result<Answer, Trouble> {
         let (registry, url) = match self {
             Service::Here(registry) => (registry, None),
             Service::There { url, .. } => {
@@ -53,7 +62,7 @@ impl Service {
                 return answer(url, response).await;
             }
         };
-        let mut request = local(ask);
+        let mut request = local(ask).with_caller(caller);
         // A stream is not called, it is refused at once; Ctrl-C goes on to end the process.
         if registry.operation(ask.operation).is_some_and(|operation| operation.shape() != Shape::Subscription) {
             request = request.with_cancellation(interrupted()?);
@@ -138,7 +147,7 @@ fn json_call(operation: &str, input: &RawValue) -> Result<Vec<u8>, Trouble> {
     serde_json::to_vec(&Message { operation, input }).map_err(Trouble::InputNotJson)
 }
 
-/// The call as this process makes it: whoever can start it may do everything in it.
+/// The call as this process makes it: whoever can start it may do everything in it but consent, which takes a flag.
 fn local<'a>(ask: &Ask<'a>) -> Request<'a> {
     let mut request = Request::new(ask.input).with_face(Face::Command).with_caller(Caller::local());
     if let Some(deadline) = ask.deadline {

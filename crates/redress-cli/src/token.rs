@@ -6,6 +6,7 @@ use std::{
 };
 
 use redress_access::{AccessError, NewToken, TokenEntry, TokenFile};
+use redress_contract::CONSENT_GRANT;
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     moment::{calendar, day, days_left},
     near::nearest,
     program::Ended,
-    terminal::{NAME, SOFT, Terminal, harmless},
+    terminal::{NAME, SOFT, Stream, Terminal, harmless},
     trouble::{Trouble, chain},
 };
 
@@ -63,7 +64,7 @@ fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'
     let err = terminal.err();
     let says = format!("for {}, id {}; it is shown this once", harmless(&entry.caller), entry.id);
     err.line(err.paint(SOFT, says))?;
-    Ok(())
+    warn(&entry.scopes, err)
 }
 
 /// Makes a token that the configuration knows by its hash.
@@ -88,6 +89,14 @@ fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), 
     err.line("[[access.hashes]]")?;
     for (name, value) in table.chain(ends.map(|ends| ("expires", json!(ends)))) {
         err.line(format_args!("{name} = {value}"))?;
+    }
+    warn(&hash.scopes, err)
+}
+
+/// Says what comes with the scope by which a person consents.
+fn warn(scopes: &[String], err: &mut Stream<'_>) -> Result<(), Trouble> {
+    if scopes.iter().any(|scope| scope == CONSENT_GRANT) {
+        err.line("whoever has this token consents as a person does: keep it to yourself, and give agents another one")?;
     }
     Ok(())
 }

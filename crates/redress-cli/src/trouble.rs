@@ -37,6 +37,12 @@ pub(crate) enum Trouble {
     AuditUnreadable { says: String },
     #[error("{says}")]
     QuotaUnreadable { says: String },
+    #[error("{says}")]
+    ConsentUnreachable { says: String },
+    #[error("nothing called `{operation}` asks for consent")]
+    ConsentNotAsked { operation: String, similar: Vec<String> },
+    #[error("there is no consent to `{scope}` for `{caller}`")]
+    ConsentUnknown { caller: String, scope: String, similar: Vec<String> },
     #[error("something already listens on {address}")]
     PortInUse { address: String },
     #[error("nothing can listen on {address}: {}", reason(cause))]
@@ -111,6 +117,9 @@ impl Trouble {
             Trouble::TokenUnknown { .. } => TroubleCode::TokenUnknown,
             Trouble::AuditUnreadable { .. } => TroubleCode::AuditUnreadable,
             Trouble::QuotaUnreadable { .. } => TroubleCode::QuotaUnreadable,
+            Trouble::ConsentUnreachable { .. } => TroubleCode::ConsentUnreachable,
+            Trouble::ConsentNotAsked { .. } => TroubleCode::ConsentNotAsked,
+            Trouble::ConsentUnknown { .. } => TroubleCode::ConsentUnknown,
             Trouble::PortInUse { .. } => TroubleCode::PortInUse,
             Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
             Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
@@ -150,6 +159,12 @@ impl Trouble {
             Trouble::AuditUnreadable { .. } | Trouble::QuotaUnreadable { .. } => {
                 "Name the configuration of the server, or its folder.".to_owned()
             }
+            Trouble::ConsentUnreachable { .. } => {
+                "Name the server, with a token that has `consent:grant`, or the state folder that it runs on."
+                    .to_owned()
+            }
+            Trouble::ConsentNotAsked { .. } => "Name the operation that answered CONSENT_REQUIRED.".to_owned(),
+            Trouble::ConsentUnknown { .. } => "List the consents, and name one as it is written there.".to_owned(),
             Trouble::PortInUse { .. } => {
                 "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
             }
@@ -201,6 +216,7 @@ impl Trouble {
                 rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
             }
             Trouble::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
+            Trouble::ConsentUnknown { .. } => line(&["consent", "list"]),
             Trouble::ConfigUnknownKey { .. }
             | Trouble::ConfigInvalid { .. }
             | Trouble::ConfigNeedsRestart { .. }
@@ -210,6 +226,8 @@ impl Trouble {
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
             | Trouble::QuotaUnreadable { .. }
+            | Trouble::ConsentUnreachable { .. }
+            | Trouble::ConsentNotAsked { .. }
             | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
@@ -225,6 +243,8 @@ impl Trouble {
         match self {
             Trouble::ConfigUnknownKey { similar, .. }
             | Trouble::PageUnknown { similar, .. }
+            | Trouble::ConsentNotAsked { similar, .. }
+            | Trouble::ConsentUnknown { similar, .. }
             | Trouble::TokenUnknown { similar, .. } => similar,
             Trouble::Usage { .. }
             | Trouble::ConfigInvalid { .. }
@@ -235,6 +255,7 @@ impl Trouble {
             | Trouble::TelemetryUnusable { .. }
             | Trouble::AuditUnreadable { .. }
             | Trouble::QuotaUnreadable { .. }
+            | Trouble::ConsentUnreachable { .. }
             | Trouble::PortInUse { .. }
             | Trouble::AddressUnusable { .. }
             | Trouble::NotLoopbackWithoutAccess { .. }

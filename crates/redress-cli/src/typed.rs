@@ -2,7 +2,7 @@
 
 use clap::{FromArgMatches as _, parser::ValueSource};
 
-use crate::arguments::{Arguments, Bounds, Command, Folder, TokenCommand};
+use crate::arguments::{Arguments, Bounds, Command, ConsentCommand, Folder, TokenCommand};
 
 /// All that was typed.
 #[derive(Debug)]
@@ -44,6 +44,17 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
             };
             if outdone(matches, "path", "config") {
                 file.path = None;
+            }
+        }
+        Command::Consent(consent) => {
+            let Some((_, matches)) = matches.subcommand() else { return };
+            let place = match &mut consent.what {
+                ConsentCommand::Grant(grant) => &mut grant.place,
+                ConsentCommand::List(list) => &mut list.place,
+                ConsentCommand::Revoke(revoke) => &mut revoke.place,
+            };
+            if outdone(matches, "url", "config") || outdone(matches, "url", "state") {
+                place.server.url = None;
             }
         }
         Command::Audit(audit) if outdone(matches, "state", "config") => audit.state = None,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Caller;
+use crate::{CONSENT_GRANT, Caller};
 
 /// Who may call an operation. A caller is required unless it says otherwise (B2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Access {
     /// Scopes of which the caller needs one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     any: Vec<String>,
-    /// The caller must also have agreed to this operation.
+    /// A person must also have agreed that the caller calls this operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     consent: bool,
     /// A check of the operation decides by what is asked for.
@@ -64,7 +64,7 @@ impl Access {
         self
     }
 
-    /// Demands the caller's consent as well.
+    /// Demands a person's consent as well.
     #[must_use]
     pub fn consent(mut self) -> Access {
         self.consent = true;
@@ -83,7 +83,7 @@ impl Access {
         self.anyone
     }
 
-    /// Whether the caller's consent is needed.
+    /// Whether a person's consent is needed.
     pub fn needs_consent(&self) -> bool {
         self.consent
     }
@@ -91,6 +91,19 @@ impl Access {
     /// Whether a check decides by what is asked for, after the scopes and the input's schema.
     pub fn is_checked(&self) -> bool {
         self.check
+    }
+
+    /// Whether it is for persons alone: it asks for the scope by which consents are granted. Such an operation is no
+    /// tool of an agent, no next action leads to it, and no other operation calls it.
+    ///
+    /// ```
+    /// use redress_contract::{Access, CONSENT_GRANT};
+    ///
+    /// assert!(Access::caller().scope(CONSENT_GRANT).is_for_persons());
+    /// assert!(!Access::caller().consent().is_for_persons());
+    /// ```
+    pub fn is_for_persons(&self) -> bool {
+        self.all.iter().chain(&self.any).any(|scope| scope == CONSENT_GRANT)
     }
 
     /// The scopes of which every one is needed.

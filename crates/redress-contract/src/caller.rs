@@ -2,6 +2,10 @@
 
 use std::collections::BTreeSet;
 
+/// The scope by which a person grants, sees and takes back consents. No token for an agent should have it, and
+/// [`Caller::local`] does not.
+pub const CONSENT_GRANT: &str = "consent:grant";
+
 /// A caller whose identity has been established: never built from what a request
 /// claims, only by an identity provider, a face's own rule or a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +21,15 @@ impl Caller {
         Caller { id: id.into(), scopes: BTreeSet::new(), all_scopes: false }
     }
 
-    /// The caller on this very machine, who may do everything.
+    /// The caller on this very machine, who may do everything but consent: nothing tells whether it is a person or a
+    /// person's agent. Whoever knows that it is a person adds the scope [`CONSENT_GRANT`].
+    ///
+    /// ```
+    /// use redress_contract::{CONSENT_GRANT, Caller};
+    ///
+    /// assert!(Caller::local().has("files:write") && !Caller::local().has(CONSENT_GRANT));
+    /// assert!(Caller::local().scope(CONSENT_GRANT).has(CONSENT_GRANT));
+    /// ```
     pub fn local() -> Caller {
         Caller { id: "local".to_owned(), scopes: BTreeSet::new(), all_scopes: true }
     }
@@ -43,6 +55,6 @@ impl Caller {
 
     /// Whether the caller holds `scope`.
     pub fn has(&self, scope: &str) -> bool {
-        self.all_scopes || self.scopes.contains(scope)
+        (self.all_scopes && scope != CONSENT_GRANT) || self.scopes.contains(scope)
     }
 }

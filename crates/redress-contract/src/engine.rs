@@ -18,7 +18,7 @@ pub enum EngineCode {
     AuthRequired,
     /// The caller lacks a scope that the operation needs.
     Forbidden,
-    /// The operation needs the caller's consent, and it has not been given.
+    /// The operation needs a person's consent, and it has not been given.
     ConsentRequired,
     /// The input breaks the operation's schema.
     InvalidInput,

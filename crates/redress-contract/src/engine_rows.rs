@@ -66,9 +66,9 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             http: 403,
             effect: Effect::None,
             verb: Advice::AskUser,
-            when: "The operation needs the caller's consent, and it has not been given.",
-            message: "this operation needs the caller's consent",
-            hint: "Ask the user to agree, grant the consent, then call again.",
+            when: "The operation needs a person's consent, and it has not been given.",
+            message: "this operation needs a person's consent",
+            hint: "Ask the user to agree: only a person can, with the command `redress consent grant`. Then call again.",
             page: include_str!("engine/CONSENT_REQUIRED.md"),
         },
         EngineCode::InvalidInput => Row {

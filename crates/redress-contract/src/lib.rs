@@ -59,7 +59,7 @@ mod verification;
 pub use access::{Access, Denied};
 pub use allowance::Allowance;
 pub use block::{Block, Blocks, Part};
-pub use caller::Caller;
+pub use caller::{CONSENT_GRANT, Caller};
 pub use code::{Code, CodeError};
 pub use content::Content;
 pub use contract::Contract;

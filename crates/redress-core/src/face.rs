@@ -1,6 +1,6 @@
 //! The way by which a call came in.
 
-/// The way by which a call came in. It changes nothing about the call; records name it.
+/// The way by which a call came in. It changes nothing about a call that there is; records name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Face {
@@ -20,6 +20,15 @@ pub enum Face {
 }
 
 impl Face {
+    /// Whether agents come this way, with a person behind them at best. Operations that are for
+    /// [persons alone](redress_contract::Access::is_for_persons) do not exist here, whatever scopes the caller has.
+    pub const fn is_for_agents(self) -> bool {
+        match self {
+            Face::Mcp => true,
+            Face::Process | Face::Http | Face::JsonRpc | Face::WebSocket | Face::Command => false,
+        }
+    }
+
     /// Every face.
     pub const ALL: [Face; 6] = [Face::Process, Face::Http, Face::JsonRpc, Face::WebSocket, Face::Mcp, Face::Command];
 

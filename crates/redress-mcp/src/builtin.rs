@@ -3,7 +3,7 @@
 
 use redress_contract::{Caller, EngineCode, Operation};
 use redress_core::Registry;
-use redress_wire::pages;
+use redress_wire::{consent, pages};
 use serde_json::{Value, json};
 
 const CODES: &str = "redress.errors";
@@ -48,7 +48,7 @@ pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<
             };
             Some(json!({"operations": registry.open_to(caller).map(line).collect::<Vec<_>>()}))
         }
-        OPERATION => serde_json::to_value(registry.disclosed_operation(about, caller)?).ok(),
+        OPERATION => consent::shown(&registry.disclosed_operation(about, caller)?),
         _ => None,
     }
 }

@@ -61,6 +61,7 @@ pub(crate) struct Visible {
 impl Catalogue {
     pub(crate) fn new(registry: &Registry, options: &McpOptions) -> Result<Catalogue, McpError> {
         let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
+        let external = external.filter(|operation| !operation.access().is_for_persons());
         if let Some(profile) = &options.profile
             && let Some(pattern) = profile.idle(external.clone().map(Operation::name))
         {

@@ -176,7 +176,11 @@ impl Inner {
         let entries: Vec<_> = visible.entries().collect();
         let found = visible.index().search(&query);
         let shown = found.iter().take(limit).filter_map(|(place, _)| entries.get(*place)).map(|entry| {
-            let codes: Vec<&str> = entry.declaration.failures().iter().map(|failure| failure.code().as_str()).collect();
+            let mut codes: Vec<&str> =
+                entry.declaration.failures().iter().map(|failure| failure.code().as_str()).collect();
+            if entry.declaration.access().needs_consent() {
+                codes.push(EngineCode::ConsentRequired.as_str());
+            }
             json!({
                 "tool": entry.tool.name(),
                 "summary": entry.declaration.summary(),

@@ -13,7 +13,7 @@
 //!
 //! let registry = Registry::builder().add(consent_grant()).build().unwrap();
 //! let mcp = Mcp::new(registry, McpOptions::default()).unwrap();
-//! assert_eq!(mcp.costs(None).len(), 0, "nobody may grant consent for nobody");
+//! assert_eq!(mcp.costs(None).len(), 0, "to consent is for persons, and no tool");
 //! ```
 
 mod asked;

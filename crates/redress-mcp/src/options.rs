@@ -83,7 +83,9 @@ impl McpOptions {
     }
 
     fn holds(&self, operation: &Operation) -> bool {
-        self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
+        // What is for persons is no tool, prompt or document of an agent, whatever a profile says.
+        !operation.access().is_for_persons()
+            && self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
     }
 
     /// How long lists may be kept, and by whom: where some operation is not open to everyone,

@@ -3,7 +3,7 @@
 
 use redress_contract::{self as contract, Access, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
 use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
-use redress_wire::{http, pages};
+use redress_wire::{consent, http, pages};
 use serde_json::{Value, json};
 
 /// The most bytes that one of them answers with. It is their own, since what is told here is as long as the contract,
@@ -98,7 +98,7 @@ fn schema() -> contract::Operation {
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
     match ctx.disclosed_operation(wanted) {
-        Some(operation) => Ok(serde_json::to_value(operation)?),
+        Some(operation) => Ok(consent::shown(&operation).unwrap_or_default()),
         None => {
             let names = ctx.open().map(|operation| operation.name().as_str());
             Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))

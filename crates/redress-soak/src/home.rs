@@ -69,7 +69,7 @@ impl Home {
 
     /// A caller with a token of its own, which may end.
     pub(crate) fn identity(&self, caller: &str, expires: Option<SystemTime>) -> io::Result<Identity> {
-        let mut new = NewToken::new(caller).scopes(["soak"]);
+        let mut new = NewToken::new(caller).scopes(["soak", "consent:grant"]);
         if let Some(expires) = expires {
             new = new.expires(expires);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redress_core::{
-    Begin, Recorded,
+    Begin, HeldConsent, Recorded,
     contract::{Json, Output},
 };
 use sqlx::{Row as _, SqliteConnection};
@@ -14,6 +14,7 @@ use crate::{
     folder::Taken,
     hash,
     job::{Answer, Work},
+    orders::{self, Order},
     queue::{Load, Records},
     quotas,
     shared::Shared,
@@ -33,6 +34,8 @@ pub(crate) struct Book {
     last_id: i64,
     /// The lock on the folder, given back when the last word is written.
     folder: Taken,
+    /// What other connections had changed when that was last looked at; nothing before the first look.
+    changed: Option<i64>,
 }
 
 impl Book {
@@ -42,7 +45,7 @@ impl Book {
         folder: Taken,
     ) -> Result<Book, sqlx::Error> {
         let last_id = connect::newest(&mut connection).await?;
-        Ok(Book { connection, upkeep, last_id, folder })
+        Ok(Book { connection, upkeep, last_id, folder, changed: None })
     }
 
     /// Keeps the clocks, moves the log into the file, and lets go of both.
@@ -51,6 +54,14 @@ impl Book {
         let closed = connect::close(self.connection).await;
         drop(self.folder);
         kept.and(closed)
+    }
+
+    /// Whether others may have placed orders since the last look. A look that fails finds nothing.
+    pub(crate) async fn is_changed(&mut self) -> bool {
+        match orders::changes_of_others(&mut self.connection).await {
+            Ok(now) => self.changed.replace(now) != Some(now),
+            Err(_) => false,
+        }
     }
 
     /// One transaction with all of the load in it.
@@ -159,21 +170,17 @@ impl Book {
                 .execute(connection)
                 .await?;
             }
-            Work::Grant { consent, .. } => {
-                sqlx::query("INSERT OR REPLACE INTO consents (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?)")
-                    .bind(consent.caller.as_str())
-                    .bind(consent.scope.to_string())
-                    .bind(to_ms(consent.until))
-                    .bind(consent.reason.as_str())
-                    .execute(connection)
-                    .await?;
-            }
-            Work::Withdraw { caller, scope, .. } => {
-                sqlx::query("DELETE FROM consents WHERE caller = ? AND scope = ?")
-                    .bind(caller.as_str())
-                    .bind(scope.as_str())
-                    .execute(connection)
-                    .await?;
+            Work::Grant { consent, .. } => grant(consent, connection).await?,
+            Work::Withdraw { caller, scope, .. } => withdraw(caller, scope, connection).await?,
+            Work::Orders { .. } => {
+                let orders = orders::take(connection).await?;
+                for order in &orders {
+                    match order {
+                        Order::Grant(consent) => grant(consent, connection).await?,
+                        Order::Withdraw { caller, scope } => withdraw(caller, &scope.to_string(), connection).await?,
+                    }
+                }
+                return Ok(Answer::Ordered(orders));
             }
             Work::Used(calls) => return quotas::used(calls, connection).await.map(Answer::Used),
             Work::Count(calls, _) => quotas::add(calls, connection).await?,
@@ -182,6 +189,26 @@ impl Book {
         }
         Ok(Answer::Done)
     }
+}
+
+async fn grant(consent: &HeldConsent, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT OR REPLACE INTO consents (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?)")
+        .bind(consent.caller.as_str())
+        .bind(consent.scope.to_string())
+        .bind(to_ms(consent.until))
+        .bind(consent.reason.as_str())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn withdraw(caller: &str, scope: &str, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM consents WHERE caller = ? AND scope = ?")
+        .bind(caller.to_owned())
+        .bind(scope.to_owned())
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// What a row says to the same call once more. One that cannot be read tells as little as one that was cut off.

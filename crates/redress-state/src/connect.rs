@@ -44,6 +44,18 @@ pub(crate) async fn reading(folder: &Path) -> Result<SqliteConnection, sqlx::Err
         .await
 }
 
+/// A connection that places orders, beside a service that writes. It makes no file.
+pub(crate) async fn ordering(folder: &Path) -> Result<SqliteConnection, sqlx::Error> {
+    SqliteConnectOptions::new()
+        .filename(folder.join(DATABASE))
+        .create_if_missing(false)
+        .busy_timeout(Duration::from_secs(5))
+        .pragma("secure_delete", "ON")
+        .disable_statement_logging()
+        .connect()
+        .await
+}
+
 /// Brings the file into today's shape. A file of a newer service is refused as it is.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
     migrator().run(connection).await
@@ -51,13 +63,15 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Mig
 
 /// The steps into today's shape.
 pub(crate) fn migrator() -> Migrator {
-    let first = include_str!("../migrations/0001_state.sql").into_sql_str();
-    let second = include_str!("../migrations/0002_quotas.sql").into_sql_str();
-    let migrations = vec![
-        Migration::new(1, "state".into(), MigrationType::Simple, first, false),
-        Migration::new(2, "quotas".into(), MigrationType::Simple, second, false),
+    let steps = [
+        (1, "state", include_str!("../migrations/0001_state.sql")),
+        (2, "quotas", include_str!("../migrations/0002_quotas.sql")),
+        (3, "consent orders", include_str!("../migrations/0003_consent_orders.sql")),
     ];
-    Migrator::with_migrations(migrations)
+    let step = |(version, says, sql): (i64, &'static str, &'static str)| {
+        Migration::new(version, says.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(steps.into_iter().map(step).collect())
 }
 
 /// The salt of the file, made when it is first asked for.

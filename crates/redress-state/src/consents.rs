@@ -14,6 +14,7 @@ use redress_core::{
 use crate::{
     clock::{from_ms, ms, to_ms},
     job::Work,
+    orders::Order,
     shared::{BoxFuture, Shared},
 };
 
@@ -38,7 +39,8 @@ impl Consents {
         self.held.entry(consent.caller.clone()).or_default().insert(consent.scope.clone(), consent);
     }
 
-    fn next(&mut self) -> u64 {
+    /// The place of the next change in their order.
+    pub(crate) fn next(&mut self) -> u64 {
         self.changes += 1;
         self.changes
     }
@@ -56,6 +58,18 @@ impl Consents {
         let key = (caller.to_owned(), scope.to_owned());
         if self.withdrawn.get(&key) == Some(&order) {
             self.withdrawn.remove(&key);
+        }
+    }
+
+    /// Takes note of what was ordered in the folder and is kept.
+    pub(crate) fn ordered(&mut self, orders: &[Order], place: u64) {
+        for order in orders {
+            match order {
+                Order::Grant(consent) => self.granted(consent, place),
+                Order::Withdraw { caller, scope } => {
+                    self.held.get_mut(caller).and_then(|own| own.remove(scope));
+                }
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, StoreBroken};
 use tokio::sync::oneshot;
 
-use crate::quotas::Counting;
+use crate::{orders::Order, quotas::Counting};
 
 /// One piece of work, and who waits for it.
 pub(crate) struct Job {
@@ -33,6 +33,8 @@ pub(crate) enum Work {
     Count(Counting, Arc<AtomicBool>),
     /// Takes a call back that was counted and did not run.
     Uncount(Counting),
+    /// Carries out what was ordered in the folder.
+    Orders { order: u64 },
     /// Removes what is past its time.
     Upkeep,
 }
@@ -42,7 +44,11 @@ impl Work {
     /// of the trouble at once.
     pub(crate) fn insists(&self) -> bool {
         match self {
-            Work::Free { .. } | Work::Settle { .. } | Work::Withdraw { .. } | Work::Uncount(_) => true,
+            Work::Free { .. }
+            | Work::Settle { .. }
+            | Work::Withdraw { .. }
+            | Work::Uncount(_)
+            | Work::Orders { .. } => true,
             Work::Begin { .. } | Work::Grant { .. } | Work::Used(_) | Work::Count(..) | Work::Upkeep => false,
         }
     }
@@ -78,4 +84,6 @@ pub(crate) enum Answer {
     Begin(Begin),
     /// How many calls were counted of each.
     Used(Vec<u64>),
+    /// What was ordered and is kept now.
+    Ordered(Vec<Order>),
 }

@@ -109,7 +109,7 @@ impl IdempotencyStore for Keys {
                     shared.let_go(key, claim);
                     Ok(known)
                 }
-                Answer::Done | Answer::Used(_) => {
+                Answer::Done | Answer::Used(_) | Answer::Ordered(_) => {
                     shared.let_go(key, claim);
                     Err(StoreBroken::new("the writer answered something else"))
                 }

@@ -184,7 +184,7 @@ impl std::fmt::Debug for State {
     }
 }
 
-async fn held(connection: &mut SqliteConnection) -> Result<Vec<HeldConsent>, sqlx::Error> {
+pub(crate) async fn held(connection: &mut SqliteConnection) -> Result<Vec<HeldConsent>, sqlx::Error> {
     let rows = sqlx::query("SELECT caller, scope, until_ms, reason FROM consents").fetch_all(connection).await?;
     let mut held = Vec::with_capacity(rows.len());
     for row in rows {

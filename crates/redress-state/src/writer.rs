@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::{
     book::Book,
     job::{Answer, Job, Work},
+    orders::Order,
     queue::{Load, Records},
     shared::Shared,
 };
@@ -16,7 +17,7 @@ use crate::{
 /// How often what is past its time is removed, and how soon again where one piece was not all of it.
 const UPKEEP: Duration = Duration::from_secs(60);
 const NEXT_PIECE: Duration = Duration::from_millis(100);
-/// How often those who wait are looked at while a write takes long.
+/// How often those who wait are looked at while a write takes long, and whether something was ordered in the folder.
 const LOOK: Duration = Duration::from_millis(250);
 /// The first and the longest pause after an attempt that failed.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -66,8 +67,17 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         let queue = &shared.queue;
         let _closing = Closing(Arc::clone(&shared));
-        let mut upkeep = Instant::now();
+        let (mut upkeep, mut look) = (Instant::now(), Instant::now());
         loop {
+            if Instant::now() >= look {
+                if attend(&shared, &[], self.book.is_changed()).await {
+                    // Under the lock, so that the order of changes is that of the queue.
+                    let mut consents = shared.consents();
+                    let order = consents.next();
+                    drop(queue.push(Work::Orders { order }));
+                }
+                look = Instant::now() + LOOK;
+            }
             // However much there is to write: what is never removed fills the disk.
             if Instant::now() >= upkeep {
                 // A closed queue needs no upkeep.
@@ -81,7 +91,7 @@ impl Writer {
                 }
                 tokio::select! {
                     () = queue.wake.notified() => self.gather().await,
-                    () = sleep_until(upkeep) => {}
+                    () = sleep_until(upkeep.min(look)) => {}
                 }
                 continue;
             }
@@ -214,6 +224,12 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
             }
             Work::Count(calls, settled) => shared.counted(calls, settled),
             Work::Uncount(calls) => shared.ledger().take_back(calls),
+            Work::Orders { order } => {
+                if let Answer::Ordered(orders) = &answer {
+                    tell(orders);
+                    shared.consents().ordered(orders, *order);
+                }
+            }
             Work::Upkeep => {
                 shared.consents().forget_ended(shared.latest_ms());
                 shared.ledger().forget_ended(shared.wall_s());
@@ -221,6 +237,20 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
             Work::Begin { .. } | Work::Free { .. } => {}
         }
         let _ = job.reply.send(Ok(answer));
+    }
+}
+
+/// Says in the log what was ordered in the folder: no call did it, so that nothing else tells of it.
+fn tell(orders: &[Order]) {
+    for order in orders {
+        match order {
+            Order::Grant(consent) => {
+                tracing::info!(caller = consent.caller, scope = %consent.scope, "a consent was granted in the state folder");
+            }
+            Order::Withdraw { caller, scope } => {
+                tracing::info!(caller, %scope, "a consent was taken back in the state folder");
+            }
+        }
     }
 }
 

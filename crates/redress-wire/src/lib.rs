@@ -5,6 +5,7 @@
 //! **Invariant:** this crate knows no socket, clock, file or runtime, and runs nothing. The
 //! same contract or outcome always gives the same bytes.
 
+pub mod consent;
 pub mod http;
 pub mod jsonrpc;
 pub mod mcp;

@@ -86,8 +86,8 @@ pub use redress_access as access;
 pub use redress_cli::main;
 pub use redress_contract as contract;
 pub use redress_contract::{
-    Access, Allowance, Block, Blocks, Caller, Code, Effect, EngineCode, Envelope, Kind, Message, Messages, Part,
-    Recovery, Retry, Shape, Verification,
+    Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, Message,
+    Messages, Part, Recovery, Retry, Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;

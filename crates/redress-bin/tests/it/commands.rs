@@ -71,7 +71,8 @@ fn consent_comes_with_the_call() {
     let input = r#"{"path":"notes.md"}"#;
     let refused = place.run(&["call", "files.remove", input, "--write"]);
     assert!(refused.err.starts_with("CONSENT_REQUIRED"), "{}", refused.err);
-    assert!(refused.err.contains("--write --consent"), "{}", refused.err);
+    assert!(refused.err.contains("only a person can, who makes the call with `--consent`"), "{}", refused.err);
+    assert!(!refused.err.contains("next:"), "no line is handed to an agent that agrees for its user: {}", refused.err);
     let agreed = place.run(&["call", "files.remove", input, "--write", "--consent"]);
     assert_eq!(agreed.code, 0, "{}", agreed.err);
     assert!(!place.path().join("notes.md").exists());

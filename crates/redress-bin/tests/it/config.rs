@@ -26,8 +26,9 @@ fn a_bad_value_in_the_environment_is_told_like_one_that_was_typed() {
 
 #[test]
 fn a_flag_goes_before_the_environment_that_before_the_file_and_that_before_the_default() {
-    let place =
-        Place::new().with("redress.toml", "[serve]\nlisten = \"127.0.0.1:0\"\nwrite = true\n[log]\nlevel = \"off\"\n");
+    let config = "[serve]\nlisten = \"127.0.0.1:0\"\nroot = \"served\"\nwrite = true\n[log]\nlevel = \"off\"\n";
+    let place = Place::new().with("redress.toml", config);
+    std::fs::create_dir(place.path().join("served")).unwrap();
     let operations = |words: &[&str], write: Option<&str>| {
         let mut command = place.command(&[&["serve"], words, &["--json"]].concat());
         command.envs(write.map(|write| ("REDRESS_WRITE", write)));

@@ -104,7 +104,10 @@ fn a_consent_comes_with_the_call_where_it_would_not_outlive_the_process() {
     insta::assert_snapshot!(seen(&["call", "notes.wipe"]));
     assert_eq!(run(&["call", "notes.wipe", "--consent=spring cleaning"]).code, 0);
     let url = server();
-    assert!(seen(&["call", "notes.wipe", "--server", &url]).contains("notes call consent.grant"));
+    let asked = seen(&["call", "notes.wipe", "--server", &url]);
+    assert!(asked.contains("`redress consent grant notes.wipe`") && !asked.contains("next:"), "{asked}");
+    // There the caller is whoever is on the machine, and nothing tells that it is a person.
+    assert!(seen(&["call", "notes.wipe", "--consent", "--server", &url]).starts_with("FORBIDDEN"));
 }
 
 #[test]

@@ -127,12 +127,6 @@ impl Asking {
         Some(Round { questions, state })
     }
 
-    /// Forgets the answers to a question that has been acted on for good, so that nobody can
-    /// bring them again with an old state.
-    pub(crate) fn forget(&self, id: &str) {
-        self.talk().conversation.record.answered.retain(|answered| answered.open.id != id);
-    }
-
     /// The answer that somebody else has had to this question meanwhile.
     fn known(&self, open: &Open) -> Option<Answer> {
         let talk = self.talk();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Answer, Question, QuestionKind};
+use crate::CONSENT_QUESTION;
 
 /// How many bytes a state may have: it goes to the caller and comes back with every round.
 const MAX_STATE: usize = 64 * 1024;
@@ -68,6 +69,10 @@ pub(super) struct Open {
 }
 
 impl Open {
+    fn is_consent(&self) -> bool {
+        self.id == CONSENT_QUESTION
+    }
+
     pub(super) fn asks(&self, id: &str, digest: &str) -> bool {
         self.id == id && self.digest == digest
     }
@@ -95,6 +100,25 @@ impl Conversation {
         let key = key.into();
         if self.record.open.iter().any(|open| open.key == key) {
             self.given.insert(key, answer);
+        }
+        self
+    }
+
+    /// Whether it holds a person's consent to its call. A face that lets the state out of its hands has to see to it that
+    /// each state gives a consent once.
+    pub fn holds_consent(&self) -> bool {
+        let is = |open: &Open, answer: &Answer| open.is_consent() && answer.accepted().is_some();
+        let given = self.record.open.iter().filter_map(|open| Some((open, self.given.get(&open.key)?)));
+        let answered = self.record.answered.iter().map(|answered| (&answered.open, &answered.answer));
+        given.chain(answered).any(|(open, answer)| is(open, answer))
+    }
+
+    /// The same without a person's consent, which is asked for anew.
+    #[must_use]
+    pub fn without_consent(mut self) -> Conversation {
+        self.record.answered.retain(|answered| !answered.open.is_consent());
+        for open in self.record.open.iter().filter(|open| open.is_consent()) {
+            self.given.remove(&open.key);
         }
         self
     }

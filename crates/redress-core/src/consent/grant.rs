@@ -1,26 +1,26 @@
-//! The operation by which a caller gives its own consent.
+//! The operation by which a person gives a consent.
 
 use std::time::Duration;
 
-use redress_contract::{self as contract, Caller, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Effect, Failure, Kind, Recovery};
 use serde_json::{Value, json};
 
-use super::{Consent, ConsentScope, base, broken, not_kept};
-use crate::{Ctx, DynamicFailure, Failure as _, Field, Form, Operation, Outcome, Question};
+use super::{Consent, ConsentScope, base, broken, caller_property, not_kept, not_yours, whose};
+use crate::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 
-/// For how long a consent holds where the caller does not say.
+/// For how long a consent holds where the person does not say.
 const MINUTES: u64 = 60;
 
-/// `consent.grant`: the caller agrees to one operation or a namespace, for a time, with a reason (B7).
+/// `consent.grant`: a person agrees to one operation or a namespace, for a time, with a reason (B7).
 ///
-/// CONSENT_REQUIRED names it as the next action wherever it is registered. A consent is given by
-/// the caller for itself only: whose it is comes from the call and cannot be written in the input.
-/// It is kept where the registry keeps consents, gives no scope, and is refused for an operation
-/// that this caller could not call anyway, so that it tells nobody what exists.
+/// It needs the scope `consent:grant`, which a token for an agent should not have, and which
+/// [`Caller::local`](contract::Caller::local) does not have either. It is no tool of an agent, and no next action names
+/// it. The consent is for calls of the person's own name, or with the scope `consent:admin` for those of another caller.
+/// It is kept where the registry keeps consents, and gives no scope.
 ///
 /// ```
 /// use redress_core::{Operation, Registry, Request, consent_grant, contract};
-/// use redress_core::contract::{Access, Caller};
+/// use redress_core::contract::{Access, CONSENT_GRANT, Caller};
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -30,10 +30,14 @@ const MINUTES: u64 = 60;
 /// let wipe = Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!("wiped")) });
 /// let registry = Registry::builder().add(wipe).add(consent_grant()).build().unwrap();
 ///
-/// let ada = |input: &'static str| Request::new(input.as_bytes()).with_caller(Caller::new("ada"));
-/// assert_eq!(registry.call("disk.wipe", ada("{}")).await.code(), Some("CONSENT_REQUIRED"));
-/// assert!(registry.call("consent.grant", ada(r#"{"operation":"disk.wipe"}"#)).await.is_ok());
-/// assert!(registry.call("disk.wipe", ada("{}")).await.is_ok());
+/// // The agent and the person are one caller, with two tokens.
+/// let agent = || Request::new(b"{}".as_slice()).with_caller(Caller::new("ada"));
+/// assert_eq!(registry.call("disk.wipe", agent()).await.code(), Some("CONSENT_REQUIRED"));
+/// assert_eq!(registry.call("consent.grant", agent()).await.code(), Some("FORBIDDEN"));
+/// let person = Caller::new("ada").scope(CONSENT_GRANT);
+/// let grant = Request::new(br#"{"operation":"disk.wipe"}"#.as_slice()).with_caller(person);
+/// assert!(registry.call("consent.grant", grant).await.is_ok());
+/// assert!(registry.call("disk.wipe", agent()).await.is_ok());
 /// # });
 /// ```
 pub fn consent_grant() -> Operation {
@@ -42,8 +46,8 @@ pub fn consent_grant() -> Operation {
 
 fn declaration() -> contract::Operation {
     let unknown = Failure::new("OPERATION_UNKNOWN", Kind::NotFound)
-        .with_when("No operation of this name asks the caller for consent.")
-        .with_message("no operation `{operation}` asks you for consent")
+        .with_when("No operation of this name asks for consent.")
+        .with_message("no operation `{operation}` asks for consent")
         .with_effect(Effect::None)
         .with_details(json!({
             "type": "object",
@@ -55,47 +59,36 @@ fn declaration() -> contract::Operation {
     base(contract::Operation::mutation("consent.grant"))
         .with_summary("Agree to one operation, for a time.")
         .with_description(
-            "Gives the caller's own consent to one operation, or to all of a namespace (`files.*`), until the \
-             minutes have passed. Nobody can consent for somebody else.",
+            "Gives a person's consent to one operation, or to all of a namespace (`files.*`), until the minutes have \
+             passed. With the scope consent:admin it is given for the calls of another caller.",
         )
         .with_input(json!({
             "type": "object",
             "properties": {
                 "operation": {"type": "string", "description": "The operation agreed to, or `namespace.*`."},
-                "reason": {"type": "string", "maxLength": 500, "description": "Why, in the caller's own words."},
+                "reason": {"type": "string", "maxLength": 500, "description": "Why, in the person's own words."},
                 "minutes": {
                     "type": "integer", "minimum": 1, "maximum": 1440, "default": MINUTES,
                     "description": "For how long.",
                 },
+                "caller": caller_property(),
             },
             "required": ["operation"],
             "additionalProperties": false,
         }))
         .with_output(json!({
             "type": "object",
-            "properties": {"operation": {"type": "string"}, "minutes": {"type": "integer"}},
-            "required": ["operation", "minutes"],
+            "properties": {
+                "caller": {"type": "string"},
+                "operation": {"type": "string"},
+                "minutes": {"type": "integer"},
+            },
+            "required": ["caller", "operation", "minutes"],
             "additionalProperties": false,
         }))
         .fails(unknown)
         .fails(not_kept())
-}
-
-/// The question by which a face that can ask obtains a consent.
-pub(crate) fn question(operation: &contract::Operation) -> Question {
-    let name = operation.name();
-    let message = format!("Do you agree to `{name}` for the next {MINUTES} minutes? {}", operation.summary());
-    Question::form(message, Form::new().field("agree", Field::boolean().titled("I agree")))
-}
-
-/// The consent of a caller who was asked.
-pub(crate) fn given(caller: &Caller, operation: &contract::Operation) -> Consent {
-    Consent {
-        caller: caller.id().to_owned(),
-        scope: operation.name().clone().into(),
-        lasts: Duration::from_secs(MINUTES * 60),
-        reason: "agreed when asked".to_owned(),
-    }
+        .fails(not_yours())
 }
 
 async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
@@ -103,7 +96,12 @@ async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let reason = input.get("reason").and_then(Value::as_str).unwrap_or_default();
     let minutes = input.get("minutes").and_then(Value::as_u64).unwrap_or(MINUTES);
     let Some(caller) = ctx.caller() else { return Err(crate::ArgumentMissing::Caller)? };
-    let asking = || ctx.registry.open_to(Some(caller)).filter(|operation| operation.access().needs_consent());
+    let whose = whose(caller, input.get("caller").and_then(Value::as_str))?;
+    // Whoever may consent need not be able to make the calls: those are an agent's.
+    let asking = || {
+        let known = ctx.registry.shown().filter(|operation| operation.is_external());
+        known.filter(|operation| operation.access().needs_consent())
+    };
     let scope = match wanted.parse() {
         Ok(ConsentScope::Namespace(namespace)) => asking()
             .any(|operation| operation.name().namespace() == namespace)
@@ -118,9 +116,9 @@ async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
         let unknown = DynamicFailure::new("OPERATION_UNKNOWN", json!({"operation": wanted}));
         return Err(unknown.with_similar(wanted, asking().map(|operation| operation.name().as_str())));
     };
-    let answer = json!({"operation": scope.to_string(), "minutes": minutes});
+    let answer = json!({"caller": whose, "operation": scope.to_string(), "minutes": minutes});
     let consent = Consent {
-        caller: caller.id().to_owned(),
+        caller: whose.to_owned(),
         scope,
         lasts: Duration::from_secs(minutes * 60),
         reason: reason.to_owned(),

@@ -1,4 +1,4 @@
-//! The operation by which a caller sees what it agreed to.
+//! The operation by which a person sees what was agreed to.
 
 use redress_contract as contract;
 use serde_json::{Value, json};
@@ -7,15 +7,16 @@ use super::{ADMIN, base, broken, caller_property, not_kept, not_yours, whose};
 use crate::{Ctx, DynamicFailure, Operation, Outcome, rfc3339};
 
 /// `consent.list`: the consents of the caller that still hold; with the scope `consent:admin`
-/// those of anybody.
+/// those of anybody. It is for persons, as [`consent_grant`](super::consent_grant) is.
 ///
 /// ```
 /// use redress_core::{Registry, Request, consent_list};
-/// use redress_core::contract::Caller;
+/// use redress_core::contract::{CONSENT_GRANT, Caller};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let registry = Registry::builder().add(consent_list()).build().unwrap();
-/// let listed = registry.call("consent.list", Request::default().with_caller(Caller::new("ada"))).await;
+/// let ada = Caller::new("ada").scope(CONSENT_GRANT);
+/// let listed = registry.call("consent.list", Request::default().with_caller(ada)).await;
 /// assert_eq!(listed.output(), Some(br#"{"consents":[]}"#.as_slice()));
 /// # });
 /// ```
@@ -38,7 +39,7 @@ fn declaration() -> contract::Operation {
     base(contract::Operation::query("consent.list"))
         .with_summary("List the consents that still hold.")
         .with_description(
-            "What the caller agreed to and until when. With the scope consent:admin it lists those of \
+            "What was agreed to for the caller and until when. With the scope consent:admin it lists those of \
              another caller, or of everyone.",
         )
         .with_input(json!({

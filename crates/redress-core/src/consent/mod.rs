@@ -1,7 +1,9 @@
-//! What callers agreed to: where it is kept, and the operations by which they give, see and take back their own.
+//! What persons agreed to: where it is kept, the question by which they are asked, and the operations by which they give,
+//! see and take back consents. Those operations are for persons alone: see [`contract::Access::is_for_persons`].
 
 mod grant;
 mod list;
+mod question;
 mod revoke;
 mod store;
 
@@ -9,8 +11,8 @@ use redress_contract::{self as contract, Caller, Effect, Failure, Kind, Recovery
 use serde_json::json;
 
 pub use grant::consent_grant;
-pub(crate) use grant::{given, question};
 pub use list::consent_list;
+pub(crate) use question::{hint, question};
 pub use revoke::consent_revoke;
 pub use store::{Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent};
 
@@ -19,7 +21,7 @@ use crate::{Ctx, DynamicFailure, StoreBroken};
 /// The key of the question by which a face asks for a consent.
 pub const CONSENT_QUESTION: &str = "redress.consent";
 
-/// The scope that lets a caller see and take back the consents of others.
+/// The scope that lets a person give, see and take back consents for other callers.
 const ADMIN: &str = "consent:admin";
 
 /// That nobody can tell whether the store has kept what it was told.
@@ -65,5 +67,5 @@ fn caller_property() -> serde_json::Value {
 
 /// A declaration of this namespace.
 fn base(operation: contract::Operation) -> contract::Operation {
-    operation.with_access(contract::Access::caller())
+    operation.with_access(contract::Access::caller().scope(contract::CONSENT_GRANT))
 }

@@ -1,4 +1,4 @@
-//! The operation by which a caller takes a consent back.
+//! The operation by which a person takes a consent back.
 
 use redress_contract::{self as contract, Effect, Failure, Kind, Recovery};
 use serde_json::{Value, json};
@@ -8,15 +8,16 @@ use crate::{Ctx, DynamicFailure, Operation, Outcome};
 
 /// `consent.revoke`: takes a consent of the caller back; with the scope `consent:admin` that of
 /// anybody. It takes back what it names and nothing else: one for `disk.*` is not taken back by
-/// naming `disk.wipe`.
+/// naming `disk.wipe`. It is for persons, as [`consent_grant`](super::consent_grant) is.
 ///
 /// ```
 /// use redress_core::{Registry, Request, consent_revoke};
-/// use redress_core::contract::Caller;
+/// use redress_core::contract::{CONSENT_GRANT, Caller};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let registry = Registry::builder().add(consent_revoke()).build().unwrap();
-/// let request = Request::new(br#"{"operation":"disk.wipe"}"#.as_slice()).with_caller(Caller::new("ada"));
+/// let ada = Caller::new("ada").scope(CONSENT_GRANT);
+/// let request = Request::new(br#"{"operation":"disk.wipe"}"#.as_slice()).with_caller(ada);
 /// assert_eq!(registry.call("consent.revoke", request).await.code(), Some("CONSENT_NOT_FOUND"));
 /// # });
 /// ```
@@ -33,7 +34,7 @@ fn declaration() -> contract::Operation {
     base(contract::Operation::mutation("consent.revoke"))
         .with_summary("Take a consent back.")
         .with_description(
-            "Takes back the caller's own consent to an operation or to `namespace.*`, as consent.list writes it. \
+            "Takes back the consent for the caller's own calls of an operation or to `namespace.*`, as consent.list writes it. \
              With the scope consent:admin it takes back that of another caller.",
         )
         .with_input(json!({

@@ -76,17 +76,17 @@ impl fmt::Display for ConsentScope {
     }
 }
 
-/// What a caller agrees to (B7): given by the caller, for one operation or a namespace, for a
+/// What a person agrees to (B7): for the calls of one caller, of one operation or a namespace, for a
 /// time, with a reason. It is never a role and gives no scope of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
-    /// Who agrees.
+    /// Whose calls it lets pass.
     pub caller: String,
     /// What it covers.
     pub scope: ConsentScope,
     /// For how long.
     pub lasts: Duration,
-    /// Why, in the caller's words.
+    /// Why, in the person's words.
     pub reason: String,
 }
 
@@ -94,13 +94,13 @@ pub struct Consent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeldConsent {
-    /// Who agreed.
+    /// Whose calls it lets pass.
     pub caller: String,
     /// What it covers.
     pub scope: ConsentScope,
     /// Until when.
     pub until: SystemTime,
-    /// Why, in the caller's words.
+    /// Why, in the person's words.
     pub reason: String,
 }
 
@@ -113,7 +113,7 @@ impl HeldConsent {
 
 /// Where consents are kept. One that cannot tell refuses: the call it was asked for does not run.
 pub trait ConsentStore: Send + Sync + 'static {
-    /// Whether `caller` has agreed to `operation`, and the agreement still holds.
+    /// Whether there is a consent to `operation` for `caller`, and it still holds.
     fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>>;
 
     /// Keeps a consent, in place of an earlier one of the same caller for the same scope.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Denied, EngineCode, Json, Name, NextAction};
+use redress_contract::{Caller, Denied, EngineCode, Json};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Asked, Bad, Call, quota::Quota};
 use crate::{
     Limited, LimitedCall, Permit, QuestionKind, Refusal, consent,
-    input::{Beyond, Extent},
+    input::{Beyond, Extent, document},
     registry::Entry,
 };
 
@@ -30,9 +30,6 @@ impl Permits {
         }
     }
 }
-
-/// The operation that grants a consent, where it is registered.
-const GRANT: &str = "consent.grant";
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
@@ -67,7 +64,7 @@ impl Call {
         }
     }
 
-    /// Whether the caller has agreed, for an operation that needs it (B4).
+    /// Whether a person has agreed that this caller calls an operation that needs it (B4).
     pub(super) async fn has_agreed(&self, entry: &Entry) -> Result<bool, Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {
@@ -76,48 +73,34 @@ impl Call {
         })
     }
 
-    /// Asks a caller who has not agreed, or says how to.
-    pub(super) async fn agree(&self, entry: &Entry) -> Result<(), Box<Bad>> {
-        let declaration = &entry.declaration;
+    /// Asks the person behind the call, or says what that person can do. Nothing here grants a consent, and no next
+    /// action does: an agent that follows what it is told must not end up agreeing for its user.
+    pub(super) async fn agree(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        if self.ask_consent(caller, entry).await? {
+        if self.ask_consent(entry, asked).await {
             return Ok(());
         }
-        let details = json!({"operation": declaration.name()});
-        let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
-        if let (Some(_), Ok(operation), Ok(input)) =
-            (self.ctx.registry.find(GRANT), Name::new(GRANT), Json::of(&details))
-        {
-            bad.problem.next_actions.push(NextAction { operation, input, why: Some("agree to this operation".into()) });
-        }
+        let declaration = &entry.declaration;
+        let mut bad = self.refuse_with(EngineCode::ConsentRequired, &json!({"operation": declaration.name()}));
+        bad.problem.hint = consent::hint(declaration, caller).into();
         Err(bad)
     }
 
-    /// Asks the caller itself, where it can be asked, and keeps the consent that it gives. An
-    /// operation that calls another cannot agree for the person behind it, who did not call that.
-    async fn ask_consent(&self, caller: &Caller, entry: &Entry) -> Result<bool, Box<Bad>> {
+    /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
+    /// nowhere but in the conversation of this call. An operation that calls another cannot agree for the person
+    /// behind it, who did not call that.
+    async fn ask_consent(&self, entry: &Entry, asked: &Asked<'_>) -> bool {
         if self.ctx.parent.is_some() || !self.ctx.can_ask(QuestionKind::Form) {
-            return Ok(false);
+            return false;
         }
-        let declaration = &entry.declaration;
-        let agreed = match self.ctx.ask(consent::CONSENT_QUESTION, consent::question(declaration)).await {
+        let question = consent::question(&entry.declaration, document(&asked.input));
+        match self.ctx.ask(consent::CONSENT_QUESTION, question).await {
             Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
             Err(error) => {
-                tracing::debug!(request_id = %self.ctx.request_id, %error, "the caller could not be asked for consent");
+                tracing::debug!(request_id = %self.ctx.request_id, %error, "nobody could be asked for consent");
                 false
             }
-        };
-        if agreed {
-            if let Err(error) = self.ctx.registry.0.consent.grant(consent::given(caller, declaration)).await {
-                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a consent cannot be kept, and the call is refused");
-                return Err(Call::cannot_keep());
-            }
-            // The consent ends by itself, and no old state of this call may renew it.
-            if let Some(asking) = &self.ctx.asking {
-                asking.forget(consent::CONSENT_QUESTION);
-            }
         }
-        Ok(agreed)
     }
 
     /// The call, as a limit is asked about it.

@@ -2,18 +2,26 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Name, Shape, Similar};
+use redress_contract::{EngineCode, Name, Operation, Shape, Similar};
 
 use super::{Asked, Bad, Call};
 use crate::{Shown, registry::Entry, similar};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
-    /// An internal one does not exist for callers from outside (K-06), nor one that their face does not show.
+    /// An internal one does not exist for callers from outside, nor one that their face does not show, nor for agents
+    /// one that is for persons.
     pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
         let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
+        if !self.is_for_this_face(&entry.declaration) {
+            return None;
+        }
         let exists = || entry.declaration.is_external() && self.ctx.registry.shows(entry) != Shown::No;
         (self.ctx.parent.is_some() || exists()).then(|| Arc::clone(entry))
+    }
+
+    fn is_for_this_face(&self, operation: &Operation) -> bool {
+        !(self.ctx.face.is_for_agents() && operation.access().is_for_persons())
     }
 
     /// A call goes to a query or a mutation, a subscription is subscribed to (K-34).
@@ -33,7 +41,9 @@ impl Call {
         // What is near is no reason to let them wait: what is not known by the deadline is not told.
         let caller = self.within(self.identify(asked)).await.ok().flatten();
         let wanted = Name::from_wire(asked.name);
-        let open = self.ctx.registry.open_to(caller.as_deref()).map(|operation| operation.name().as_str().to_owned());
+        let open = self.ctx.registry.open_to(caller.as_deref());
+        let open = open.filter(|operation| self.is_for_this_face(operation));
+        let open = open.map(|operation| operation.name().as_str().to_owned());
         let mut bad = self.refuse(EngineCode::NotFound);
         bad.problem.similar = similar::nearest(&wanted, open).into_iter().map(|value| Similar { value }).collect();
         bad

@@ -284,7 +284,7 @@ impl Call {
                     Ok(false) => {
                         // Who is asked may leave.
                         self.note_any_input(asked).await?;
-                        Box::pin(self.within(self.agree(self.entry()?))).await
+                        Box::pin(self.within(self.agree(self.entry()?, asked))).await
                     }
                     agreed => agreed.map(drop),
                 }

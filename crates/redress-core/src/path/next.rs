@@ -54,7 +54,8 @@ impl Call {
     }
 
     /// The operation that the caller of this call could call by this name now, for one answer. Who is told the ending of
-    /// a composed call is an operation, for which internal ones are there too.
+    /// a composed call is an operation, for which internal ones are there too. What is for persons alone, consents above
+    /// all, is never named: an agent makes the calls that it is advised to make.
     fn callable(&self, name: &Name) -> Option<&Entry> {
         let (registry, caller) = (&self.ctx.registry, self.ctx.caller());
         let open = |entry: &&Arc<Entry>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
@@ -62,7 +63,8 @@ impl Call {
             None => registry.callable(name.as_str(), caller),
             Some(_) => registry.find(name.as_str()).filter(open),
         };
-        entry.map(|entry| &**entry).filter(|entry| entry.declaration.shape() != Shape::Subscription)
+        let once = |entry: &&Entry| entry.declaration.shape() != Shape::Subscription;
+        entry.map(|entry| &**entry).filter(once).filter(|entry| !entry.declaration.access().is_for_persons())
     }
 
     /// Whether the operation takes this input, by the judgement of the call itself. What is large would be work for

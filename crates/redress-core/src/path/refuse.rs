@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use redress_contract::{EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Shape, Similar, Started};
+use redress_contract::{
+    CONSENT_GRANT, EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Shape, Similar, Started,
+};
 use serde::Serialize;
 
 use super::Call;
@@ -21,6 +23,10 @@ const STATE_UNWRITABLE: &str = "Wait, then make the same call again. If it is re
 /// The key has another name on each face, and the answer is the same on all of them.
 const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the member `idempotency_key` of a WebSocket \
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
+
+/// What an agent is told that tries what only a person may do.
+const FOR_PERSONS: &str =
+    "Leave this to the user: only a person gives consent, with `redress consent grant` or a token of their own.";
 
 /// What a face itself answers when a message does not become a call: it is no request, it
 /// comes to no operation, or the service is going down.
@@ -86,6 +92,11 @@ impl Refusal {
         let scope = if one_is_enough { missing.first().cloned().unwrap_or_default() } else { missing.join(" ") };
         let mut refusal = Refusal::new(EngineCode::Forbidden)
             .with_details(&serde_json::json!({"missing": missing, "one_is_enough": one_is_enough}));
+        // An agent that is told to get this scope would go and get it.
+        if missing.iter().any(|scope| scope == CONSENT_GRANT) {
+            refusal.recovery = Some(RecoveryStep::AskUser);
+            return refusal.with_hint(FOR_PERSONS);
+        }
         refusal.recovery = Some(RecoveryStep::GetAccess { scope: scope.into() });
         refusal
     }

@@ -72,6 +72,7 @@ fn leaves_open(code: EngineCode) -> bool {
         | EngineCode::EvalBlockedConstruct
         | EngineCode::EvalUnparsable
         | EngineCode::PayloadTooLarge
+        | EngineCode::QuotaExhausted
         | EngineCode::IdempotencyConflict
         | EngineCode::ResultTooLarge
         | EngineCode::HandlerNotBound

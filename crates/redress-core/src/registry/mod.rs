@@ -95,7 +95,7 @@ impl Registry {
     }
 
     /// The operations that are not hidden, in the order they were declared.
-    fn shown(&self) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Operation> {
         let shown = |entry: &&Arc<Entry>| !entry.is_hidden() && self.shows(entry) != Shown::No;
         self.0.entries.iter().filter(shown).map(|entry| &entry.declaration)
     }
@@ -123,7 +123,7 @@ impl Registry {
         self.0.contract.operations().iter().flat_map(Operation::failures).chain(&self.0.codes)
     }
 
-    /// Where the caller's consents are kept.
+    /// Where consents are kept.
     pub fn consent(&self) -> &Arc<dyn ConsentStore> {
         &self.0.consent
     }

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use redress::{
-    Caller, Registry, Request, Subscription, consent_grant,
+    CONSENT_GRANT, Caller, Registry, Request, Subscription, consent_grant,
     testing::{Answer, Harness, assert_ok},
 };
 use redress_files::{Files, FilesOptions};
@@ -69,12 +69,12 @@ impl Folder {
         assert_ok!(self.call(name, input).await)
     }
 
-    /// Lets the caller agree to `files.remove`.
+    /// Lets the person agree to `files.remove`.
     pub(crate) async fn agree(&self) {
         assert_ok!(self.harness.call("consent.grant", json!({"operation": "files.remove"})).await);
     }
 
-    /// Calls `files.remove`, for which the caller agrees first.
+    /// Calls `files.remove`, to which the person agrees first.
     pub(crate) async fn remove(&self, input: Value) -> Answer {
         self.agree().await;
         self.call("remove", input).await
@@ -106,7 +106,7 @@ impl Folder {
 }
 
 pub(crate) fn caller() -> Caller {
-    Caller::new("ada").scope("files:read").scope("files:write")
+    Caller::new("ada").scope("files:read").scope("files:write").scope(CONSENT_GRANT)
 }
 
 /// The operations over `root`, all of them.

@@ -7,7 +7,7 @@ mod spent;
 mod state;
 
 use redress_contract::{EngineCode, Envelope};
-use redress_core::{Answer, CONSENT_QUESTION, Conversation, QuestionKind, Request, Turn};
+use redress_core::{Conversation, QuestionKind, Request, Turn};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{ClientCan, Era, ProtocolError, open_result},
@@ -93,13 +93,13 @@ impl Inner {
                 serde_json::from_str(responses.get()).map_err(|_| wrong("`inputResponses` is no object"))?;
             for (key, response) in given {
                 let answer = answer(response).ok_or_else(|| wrong("an input response is not what was asked for"))?;
-                // A consent that was taken back must not come back with the answer that gave it: it is asked for anew.
-                let consents = key == CONSENT_QUESTION && matches!(answer, Answer::Accepted(_));
-                if consents && !number.is_some_and(|number| self.seal.spend(number, &owner)) {
-                    continue;
-                }
                 conversation = conversation.answer(key, answer);
             }
+        }
+        // A state gives a consent once, whether the answer comes with it or an earlier round had it: the person agreed to
+        // one call and not to as many as are made with it.
+        if conversation.holds_consent() && !number.is_some_and(|number| self.seal.spend(number, &owner)) {
+            conversation = conversation.without_consent();
         }
         match self.registry.converse(operation, request, conversation).await {
             Turn::Ended(envelope) => Ok(envelope),

@@ -87,9 +87,10 @@ impl Seal {
         parts.into_iter().fold(self.mac.clone(), |mac, part| mac.chain_update(part))
     }
 
-    /// Whether the state of this number gives a consent for the first time.
+    /// Whether the state of this number gives a consent for the first time. Only the process that made it can tell: one
+    /// that another node made, or this one before it was started anew, gives none, and the person is asked again.
     pub(super) fn spend(&self, number: Number, owner: &Owner) -> bool {
-        self.spent.spend(number, owner, self.lasts)
+        number.starts_with(&self.own) && self.spent.spend(number, owner, self.lasts)
     }
 }
 
@@ -126,6 +127,16 @@ mod tests {
         for stranger in [Owner::Caller("bob".into()), Owner::Caller("".into()), somewhere, Owner::Unknown] {
             assert_eq!(seal.open(&one, &stranger), None, "{stranger:?}");
         }
+    }
+
+    #[test]
+    fn a_state_gives_a_consent_once_and_only_where_it_was_made() {
+        let key = "a key of more than thirty-two bytes, shared by nodes";
+        let (one, other) = (seal(Some(key), Duration::from_secs(60)), seal(Some(key), Duration::from_secs(60)));
+        let sealed = one.close(b"{}", &ada());
+        let number = other.open(&sealed, &ada()).unwrap().number;
+        assert!(!other.spend(number, &ada()), "whether it was given elsewhere cannot be told here");
+        assert!(one.spend(number, &ada()) && !one.spend(number, &ada()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod access;
 mod alike;
 mod changes;
 mod clients;
+mod consent;
 mod demo;
 mod disclosure;
 mod events;

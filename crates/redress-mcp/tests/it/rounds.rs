@@ -122,7 +122,7 @@ async fn prompts_ask_too() {
 }
 
 #[tokio::test]
-async fn a_consent_that_is_declined_falls_back_to_the_failure_and_its_next_action() {
+async fn a_consent_that_is_declined_falls_back_to_the_failure_and_nothing_in_it_grants_one() {
     let running = talk::running(|_| {}).await;
     let call = json!({"name": "talk_wipe"});
     let first = ask(&running, form(), "tools/call", call.clone()).await;
@@ -131,9 +131,10 @@ async fn a_consent_that_is_declined_falls_back_to_the_failure_and_its_next_actio
     let declined = ask(&running, form(), "tools/call", answered(json!({"action": "decline"}))).await.result();
     let envelope = failure(&declined);
     assert_eq!(
-        (&envelope["code"], &envelope["next_actions"][0]["operation"]),
-        (&json!("CONSENT_REQUIRED"), &json!("consent.grant"))
+        (&envelope["code"], &envelope["recovery"], envelope.get("next_actions")),
+        (&json!("CONSENT_REQUIRED"), &json!({"verb": "ask_user"}), None)
     );
+    assert!(envelope["hint"].as_str().unwrap().contains("`redress consent grant talk.wipe`"), "{envelope}");
     // Who cannot be asked gets the same at once.
     assert_eq!(
         failure(&ask(&running, json!({}), "tools/call", call.clone()).await.result())["code"],
@@ -142,6 +143,6 @@ async fn a_consent_that_is_declined_falls_back_to_the_failure_and_its_next_actio
     let agreed = json!({"action": "accept", "content": {"agree": true}});
     let done = ask(&running, form(), "tools/call", answered(agreed)).await.result();
     assert_eq!(done["structuredContent"], json!({"wiped": true}));
-    let again = ask(&running, json!({}), "tools/call", call).await.result();
-    assert_eq!(again["structuredContent"], json!({"wiped": true}), "the consent is kept");
+    let again = failure(&ask(&running, json!({}), "tools/call", call).await.result());
+    assert_eq!(again["code"], "CONSENT_REQUIRED", "it was for one call");
 }

@@ -18,9 +18,8 @@ async fn prompts_and_documents_have_lists_of_their_own_and_are_no_tools() {
         let list = async |method| running.ask(version, method, json!({})).await.result();
         let tools = names(&list("tools/list").await, "tools", "name");
         let plain = [
-            "consent_grant",
-            "consent_revoke",
             "talk_beta",
+            "talk_burn",
             "talk_change",
             "talk_greet",
             "talk_note",

@@ -54,20 +54,20 @@ impl IdentityProvider for Tokens {
 
 /// Somebody who sends messages: with a token or none, from an address of this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Who {
+pub(crate) struct Who {
     token: Option<&'static str>,
     from: [u8; 4],
 }
 
-const ADA: Who = Who { token: Some("ada-1"), from: [127, 0, 0, 1] };
-const ADA_ANEW: Who = Who { token: Some("ada-2"), from: [127, 0, 0, 3] };
-const BOB: Who = Who { token: Some("bob-1"), from: [127, 0, 0, 1] };
-const NOBODY: Who = Who { token: None, from: [127, 0, 0, 1] };
+pub(crate) const ADA: Who = Who { token: Some("ada-1"), from: [127, 0, 0, 1] };
+pub(crate) const ADA_ANEW: Who = Who { token: Some("ada-2"), from: [127, 0, 0, 3] };
+pub(crate) const BOB: Who = Who { token: Some("bob-1"), from: [127, 0, 0, 1] };
+pub(crate) const NOBODY: Who = Who { token: None, from: [127, 0, 0, 1] };
 const NOBODY_ELSEWHERE: Who = Who { token: None, from: [127, 0, 0, 2] };
 
 /// Which server is asked.
 #[derive(Clone, Copy, PartialEq)]
-enum Knows {
+pub(crate) enum Knows {
     /// One that knows callers by their tokens, and serves strangers too.
     Tokens,
     /// One that knows nobody.
@@ -76,13 +76,13 @@ enum Knows {
     Machine,
 }
 
-struct Served {
+pub(crate) struct Served {
     address: SocketAddr,
     tokens: Tokens,
 }
 
 impl Served {
-    async fn that(knows: Knows, options: impl FnOnce(&mut McpOptions)) -> Served {
+    pub(crate) async fn that(knows: Knows, options: impl FnOnce(&mut McpOptions)) -> Served {
         let tokens = Tokens::default();
         for (token, caller) in [("ada-1", "ada"), ("ada-2", "ada"), ("bob-1", "bob")] {
             tokens.set(token, Some(caller));
@@ -134,7 +134,7 @@ impl Served {
     }
 
     /// Sends a request of the modern era.
-    async fn ask(&self, who: Who, method: &str, mut params: Value) -> Value {
+    pub(crate) async fn ask(&self, who: Who, method: &str, mut params: Value) -> Value {
         params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}});
         let (body, headers) = message(MODERN, method, params);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -357,27 +357,6 @@ async fn a_state_goes_on_for_its_caller_alone() {
             assert!(done["result"]["resultType"] == "complete", "{done}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_consent_that_was_taken_back_does_not_come_back_with_the_state_that_gave_it() {
-    let served = Served::that(Knows::Tokens, |_| {}).await;
-    let first = served.ask(ADA, "tools/call", json!({"name": "talk_wipe"})).await;
-    let agreed = json!({"redress.consent": {"action": "accept", "content": {"agree": true}}});
-    let again = json!({"name": "talk_wipe", "requestState": first["result"]["requestState"], "inputResponses": agreed});
-    let wiped = json!({"wiped": true});
-    let done = served.ask(ADA, "tools/call", again.clone()).await;
-    assert_eq!(done["result"]["structuredContent"], wiped);
-    let repeated = served.ask(ADA_ANEW, "tools/call", again.clone()).await;
-    assert_eq!(repeated["result"]["structuredContent"], wiped, "an answer that was lost can be asked for again");
-    let revoke = json!({"name": "consent_revoke", "arguments": {"operation": "talk.wipe"}});
-    assert_eq!(served.ask(ADA, "tools/call", revoke).await["result"].get("isError"), None);
-    let replayed = served.ask(ADA, "tools/call", again.clone()).await;
-    assert_eq!(replayed["result"]["resultType"], "input_required", "{replayed}");
-    // It is asked for anew, and can be given anew.
-    let mut anew = again;
-    anew["requestState"] = replayed["result"]["requestState"].clone();
-    assert_eq!(served.ask(ADA, "tools/call", anew).await["result"]["structuredContent"], wiped);
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use redress_core::{
-    Builder, Field, Form, Level, Operation, Question, QuestionKind, Registry, Sample, consent_grant, consent_revoke,
+    Builder, Field, Form, Level, Operation, Question, QuestionKind, Registry, Sample, consent_grant, consent_list,
+    consent_revoke,
     contract::{self, Access, Block, Blocks, Effect, Failure, Kind, Message, Messages, Part, Recovery},
     testing::Canary,
 };
@@ -44,7 +45,14 @@ pub(crate) fn build(fit: impl FnOnce(Builder) -> Builder) -> Registry {
         });
     let wipe =
         contract::Operation::mutation("talk.wipe").with_summary("Erase it.").with_access(Access::caller().consent());
-    let wipe = Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!({"wiped": true})) });
+    let disk = json!({"type": "object", "properties": {"disk": {"type": "string"}}, "additionalProperties": false});
+    let wipe = Operation::dynamic(wipe.with_input(disk)).with_handler(|_, _| async { Ok(json!({"wiped": true})) });
+    let burn =
+        contract::Operation::mutation("talk.burn").with_summary("Burn it.").with_access(Access::caller().consent());
+    let burn = Operation::dynamic(burn).with_handler(|ctx, _| async move {
+        ctx.ask("who", name_form()).await?;
+        Ok(json!({"burnt": true}))
+    });
     let note = Operation::dynamic(open(contract::Operation::query("talk.note"))).with_handler(|ctx, _| async move {
         ctx.note(Level::Debug, "fine");
         ctx.note(Level::Warning, json!({"left": 1}));
@@ -103,8 +111,8 @@ pub(crate) fn build(fit: impl FnOnce(Builder) -> Builder) -> Registry {
         ctx.changes().hide("talk.review");
         Ok(json!({"hidden": ctx.changes().hide("talk.beta")}))
     });
-    let all = [greet, sample, wipe, note, show, review, asks, paths, readme, page, secret, beta, change];
-    let all = all.into_iter().chain([consent_grant(), consent_revoke()]);
+    let all = [greet, sample, wipe, burn, note, show, review, asks, paths, readme, page, secret, beta, change];
+    let all = all.into_iter().chain([consent_grant(), consent_list(), consent_revoke()]);
     fit(all.fold(Registry::builder(), |builder, one| builder.add(one))).build().unwrap()
 }
 

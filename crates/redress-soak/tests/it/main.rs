@@ -22,5 +22,5 @@ fn the_server_and_its_driver_are_one_binary() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redress-soak"));
     let listed = command.args(["ops", "--json"]).current_dir(&folder).output().unwrap();
     let text = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.status.success() && text.contains("soak.add") && text.contains("consent.grant"), "{text}");
+    assert!(listed.status.success() && text.contains("soak.add") && text.contains("soak.agreed"), "{text}");
 }

@@ -64,9 +64,10 @@ pub(crate) async fn open_state(folder: &Path) -> State {
     State::open(StateOptions::new(folder)).await.unwrap()
 }
 
-/// A call as ada.
+/// A call as ada, in person.
 pub(crate) async fn call(registry: &Registry, name: &str, input: &Value) -> Envelope {
-    let request = Request::new(input.to_string().into_bytes()).with_caller(Caller::new("ada"));
+    let ada = Caller::new("ada").scope(contract::CONSENT_GRANT);
+    let request = Request::new(input.to_string().into_bytes()).with_caller(ada);
     registry.call(name, request).await
 }
 

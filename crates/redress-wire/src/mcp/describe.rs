@@ -3,6 +3,8 @@
 use redress_contract::{Failure, Operation, Verb};
 use serde_json::{Value, json};
 
+use crate::consent;
+
 /// A title for people: `files.read_text` becomes "Files: read text".
 pub(super) fn title(operation: &Operation) -> String {
     let mut segments = operation.name().as_str().split('.').map(|segment| segment.replace('_', " "));
@@ -30,8 +32,11 @@ pub(super) fn description(operation: &Operation) -> String {
             .map(|name| format!("; call {} instead", name.to_string().replace('.', "_")));
         text.push_str(&format!("\nDeprecated since {}{}.", deprecated.since, instead.unwrap_or_default()));
     }
-    if !operation.failures().is_empty() {
-        let failures: Vec<String> = operation.failures().iter().map(advice).collect();
+    if operation.access().needs_consent() {
+        text.push_str("\nNeeds a person's consent: the user is asked before it runs.");
+    }
+    let failures: Vec<String> = consent::failures(operation).iter().map(advice).collect();
+    if !failures.is_empty() {
         text.push_str(&format!("\nFails with: {}.", failures.join(", ")));
     }
     if let Some(verification) = operation.verification() {
@@ -56,7 +61,7 @@ fn advice(failure: &Failure) -> String {
     format!("{} ({verb}{retry})", failure.code())
 }
 
-/// The declared failures, for a program.
+/// The failures that a model should know of when it picks the tool, for a program.
 pub(super) fn failures(operation: &Operation) -> Value {
     let one = |failure: &Failure| {
         let mut told = json!({
@@ -72,5 +77,5 @@ pub(super) fn failures(operation: &Operation) -> Value {
         }
         told
     };
-    operation.failures().iter().map(one).collect()
+    consent::failures(operation).iter().map(one).collect()
 }

@@ -79,7 +79,6 @@ fn is_met(code: EngineCode) -> bool {
     match code {
         EngineCode::AuthRequired
         | EngineCode::Forbidden
-        | EngineCode::ConsentRequired
         | EngineCode::InvalidInput
         | EngineCode::PayloadTooLarge
         | EngineCode::RateLimited
@@ -93,7 +92,9 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::InvalidOutput
         | EngineCode::ResultTooLarge
         | EngineCode::UpstreamUnreachable => true,
-        EngineCode::NotFound
+        // That a tool needs a consent stands in its own description.
+        EngineCode::ConsentRequired
+        | EngineCode::NotFound
         | EngineCode::InvalidOperationType
         | EngineCode::EvalBlockedKeyword
         | EngineCode::EvalBlockedConstruct

@@ -101,7 +101,7 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
     }
     tool.insert("annotations".into(), annotations(operation));
     let mut meta = Map::new();
-    if !operation.failures().is_empty() {
+    if !operation.failures().is_empty() || operation.access().needs_consent() {
         meta.insert(FAILURES_META.into(), describe::failures(operation));
     }
     if let Some(verification) = operation.verification() {

@@ -132,6 +132,30 @@ fn nothing_of_a_contract_is_lost_in_its_openapi_document() {
 }
 
 #[test]
+fn that_a_consent_is_needed_stands_in_every_document() {
+    let (openapi, openrpc) = (openapi(&contract(), &info()), openrpc(&contract(), &info()));
+    let mut needing = 0;
+    for operation in contract().operations().iter().filter(|operation| operation.is_external()) {
+        let needs = operation.access().needs_consent();
+        needing += usize::from(needs);
+        let path = redress_wire::http::path(operation.name());
+        let refused = &openapi["paths"][&path]["post"]["responses"]["403"]["content"]["application/problem+json"];
+        let example = refused["examples"].get("CONSENT_REQUIRED").map(|example| example["summary"].clone());
+        let says = json!("The operation needs a person's consent, and it has not been given.");
+        assert_eq!(example, needs.then_some(says), "{}", operation.name());
+        let method =
+            openrpc["methods"].as_array().unwrap().iter().find(|method| method["name"] == operation.name().as_str());
+        let errors = method.map(|method| method["errors"].to_string()).unwrap_or_default();
+        assert_eq!(errors.contains("CONSENT_REQUIRED"), needs, "{}", operation.name());
+        let shown = redress_wire::consent::shown(operation).unwrap();
+        assert_eq!(shown["failures"].to_string().contains("CONSENT_REQUIRED"), needs, "{}", operation.name());
+        let told = shown["description"].as_str().unwrap_or_default().contains("It needs a person's consent");
+        assert_eq!(told, needs, "{}", operation.name());
+    }
+    assert!(needing > 0);
+}
+
+#[test]
 fn an_internal_operation_is_in_no_document() {
     let documents = [openapi(&contract(), &info()), openrpc(&contract(), &info())];
     assert!(documents.iter().all(|document| !document.to_string().contains("secret")));

@@ -37,9 +37,11 @@ fn a_tool_is_named_and_described_as_its_operation_is() {
         for failure in operation.failures() {
             assert!(description.contains(failure.code().as_str()), "{description}");
         }
-        assert_eq!(description.contains("\nFails with: "), !operation.failures().is_empty());
+        let consent = operation.access().needs_consent();
+        assert_eq!(description.contains("\nFails with: "), consent || !operation.failures().is_empty());
+        assert_eq!(description.contains("CONSENT_REQUIRED (ask the user)"), consent, "{description}");
         let told = tool["_meta"]["dev.redress/failures"].as_array().map_or(0, Vec::len);
-        assert_eq!(told, operation.failures().len());
+        assert_eq!(told, operation.failures().len() + usize::from(consent));
     });
 }
 

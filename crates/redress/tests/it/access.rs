@@ -3,16 +3,17 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Access, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, HeldConsent, IdentityError, IdentityProvider,
-    InFlight, Operation, Outcome, Registry, Request, Secret, StoreBroken, consent_grant, consent_list, consent_revoke,
-    contract::{self, Name},
+    Access, CONSENT_GRANT, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, DynamicFailure, Face, Fail,
+    HeldConsent, IdentityError, IdentityProvider, InFlight, Kind, Operation, Outcome, Recovery, Registry, Request,
+    Secret, StoreBroken, consent_grant, consent_list, consent_revoke,
+    contract::{self, Name, RecoveryStep},
     operation,
     testing::{Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::service::{built, ends, mutation, query, registry, with};
+use crate::service::{built, ends, failure, mutation, query, registry, with};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -175,44 +176,89 @@ fn wipe() -> Operation {
     ends(declaration, || Ok(json!("wiped")))
 }
 
+/// An agent of ada's, with her scopes but that of a person.
+fn agent() -> Caller {
+    Caller::new("ada").scope("disk")
+}
+
+/// Ada herself.
+fn person() -> Caller {
+    Caller::new("ada").scope(CONSENT_GRANT)
+}
+
 fn disk() -> Harness {
-    built(Registry::builder().add(wipe()).add(secured(Access::caller())).add(consent_grant()))
-        .as_caller(Caller::new("ada").scope("disk"))
+    built(Registry::builder().add(wipe()).add(secured(Access::caller())).add(consent_grant())).as_caller(agent())
 }
 
 #[tokio::test]
-async fn consent_is_asked_for_and_its_next_action_grants_it() {
+async fn consent_is_asked_for_and_given_by_a_person() {
     // B4 and B7.
-    let ada = disk();
-    let problem = assert_failure!(ada.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
-    let next = &problem.next_actions[0];
-    assert_eq!(next.operation, "consent.grant");
-    let input: Value = serde_json::from_str(next.input.get()).unwrap();
-    let granted = assert_ok!(ada.call(next.operation.as_str(), input).await);
-    assert_eq!(granted, json!({"operation": "disk.wipe", "minutes": 60}));
-    assert_ok!(ada.call("disk.wipe", json!({})).await);
+    let agent = disk();
+    let problem = assert_failure!(agent.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
+    assert!(problem.next_actions.is_empty() && matches!(problem.recovery, Some(RecoveryStep::AskUser)), "{problem:?}");
+    assert!(problem.hint.contains("`redress consent grant disk.wipe --caller ada`"), "{problem:?}");
+    let ada = agent.as_caller(person());
+    let granted = assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe"})).await);
+    assert_eq!(granted, json!({"caller": "ada", "operation": "disk.wipe", "minutes": 60}));
+    assert_ok!(agent.call("disk.wipe", json!({})).await);
 }
 
 #[tokio::test]
-async fn a_consent_is_the_callers_own_and_gives_no_scope() {
+async fn no_agent_gives_sees_or_takes_back_a_consent_and_none_is_told_to_get_the_scope() {
+    let registry = agreeable();
+    for caller in [agent(), Caller::local(), Caller::new("root").scope("consent:admin")] {
+        let harness = calls(&registry, caller.clone());
+        for name in ["consent.grant", "consent.list", "consent.revoke"] {
+            let problem = assert_failure!(harness.call(name, json!({"operation": "disk.wipe"})).await, FORBIDDEN);
+            assert!(matches!(problem.recovery, Some(RecoveryStep::AskUser)), "{caller:?} {problem:?}");
+            assert!(problem.hint.contains("only a person gives consent"), "{problem:?}");
+        }
+        assert!(registry.open_to(Some(&caller)).all(|operation| operation.name().namespace() != "consent"));
+    }
+    assert!(registry.consent().list(None).await.unwrap().is_empty());
+    // On a face for agents it does not exist, whoever calls.
+    let ada = Request::new(br#"{"operation":"disk.wipe"}"#.as_slice()).with_caller(person()).with_face(Face::Mcp);
+    let envelope = registry.call("consent.grant", ada).await;
+    assert_eq!(envelope.code(), Some("NOT_FOUND"));
+    assert!(envelope.problem().unwrap().similar.is_empty());
+}
+
+#[tokio::test]
+async fn a_next_action_of_a_call_site_that_grants_is_left_out() {
+    let refused = failure("NOT_NOW", Kind::Conflict).with_recovery(Recovery::stop("There is nothing to do about it."));
+    let tempting = Operation::dynamic(query("disk.tempt").fails(refused)).with_handler(|_, _| async {
+        let failed = Fail::from(DynamicFailure::new("NOT_NOW", json!({})));
+        let failed = failed.with_next_action("consent.grant", &json!({"operation": "disk.wipe"}), "agree");
+        Err(failed.with_next_action("disk.tempt", &json!({}), "again"))
+    });
+    let harness = built(Registry::builder().add(wipe()).add(tempting).add(consent_grant())).as_caller(agent());
+    let problem = assert_failure!(harness.call("disk.tempt", json!({})).await, NOT_NOW);
+    let next: Vec<&str> = problem.next_actions.iter().map(|action| action.operation.as_str()).collect();
+    assert_eq!(next, ["disk.tempt"]);
+}
+
+#[tokio::test]
+async fn a_consent_is_for_one_caller_and_gives_no_scope() {
     // B7.
-    let ada = disk();
+    let agent = disk();
+    let ada = agent.as_caller(person());
     assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe", "reason": "a test", "minutes": 5})).await);
-    let bob = ada.as_caller(Caller::new("bob").scope("disk"));
+    let bob = agent.as_caller(Caller::new("bob").scope("disk"));
     assert_failure!(bob.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
-    let scopeless = ada.as_caller(Caller::new("ada"));
-    assert_failure!(scopeless.call("disk.wipe", json!({})).await, FORBIDDEN);
-    assert_failure!(ada.call("consent.grant", json!({"operation": "disk.wipe", "caller": "bob"})).await, INVALID_INPUT);
+    assert_failure!(ada.call("disk.wipe", json!({})).await, FORBIDDEN);
+    let for_bob = json!({"operation": "disk.wipe", "caller": "bob"});
+    assert_failure!(ada.call("consent.grant", for_bob.clone()).await, CONSENT_NOT_YOURS);
     assert_failure!(ada.anonymous().call("consent.grant", json!({"operation": "disk.wipe"})).await, AUTH_REQUIRED);
+    let admin = agent.as_caller(person().scope("consent:admin"));
+    assert_ok!(admin.call("consent.grant", for_bob).await);
+    assert_ok!(bob.call("disk.wipe", json!({})).await);
 }
 
 #[tokio::test]
-async fn a_consent_is_refused_for_what_asks_for_none_or_may_not_be_called() {
-    let ada = disk();
-    let scopeless = ada.as_caller(Caller::new("ada"));
-    let cases = [(&ada, "files.read"), (&ada, "no.such"), (&scopeless, "disk.wipe")];
-    for (harness, operation) in cases {
-        let answer = harness.call("consent.grant", json!({"operation": operation})).await;
+async fn a_consent_is_refused_for_what_asks_for_none() {
+    let ada = disk().as_caller(person());
+    for operation in ["files.read", "no.such"] {
+        let answer = ada.call("consent.grant", json!({"operation": operation})).await;
         assert_failure!(answer, OPERATION_UNKNOWN);
         assert_eq!(answer.details(), json!({"operation": operation}));
     }
@@ -222,12 +268,6 @@ async fn a_consent_is_refused_for_what_asks_for_none_or_may_not_be_called() {
         let input = json!({"operation": "disk.wipe", "minutes": minutes});
         assert_failure!(ada.call("consent.grant", input).await, INVALID_INPUT);
     }
-}
-
-#[tokio::test]
-async fn without_the_granting_operation_no_next_action_names_it() {
-    let harness = with(wipe()).as_caller(Caller::new("ada").scope("disk"));
-    assert!(assert_failure!(harness.call("disk.wipe", json!({})).await, CONSENT_REQUIRED).next_actions.is_empty());
 }
 
 #[test]
@@ -266,8 +306,8 @@ fn calls(registry: &Registry, caller: Caller) -> Harness {
 #[tokio::test]
 async fn a_caller_sees_and_takes_back_what_it_agreed_to_and_nothing_of_others() {
     let registry = agreeable();
-    let ada = calls(&registry, Caller::new("ada").scope("disk"));
-    let bob = calls(&registry, Caller::new("bob").scope("disk"));
+    let ada = calls(&registry, person().scope("disk"));
+    let bob = calls(&registry, Caller::new("bob").scope("disk").scope(CONSENT_GRANT));
     assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe", "reason": "it is mine"})).await);
     let listed = ada.call("consent.list", json!({})).await.output::<Value>();
     let consent = &listed["consents"][0];
@@ -287,8 +327,8 @@ async fn a_caller_sees_and_takes_back_what_it_agreed_to_and_nothing_of_others() 
 #[tokio::test]
 async fn an_operator_with_the_scope_sees_and_takes_back_the_consents_of_anybody() {
     let registry = agreeable();
-    let ada = calls(&registry, Caller::new("ada").scope("disk"));
-    let admin = calls(&registry, Caller::new("root").scope("consent:admin"));
+    let ada = calls(&registry, person().scope("disk"));
+    let admin = calls(&registry, Caller::new("root").scope("consent:admin").scope(CONSENT_GRANT));
     assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe"})).await);
     for input in [json!({"caller": "ada"}), json!({"everyone": true})] {
         let listed = admin.call("consent.list", input).await.output::<Value>();
@@ -301,10 +341,10 @@ async fn an_operator_with_the_scope_sees_and_takes_back_the_consents_of_anybody(
 #[tokio::test]
 async fn a_consent_may_cover_a_namespace_and_is_taken_back_as_it_was_given() {
     let registry = agreeable();
-    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    let ada = calls(&registry, person().scope("disk"));
     assert_failure!(ada.call("consent.grant", json!({"operation": "tape.*"})).await, OPERATION_UNKNOWN);
     let granted = ada.call("consent.grant", json!({"operation": "disk.*", "minutes": 5})).await;
-    assert_eq!(granted.output::<Value>(), json!({"operation": "disk.*", "minutes": 5}));
+    assert_eq!(granted.output::<Value>(), json!({"caller": "ada", "operation": "disk.*", "minutes": 5}));
     assert_ok!(ada.call("disk.wipe", json!({})).await);
     assert_failure!(ada.call("consent.revoke", json!({"operation": "disk.wipe"})).await, CONSENT_NOT_FOUND);
     assert_ok!(ada.call("consent.revoke", json!({"operation": "disk.*"})).await);
@@ -336,7 +376,7 @@ impl ConsentStore for Broken {
 async fn a_store_of_consents_that_cannot_tell_refuses_and_says_nothing_of_its_cause() {
     let builder = Registry::builder().add(wipe()).add(consent_grant()).add(consent_list()).add(consent_revoke());
     let registry = builder.consent(Broken).build().unwrap();
-    let ada = calls(&registry, Caller::new("ada").scope("disk"));
+    let ada = calls(&registry, person().scope("disk"));
     let problem = assert_failure!(ada.call("disk.wipe", json!({})).await, OVERLOADED);
     assert!(problem.retry_after_ms.is_some());
     for name in ["consent.grant", "consent.list", "consent.revoke"] {

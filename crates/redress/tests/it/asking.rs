@@ -473,14 +473,16 @@ async fn a_face_that_can_ask_asks_for_consent_before_it_refuses() {
     let agree = |yes: bool| Answer::Accepted(json!({"agree": yes}));
     let one = asks(call(first()).await);
     let (key, Question::Form { message, .. }) = &one.questions[0] else { panic!("{one:?}") };
-    assert_eq!(message, "Do you agree to `disk.wipe` for the next 60 minutes? Erase the disk.");
+    assert_eq!(message, "Do you agree to `disk.wipe`, this once? Erase the disk.\nIts input: {}");
     for no in [agree(false), Answer::Declined, Answer::Cancelled] {
         assert_eq!(code(call(next(&one).answer(key.as_str(), no)).await), "CONSENT_REQUIRED");
     }
     assert_eq!(output(call(next(&one).answer(key.as_str(), agree(true))).await), "wiped");
-    // The consent is kept: nobody is asked again, on any face.
-    assert!(registry.call("disk.wipe", ada()).await.is_ok());
-    assert_eq!(watch.codes(), ["asks", "CONSENT_REQUIRED", "CONSENT_REQUIRED", "CONSENT_REQUIRED", "ok", "ok"]);
+    // It was for this call, and nothing of it is kept.
+    assert_eq!(registry.call("disk.wipe", ada()).await.code(), Some("CONSENT_REQUIRED"));
+    assert!(registry.consent().list(None).await.unwrap().is_empty());
+    let no = "CONSENT_REQUIRED";
+    assert_eq!(watch.codes(), ["asks", no, no, no, "ok", no]);
     let live = Request::default().with_caller(Caller::new("bob")).with_asker(Arc::new(Script::new([agree(true)])));
     assert!(registry.call("disk.wipe", live).await.is_ok());
 }

@@ -4,21 +4,26 @@ use std::process::{Command, Output};
 
 /// Runs an example, as a newcomer would, and gives what it printed, with what differs from
 /// run to run replaced.
-fn output_of(example: &str) -> String {
+pub(crate) fn output_of(example: &str) -> String {
     let (text, ended_well) = run(example, &[]);
     assert!(ended_well, "{text}");
     text
 }
 
-/// Runs an example with these words: the program that `cargo test` has built beside this one, with the same features.
-fn ran(example: &str, words: &[&str]) -> Output {
+/// What runs an example with these words: the program that `cargo test` has built beside this one, with the same features.
+pub(crate) fn command(example: &str, words: &[&str]) -> Command {
     let this = std::env::current_exe().unwrap();
-    let built =
-        this.ancestors().nth(2).unwrap().join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
-    let ended = Command::new(&built).args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output();
-    ended.unwrap_or_else(|error| {
-        panic!("{example}: {error}; `cargo build -p redress --all-features --examples` builds the examples")
-    })
+    let built = format!("{example}{}", std::env::consts::EXE_SUFFIX);
+    let built = this.ancestors().nth(2).unwrap().join("examples").join(built);
+    assert!(built.exists(), "`cargo build -p redress --all-features --examples` builds {}", built.display());
+    let mut command = Command::new(built);
+    command.args(words).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+/// Runs an example with these words.
+fn ran(example: &str, words: &[&str]) -> Output {
+    command(example, words).output().expect("a program that is built runs")
 }
 
 /// Runs an example with these words, and gives what it printed and whether it ended well.
@@ -97,7 +102,7 @@ fn the_orders_example_has_one_operation_of_each_sort_and_every_command() {
 
     let (code, asked) = orders(&["call", "orders.cancel", r#"{"id":"o-1"}"#]);
     assert_eq!((code, &asked["code"]), (1, &"CONSENT_REQUIRED".into()));
-    assert_eq!(asked["next_actions"][0]["operation"], "consent.grant");
+    assert_eq!((&asked["recovery"]["verb"], asked.get("next_actions")), (&"ask_user".into(), None));
 
     let (code, placed) = orders(&["call", "orders.place", r#"{"lines":[{"sku":"desk","count":2}]}"#]);
     assert_eq!((code, &placed["result"]["total_cents"]), (0, &39_800.into()));

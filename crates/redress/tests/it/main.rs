@@ -25,6 +25,7 @@ mod listening;
 mod macros;
 mod mapping;
 mod next_actions;
+mod obedient;
 mod observers;
 mod offload;
 mod path_order;

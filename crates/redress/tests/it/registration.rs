@@ -616,6 +616,20 @@ refusals! {
         "reach-access" on "files.copy", "ask for the scope `files:read` in its own access too"
         => registry([query("files.copy").with_call("files.old").with_callers_authority(),
             query("files.read").with_alias("files.old").with_access(Access::caller().scope("files:read"))]);
+    a_call_of_what_grants_a_consent_is_refused:
+        "reach-consent" on "files.copy", "leave consents to the persons who give them"
+        => registry([query("files.copy").with_call("files.agree").with_authority("consent:grant"),
+            query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
+    a_recovery_that_grants_a_consent_is_refused:
+        "recovery-consent" on "files.read/FILE_NOT_FOUND", "let it be `ask_user`"
+        => registry([
+            query("files.read").with_access(Access::caller().scope("consent:grant").scope("files"))
+                .fails(failure("FILE_NOT_FOUND").with_recovery(Recovery::call("files.agree", "Agree to it and call it again."))),
+            contract::Operation::query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
+    a_recovery_that_gets_the_scope_of_a_person_is_refused:
+        "recovery-consent" on "files.read/FILE_NOT_FOUND", "let it be `ask_user`"
+        => registry([query("files.read").fails(failure("FILE_NOT_FOUND")
+            .with_recovery(Recovery::get_access("files:read consent:grant", "Get the scope and call it again.")))]);
     a_call_of_what_needs_a_persons_consent_is_refused:
         "reach-consent" on "files.copy", "ask for consent in `files.copy` itself"
         => registry([query("files.copy").with_call("files.wipe"),

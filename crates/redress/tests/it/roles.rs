@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    Access, Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Message, Messages,
-    Operation, Outcome, Part, Question, QuestionKind, Recovery, Registry, Request, Turn,
-    contract::{self, Gives, Role},
+    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Message, Messages, Operation,
+    Outcome, Part, Question, QuestionKind, Recovery, Registry, Request, Turn,
+    contract::{Gives, Role},
     data, operation,
 };
 use serde_json::{Value, json};
@@ -213,20 +213,15 @@ async fn no_failure_points_to_an_operation_that_is_hidden() {
     let missing = failure("NOTE_MISSING", Kind::NotFound)
         .with_recovery(Recovery::call("notes.list", "List the notes and pick one."));
     let read = fails(query("notes.find").fails(missing), "NOTE_MISSING", json!({}));
-    let wipe = contract::Operation::mutation("notes.wipe").with_access(Access::caller().consent());
-    let wipe = ends(wipe.with_summary("Delete every note."), || Ok(json!(null)));
-    let registry = registry(Registry::builder().add(list).add(read).add(wipe).add(redress::consent_grant()));
+    let registry = registry(Registry::builder().add(list).add(read));
     let helped = async |name: &str| {
         let envelope = registry.call(name, ada()).await;
         let next = &envelope.problem().unwrap().next_actions;
         next.iter().map(|action| action.operation.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(
-        (helped("notes.find").await, helped("notes.wipe").await),
-        (vec!["notes.list".to_owned()], vec!["consent.grant".to_owned()],)
-    );
-    assert!(registry.changes().hide("notes.list") && registry.changes().hide("consent.grant"));
-    assert!(helped("notes.find").await.is_empty() && helped("notes.wipe").await.is_empty());
+    assert_eq!(helped("notes.find").await, ["notes.list"]);
+    assert!(registry.changes().hide("notes.list"));
+    assert!(helped("notes.find").await.is_empty());
     let told = String::from_utf8(registry.call("notes.find", ada()).await.into_bytes()).unwrap();
     assert!(told.contains(r#""recovery":{"verb":"ask_user"}"#) && !told.contains("notes.list"), "{told}");
     let declared = registry.disclosed_operation("notes.find", None).unwrap();

@@ -76,8 +76,8 @@ impl House {
         let tokens = TokenFile::at(at("tokens.json"));
         let caller = named.plant("the name of a caller");
         let token = |new: NewToken| tokens.create(new).unwrap();
-        let (good, _) = token(NewToken::new(&caller).scopes(["hide:deep", "metrics:read"]));
-        let (plain, _) = token(NewToken::new("plain"));
+        let (good, _) = token(NewToken::new(&caller).scopes(["hide:deep", "metrics:read", "consent:grant"]));
+        let (plain, _) = token(NewToken::new("plain").scopes(["consent:grant"]));
         let (expired, _) = token(NewToken::new("late").expires(SystemTime::now() - Duration::from_secs(60)));
         let (revoked, entry) = token(NewToken::new("gone"));
         tokens.revoke(&entry.id).unwrap();
@@ -216,7 +216,7 @@ audience = "canary"
 secret_file = "issuer.secret"
 [access.certificates]
 ca = "ca.pem"
-callers = [{{ name = "client.test", caller = "cert", scopes = ["hide:deep"] }}]
+callers = [{{ name = "client.test", caller = "cert", scopes = ["hide:deep", "consent:grant"] }}]
 [state]
 folder = "state"
 sync = "normal"

@@ -25,6 +25,8 @@ pub(crate) enum Who {
     Local,
     /// A caller with no scopes.
     Clerk,
+    /// The clerk in person, who may consent.
+    Person,
     Nobody,
 }
 
@@ -74,6 +76,11 @@ impl Row {
         Row { ask: Ask::Stream, ..row("a stream waits", "table.hang", "{}", Some("CANCELLED")) }
     }
 
+    /// Whether it asks for what is for persons alone, and therefore no tool.
+    pub(crate) fn is_for_persons(&self) -> bool {
+        self.operation.starts_with("consent.")
+    }
+
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.ask, Ask::Stream)
     }
@@ -88,6 +95,10 @@ impl Row {
         self
     }
 }
+
+/// What is agreed to, by the caller itself and by somebody else.
+const GRANT: &str = r#"{"operation":"table.wipe"}"#;
+const FOR_LOCAL: &str = r#"{"operation":"table.wipe","caller":"local"}"#;
 
 /// Every row.
 pub(crate) fn all(site: &Site) -> Vec<Row> {
@@ -151,6 +162,14 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         Row { key: Some("lost"), ..cut_off("late, with its key again", "OUTCOME_UNKNOWN") },
         row("too large", "table.greet", json!({"name": "x".repeat(5000)}).to_string(), Some("PAYLOAD_TOO_LARGE")),
         row("consent", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
+        row("consent of nobody yet", "table.wipe", "{}", Some("CONSENT_REQUIRED")).by(Who::Clerk),
+        row("consent, granted by local", "consent.grant", GRANT, Some("FORBIDDEN")),
+        row("consent, granted by an agent", "consent.grant", GRANT, Some("FORBIDDEN")).by(Who::Clerk),
+        row("consent, taken back by an agent", "consent.revoke", GRANT, Some("FORBIDDEN")).by(Who::Clerk),
+        row("consent, granted by a person", "consent.grant", GRANT, None).by(Who::Person),
+        row("consent for somebody else", "consent.grant", FOR_LOCAL, Some("CONSENT_NOT_YOURS")).by(Who::Person),
+        row("consent, and then the call", "table.wipe", "{}", None).by(Who::Clerk),
+        row("consent of another caller", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
         row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),
         row("a quota", "table.spent", "{}", Some("QUOTA_EXHAUSTED")),
         row("a quota of a stream", "table.spent_stream", "{}", Some("QUOTA_EXHAUSTED")).streams(),

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use redress_core::{
     Blocked, ContentGuard, DynamicFailure, Events, Exhausted, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited,
     LimitedCall, Operation, Permit, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Veto,
-    consent_grant,
+    consent_grant, consent_revoke,
     contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming, Verification},
     testing::Canary,
 };
@@ -426,6 +426,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         .chain(redress_serve::discovery())
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())
+        .add(consent_revoke())
         .limit(Limits)
         .quotas(UsedUp)
         .guard(Hours)

@@ -9,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use redress_core::{EndedCall, Observer, Registry, Request, contract::Caller, testing::Canary};
+use redress_core::{
+    EndedCall, Observer, Registry, Request,
+    contract::{CONSENT_GRANT, Caller},
+    testing::Canary,
+};
 use redress_serve::{CallerOf, Connection, Faces, ServeError};
 use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +26,7 @@ use super::{
 /// Longer than anything here takes.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// One registry, in process and at three servers that differ in who their callers are.
+/// One registry, in process and at four servers that differ in who their callers are.
 pub(crate) struct Site {
     pub(crate) registry: Registry,
     /// Markers where nothing may come from.
@@ -112,6 +116,7 @@ pub(crate) fn caller(who: Who) -> Option<Arc<Caller>> {
     match who {
         Who::Local => Some(Arc::new(Caller::local())),
         Who::Clerk => Some(Arc::new(Caller::new("clerk"))),
+        Who::Person => Some(Arc::new(Caller::new("clerk").scope(CONSENT_GRANT))),
         Who::Nobody => None,
     }
 }
@@ -123,7 +128,7 @@ impl Site {
         let registry = service::registry(&canary, &marks);
         let stop = CancellationToken::new();
         let mut servers = Vec::new();
-        for who in [Who::Local, Who::Clerk, Who::Nobody] {
+        for who in [Who::Local, Who::Clerk, Who::Person, Who::Nobody] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let faces = Faces::new(registry.clone()).caller(Always(caller(who))).grace(grace);

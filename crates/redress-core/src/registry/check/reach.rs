@@ -40,6 +40,13 @@ fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'st
             format!("ask for consent in `{}` itself, and call an operation that asks for none", operation.name()),
         );
     }
+    if target.access().is_for_persons() {
+        say(
+            "reach-consent",
+            format!("it calls `{name}`, which is for persons alone, and whoever calls it may be an agent"),
+            "leave consents to the persons who give them, by the command or with a token of their own".to_owned(),
+        );
+    }
     if operation.calls_as_caller() {
         if !operation.access().implies(target.access()) {
             say(

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Binding, Finding, Name, Operation, Schema, Shape, Verb, Verification};
+use redress_contract::{Binding, CONSENT_GRANT, Finding, Name, Operation, Schema, Shape, Verb, Verification};
 
 use super::{failures::subject, fit::fits, verifications};
 
@@ -40,6 +40,11 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                         bindings(Source::CertainDetails(failure.details()), target, bind, &mut say);
                     }
                 }
+                Some(Verb::GetAccess { scope }) if scope.split_whitespace().any(|scope| scope == CONSENT_GRANT) => say(
+                    "recovery-consent",
+                    format!("its recovery is to get the scope `{CONSENT_GRANT}`, and an agent would follow it"),
+                    "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
+                ),
                 Some(Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop)
                 | None => {}
             }
@@ -93,6 +98,13 @@ pub(super) fn callable(operation: &Operation, target: &Operation, say: &mut impl
             "recovery-access",
             format!("its recovery calls `{name}`, which its caller may not be allowed to call"),
             format!("name an operation that asks for no more access than `{}` does", operation.name()),
+        );
+    }
+    if target.access().is_for_persons() {
+        say(
+            "recovery-consent",
+            format!("its recovery calls `{name}`, which is for persons alone, and an agent would follow it"),
+            "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
         );
     }
 }

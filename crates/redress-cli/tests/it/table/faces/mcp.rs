@@ -52,10 +52,10 @@ impl Face for Mcp {
 }
 
 /// A tool has the shape that it has, and no name with a slash in it. That there is no such tool is an
-/// error of the protocol and speaks of tools; the tests of the face itself look at it.
+/// error of the protocol and speaks of tools; the tests of the face itself look at it. What is for persons is no tool.
 pub(super) fn carries(row: &Row) -> bool {
     let is_tool = !row.operation.contains('/') && row.code.as_deref() != Some("NOT_FOUND");
-    is_tool && matches!(row.ask, Ask::Call | Ask::Stream)
+    is_tool && !row.is_for_persons() && matches!(row.ask, Ask::Call | Ask::Stream)
 }
 
 fn tool(row: &Row) -> String {
