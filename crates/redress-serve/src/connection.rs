@@ -261,7 +261,7 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
         Box::pin(async move {
             let response = match framed {
                 Ok(()) => shared.answer(line, request).await,
-                Err(refusal) => shared.misframed(refusal, http2),
+                Err(refusal) => shared.misframed(refusal, &request),
             };
             if !http2 && response.body().size_hint().exact().is_some_and(|length| length <= SLICE as u64) {
                 return Ok(response);

@@ -8,7 +8,6 @@ use std::{
     },
 };
 
-use bytes::Bytes;
 use redress_contract::{Caller, Contract, EngineCode};
 use redress_core::{Refusal, offload::offload};
 use redress_wire::{http, openrpc};
@@ -18,6 +17,7 @@ use tokio::time::timeout;
 
 use crate::{
     answer,
+    etag::Tagged,
     service::{Exchange, Shared},
 };
 
@@ -25,18 +25,18 @@ use crate::{
 /// there may be as many of them as there are sets of scopes.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
-    openapi: OnceLock<Bytes>,
-    openrpc: OnceLock<Bytes>,
-    contract: OnceLock<Bytes>,
+    openapi: OnceLock<Tagged>,
+    openrpc: OnceLock<Tagged>,
+    contract: OnceLock<Tagged>,
     /// How many bytes the largest that was made had.
     largest: AtomicUsize,
 }
 
 impl Exchange {
     /// What `make` makes for the caller, once there is room for it: it is an answer like that of a call.
-    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Bytes, Refusal>
+    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Tagged, Refusal>
     where
-        F: Future<Output = Bytes>,
+        F: Future<Output = Tagged>,
     {
         let (shared, account) = (&self.shared, &self.asking.account);
         let peer = self.asking.peer.map(|peer| peer.ip());
@@ -49,11 +49,12 @@ impl Exchange {
                     .map_err(|_| no_room())?,
             };
             let made = make().await;
-            if made.len() <= expected || account.is_none() {
-                return Ok(answer::held(made, reservation));
+            let length = made.bytes().len();
+            if length <= expected || account.is_none() {
+                return Ok(made.map(|bytes| answer::held(bytes, reservation)));
             }
             // The next ones wait for as much before they are made, and so does this one.
-            shared.documents.largest.fetch_max(made.len(), Relaxed);
+            shared.documents.largest.fetch_max(length, Relaxed);
         }
     }
 }
@@ -73,7 +74,7 @@ pub(crate) enum Document {
 }
 
 impl Documents {
-    fn kept(&self, document: Document) -> &OnceLock<Bytes> {
+    fn kept(&self, document: Document) -> &OnceLock<Tagged> {
         match document {
             Document::OpenApi => &self.openapi,
             Document::OpenRpc => &self.openrpc,
@@ -84,7 +85,7 @@ impl Documents {
 
 impl Shared {
     /// The document for this caller. It grows with the operations, so it is made off the workers.
-    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Bytes {
+    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Tagged {
         let external = self.registry.contract().operations().iter().filter(|operation| operation.is_external());
         let sees_all = self.registry.open_to(caller.as_deref()).count() == external.count();
         if let (true, Some(kept)) = (sees_all, self.documents.kept(document).get()) {
@@ -98,11 +99,11 @@ impl Shared {
         made.await
     }
 
-    fn make(&self, document: Document, contract: &Contract) -> Bytes {
-        match document {
-            Document::OpenApi => Bytes::from(http::openapi(contract, &self.info).to_string()),
-            Document::OpenRpc => Bytes::from(openrpc::openrpc(contract, &self.info).to_string()),
-            Document::Contract => Bytes::from(serde_json::to_vec(contract).unwrap_or_default()),
-        }
+    fn make(&self, document: Document, contract: &Contract) -> Tagged {
+        Tagged::new(match document {
+            Document::OpenApi => http::openapi(contract, &self.info).to_string().into_bytes(),
+            Document::OpenRpc => openrpc::openrpc(contract, &self.info).to_string().into_bytes(),
+            Document::Contract => serde_json::to_vec(contract).unwrap_or_default(),
+        })
     }
 }

@@ -131,11 +131,14 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
             let made = || async {
                 let mut out = Vec::new();
                 let document = exchange.shared.document(Document::OpenRpc, caller.clone()).await;
-                jsonrpc::write_result(id, &document, &mut out);
-                Bytes::from(out)
+                jsonrpc::write_result(id, document.bytes(), &mut out);
+                document.map(|_| Bytes::from(out))
             };
             match exchange.made(caller.as_deref(), made).await {
-                Ok(out) => answer::with_id(answer::body(StatusCode::OK, answer::JSON, out), exchange.asking.own_id()),
+                Ok(out) => answer::with_id(
+                    answer::body(StatusCode::OK, answer::JSON, out.bytes().clone()),
+                    exchange.asking.own_id(),
+                ),
                 Err(refusal) => refuse(exchange, refusal),
             }
         }

@@ -249,8 +249,7 @@ impl Session {
             A_KEY | A_DEADLINE => correction(expected, &place),
             _ => format!("Send {expected} {place}."),
         };
-        let refusal =
-            Refusal::new(code).with_details(&json!({"pointer": pointer, "expected": expected})).with_hint(hint);
+        let refusal = Refusal::new(code).expecting(pointer, expected).with_hint(hint);
         self.refuse(carriage, id.as_deref(), refusal).await;
         ControlFlow::Break(())
     }

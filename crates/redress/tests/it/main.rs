@@ -11,6 +11,7 @@ mod canary;
 mod composition;
 mod conformance;
 mod coverage;
+mod engine_pages;
 mod envelope;
 mod example;
 mod extensions;
