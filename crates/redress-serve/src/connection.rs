@@ -7,6 +7,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, Waker},
+    time::SystemTime,
 };
 
 use arc_swap::ArcSwap;
@@ -174,9 +175,15 @@ where
 
 fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<Tasks> {
     let mut builder = auto::Builder::new(tasks);
-    builder.http1().max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS)).header_read_timeout(None);
+    let dated = is_dated(SystemTime::now());
+    builder
+        .http1()
+        .auto_date_header(dated)
+        .max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS))
+        .header_read_timeout(None);
     builder
         .http2()
+        .auto_date_header(dated)
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.http2_streams)
         .max_header_list_size(u32::try_from(limits.header_bytes.max(SHORTEST_HEADERS)).unwrap_or(u32::MAX))
@@ -191,6 +198,12 @@ fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<T
         #[cfg(feature = "tls")]
         Protocol::Http2 => builder.http2_only(),
     }
+}
+
+/// Whether answers can have a `Date`. A clock that shows a time before 1970 was never set, and hyper panics where it has
+/// to write such a time; a server without a clock sends no date (RFC 9110).
+fn is_dated(now: SystemTime) -> bool {
+    now.duration_since(SystemTime::UNIX_EPOCH).is_ok()
 }
 
 /// A connection that does what it is told.
@@ -309,5 +322,11 @@ mod tests {
     async fn a_connection_that_has_to_end_runs_no_request_whose_answer_would_be_lost() {
         assert_eq!(told(Told::Nothing).await, (true, false));
         assert_eq!(told(Told::Close).await, (false, true));
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_dates_no_answer() {
+        let before = SystemTime::UNIX_EPOCH.checked_sub(std::time::Duration::from_secs(1)).unwrap();
+        assert!(is_dated(SystemTime::now()) && is_dated(SystemTime::UNIX_EPOCH) && !is_dated(before));
     }
 }

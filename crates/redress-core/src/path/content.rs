@@ -3,7 +3,7 @@
 use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{Bad, Call};
+use super::{Bad, Call, map::pointer};
 use crate::{Blocked, Registry, registry::Entry};
 
 /// Why source is not run, and what is said about it.
@@ -19,7 +19,7 @@ impl Registry {
     /// so none at all is a refusal too.
     pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
-        let pointer = || format!("/{}", member.replace('~', "~0").replace('/', "~1"));
+        let pointer = || pointer(member);
         let Some(guard) = self.0.content.get(language) else {
             return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None, pointer: pointer() });
         };

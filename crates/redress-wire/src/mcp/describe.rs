@@ -1,6 +1,6 @@
 //! What a model reads about a tool.
 
-use redress_contract::{Failure, Operation, Verb};
+use redress_contract::{Content, EngineCode, Failure, Operation, Verb};
 use serde_json::{Value, json};
 
 /// A title for people: `files.read_text` becomes "Files: read text".
@@ -30,11 +30,20 @@ pub(super) fn description(operation: &Operation) -> String {
             .map(|name| format!("; call {} instead", name.to_string().replace('.', "_")));
         text.push_str(&format!("\nDeprecated since {}{}.", deprecated.since, instead.unwrap_or_default()));
     }
-    if !operation.failures().is_empty() {
-        let failures: Vec<String> = operation.failures().iter().map(advice).collect();
+    let mut failures: Vec<String> = operation.failures().iter().map(advice).collect();
+    failures.extend(source_codes(operation));
+    if !failures.is_empty() {
         text.push_str(&format!("\nFails with: {}.", failures.join(", ")));
     }
     text
+}
+
+/// What the content guard may answer where source is run. No other tool can end so, and so the instructions do not say
+/// it.
+fn source_codes(operation: &Operation) -> Option<String> {
+    let Content::Eval { source, .. } = operation.content() else { return None };
+    let codes = [EngineCode::EvalBlockedKeyword, EngineCode::EvalBlockedConstruct, EngineCode::EvalUnparsable];
+    Some(codes.map(|code| format!("{code} (fix /{source})")).join(", "))
 }
 
 /// A code, and what to do then, in as few words as tell it.

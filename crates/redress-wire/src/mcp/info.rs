@@ -89,16 +89,19 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::Internal
         | EngineCode::InvalidOutput
         | EngineCode::ResultTooLarge
+        // An idempotency key that cannot be one, a question to a client that cannot be asked, an operation that is
+        // only declared here, and a stream whose items come faster than they are collected.
+        | EngineCode::InvalidRequest
+        | EngineCode::InvalidOperationType
+        | EngineCode::HandlerNotBound
+        | EngineCode::StreamOverflow
         | EngineCode::UpstreamUnreachable => true,
         EngineCode::NotFound
-        | EngineCode::InvalidOperationType
+        // The tools that run source say these themselves.
         | EngineCode::EvalBlockedKeyword
         | EngineCode::EvalBlockedConstruct
         | EngineCode::EvalUnparsable
-        | EngineCode::HandlerNotBound
-        | EngineCode::StreamOverflow
         | EngineCode::ParseError
-        | EngineCode::InvalidRequest
         | EngineCode::UpstreamUndeclared => false,
     }
 }

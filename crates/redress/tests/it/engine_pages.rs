@@ -195,8 +195,14 @@ async fn happened(code: EngineCode) -> Option<Value> {
             with(ends(get, || Ok(json!({"total": "7"})))).call("orders.get", json!({})).await.json()
         }
         EngineCode::ResultTooLarge => {
-            let search = ends(query("files.search").with_max_output(1024), || {
-                Ok(json!({"folder": "notes", "hits": (0..500).map(|n| format!("notes/{n}.md")).collect::<Vec<_>>()}))
+            let declaration = query("files.search").with_max_output(8192).with_output(json!({
+                "type": "object",
+                "properties": {"folder": {"type": "string"}, "hits": {"type": "array", "items": {"type": "string"}}},
+            }));
+            let search = ends(declaration, || {
+                let hits: Vec<String> = (1000..2000).map(|n| format!("notes/{n}.md")).collect();
+                // What is not declared is not told, however large it is.
+                Ok(json!({"folder": "notes", "hits": hits, "undeclared": "x".repeat(4000)}))
             });
             with(search).call("files.search", json!({})).await.json()
         }
