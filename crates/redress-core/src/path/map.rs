@@ -241,10 +241,10 @@ impl Call {
         if let Some(size) = measured.and_then(|measured| measured.size) {
             details["size_bytes"] = size.into();
         }
-        // What nobody declared has no name here either.
+        // What nobody declared has no name here either, and what narrows the answer is what takes much of it.
         let declared = |name: &str| self.ctx.entry.as_ref()?.declaration.output().property(name).map(drop);
-        let largest =
-            measured.iter().flat_map(|measured| &measured.largest).filter(|(name, _)| declared(name).is_some());
+        let much = |(name, bytes): &&(String, usize)| bytes.saturating_mul(16) >= max && declared(name).is_some();
+        let largest = measured.iter().flat_map(|measured| &measured.largest).filter(much);
         let largest: Vec<_> = largest.map(|(name, bytes)| json!({"pointer": pointer(name), "bytes": bytes})).collect();
         if !largest.is_empty() {
             details["largest"] = largest.into();

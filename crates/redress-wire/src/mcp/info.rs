@@ -89,11 +89,10 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::Internal
         | EngineCode::InvalidOutput
         | EngineCode::ResultTooLarge
-        // An idempotency key that cannot be one, a question to a client that cannot be asked, an operation that is
-        // only declared here, and a stream whose items come faster than they are collected.
+        // An idempotency key that cannot be one, a question to a client that cannot be asked, and a stream whose items
+        // come faster than they are collected.
         | EngineCode::InvalidRequest
         | EngineCode::InvalidOperationType
-        | EngineCode::HandlerNotBound
         | EngineCode::StreamOverflow
         | EngineCode::UpstreamUnreachable => true,
         EngineCode::NotFound
@@ -101,6 +100,7 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::EvalBlockedKeyword
         | EngineCode::EvalBlockedConstruct
         | EngineCode::EvalUnparsable
+        | EngineCode::HandlerNotBound
         | EngineCode::ParseError
         | EngineCode::UpstreamUndeclared => false,
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::{body::Body, extract::Request as HttpRequest};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use redress::{
     Access, Blocked, Caller, ContentGuard, DynamicFailure, EngineCode, Event, Events, Operation, Registry, Request,
     consent_grant,
@@ -207,7 +207,15 @@ async fn happened(code: EngineCode) -> Option<Value> {
             with(search).call("files.search", json!({})).await.json()
         }
         EngineCode::HandlerNotBound => {
-            with(Operation::dynamic(mutation("reports.build"))).call("reports.build", json!({})).await.json()
+            // Nothing unbound can be registered, so what is left is a stream where nothing could carry it: outside a
+            // runtime.
+            let watch = Operation::dynamic(subscription("orders.watch"))
+                .with_stream_handler(|_, _| ready(Ok(Events::new(stream::empty()))));
+            let harness = with(watch);
+            let opened = std::thread::spawn(move || {
+                harness.open("orders.watch", Request::new(b"{}")).now_or_never().unwrap().unwrap_err().into_bytes()
+            });
+            serde_json::from_slice(&opened.join().unwrap()).unwrap()
         }
         EngineCode::StreamOverflow => {
             let streaming = Streaming { buffer: 32, ..Streaming::default() };
