@@ -199,9 +199,15 @@ impl ErrorStream {
     }
 }
 
+impl ErrorStream {
+    fn shown(self, bytes: &[u8]) -> Vec<u8> {
+        shown(&String::from_utf8_lossy(bytes), self.colored).into_owned().into_bytes()
+    }
+}
+
 impl Write for ErrorStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::stderr().write_all(shown(&String::from_utf8_lossy(bytes), self.colored).as_bytes())?;
+        io::stderr().write_all(&self.shown(bytes))?;
         Ok(bytes.len())
     }
 
@@ -238,6 +244,12 @@ mod tests {
             "{before:?}"
         );
         assert!(styled.contains("\u{1b}[31m") && styled.contains("styled\tand\ntold"), "{styled:?}");
+    }
+
+    #[test]
+    fn what_is_logged_commands_nothing_wherever_it_is_read() {
+        let logged = ErrorStream::new(false).shown("ada\u{202e}\u{1b}[2J\u{200b}\n".as_bytes());
+        assert_eq!(String::from_utf8(logged).unwrap(), "ada\\u202e\\u001b[2J\\u200b\n");
     }
 
     #[test]

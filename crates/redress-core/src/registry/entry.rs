@@ -15,6 +15,7 @@ use crate::{
     Credentials, Guard, Operation, Settings,
     handler::Bound,
     input::{Breach, SchemaError, Shape},
+    path::StillCalled,
     prepared::Prepared,
 };
 
@@ -41,6 +42,8 @@ pub(crate) struct Entry {
     extension: Option<String>,
     /// Whether it is hidden while the service runs.
     pub(crate) hidden: AtomicBool,
+    /// Who still calls it, where it is deprecated.
+    pub(crate) still_called: Option<Box<StillCalled>>,
     /// The guards that cover it.
     pub(crate) guards: Vec<Arc<dyn Guard>>,
 }
@@ -74,6 +77,7 @@ impl Entry {
             typed,
             credentials,
             hidden: AtomicBool::new(false),
+            still_called: declaration.deprecated().map(|_| Box::default()),
             guards,
             declaration,
         })
