@@ -34,7 +34,7 @@ use crate::{
     house::{House, counted_as},
     listener::Socket,
     pace::{Pace, Told},
-    paced::Paced,
+    paced::{Counted, Paced},
     service::Shared,
 };
 
@@ -139,7 +139,8 @@ impl Serving {
         let (served, account) = (Arc::clone(&self.served), self.house.budget.connection());
         let line = Arc::new(Line::new(served, side, &account, Some(Arc::clone(&pace))));
         let service = Answering { line, pace: Arc::clone(&pace) };
-        let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), protocol != Protocol::Either, open);
+        let counted = Counted { inner: stream, pace: Arc::clone(&pace) };
+        let io = Paced::new(TokioIo::new(counted), Arc::clone(&pace), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
         let ended = Speaking { spoken, pace, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
