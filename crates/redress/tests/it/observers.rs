@@ -412,7 +412,10 @@ impl redress::ContentGuard for RefusesAll {
 async fn refused_source_is_in_the_log_by_the_hash_that_its_caller_has() {
     let log = Log::start();
     let declaration = crate::service::mutation("page.evaluate").with_eval("source", "toy").with_input(json!({
-        "type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"],
+        "type": "object",
+        "properties": {"source": {"type": "string"}},
+        "required": ["source"],
+        "additionalProperties": false,
     }));
     let operation = ends(declaration, || Ok(json!(null)));
     let harness = built(Registry::builder().content_guard(RefusesAll).add(operation));
