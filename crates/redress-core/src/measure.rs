@@ -8,8 +8,9 @@ use serde::Serialize;
 const TOLD: usize = 3;
 /// How many bytes of a member's name are kept. Longer ones are not told.
 const LONGEST_NAME: usize = 256;
-/// How many times the bytes that it may have an output is looked through.
+/// How far an output is looked through: so many times the bytes that it may have, and so many bytes at least.
 const TIMES: usize = 4;
+const AT_LEAST: usize = 256 * 1024;
 
 /// What is known of the size of an output.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(crate) struct Measured {
 /// Measures `value`, of which `max` bytes would have been written. Nothing of it is kept, and the work has an end like
 /// writing it has.
 pub(crate) fn measure<T: Serialize + ?Sized>(value: &T, max: usize) -> Measured {
-    let mut scale = Scale { most: max.saturating_mul(TIMES), ..Scale::default() };
+    let mut scale = Scale { most: max.saturating_mul(TIMES).max(AT_LEAST), ..Scale::default() };
     let whole = serde_json::to_writer(&mut scale, value).is_ok();
     if !whole {
         scale.member_ends();
@@ -123,6 +124,8 @@ impl Scale {
 impl io::Write for Scale {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.saturating_add(bytes.len()) > self.most {
+            // A long text comes in one piece, and belongs to the member that is being weighed.
+            self.bytes = self.bytes.saturating_add(bytes.len());
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         bytes.iter().for_each(|byte| self.take(*byte));
@@ -168,10 +171,12 @@ mod tests {
 
     #[test]
     fn measuring_ends_where_writing_it_would_have_been_far_too_much() {
-        let value = json!({"a": "x".repeat(10), "b": (0..10_000).collect::<Vec<u32>>()});
+        let value = json!({"a": "x".repeat(10), "b": (0..100_000).collect::<Vec<u32>>()});
         let Measured { size, largest } = measure(&value, 100);
         assert_eq!(size, None);
-        assert!(largest[0].0 == "b" && largest[0].1 > 200 && largest[0].1 <= 400, "{largest:?}");
+        assert!(largest[0].0 == "b" && (AT_LEAST - 100..AT_LEAST + 100).contains(&largest[0].1), "{largest:?}");
+        let text = measure(&json!({"a": 1, "text": "x".repeat(AT_LEAST)}), 100);
+        assert_eq!((text.size, &*text.largest[0].0, text.largest[0].1 >= AT_LEAST), (None, "text", true));
         let long = json!({"n".repeat(LONGEST_NAME): 1, "short": 1});
         assert_eq!(measure(&long, 1 << 20).largest, [("short".to_owned(), 1)]);
     }

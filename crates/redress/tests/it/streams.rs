@@ -123,7 +123,8 @@ async fn a_silent_source_times_out() {
     let streaming = Streaming { idle_ms: Some(1000), ..Streaming::default() };
     let (harness, watch) = feed(streaming, || numbers(2).chain(stream::pending()));
     let collected = soon(harness.subscribe("feed.watch", json!({}))).await;
-    assert_failure!(collected, TIMEOUT);
+    let problem = assert_failure!(collected, TIMEOUT);
+    assert_eq!(problem.details.as_ref().map(|details| details.get()), Some(r#"{"idle_ms":1000}"#));
     assert_eq!(collected.items::<u64>(), [0, 1]);
     assert_eq!(watch.codes(), ["TIMEOUT"]);
 }
