@@ -31,7 +31,7 @@ pub(crate) fn measure<T: Serialize + ?Sized>(value: &T, max: usize) -> Measured 
         scale.member_ends();
     }
     let Scale { bytes, mut largest, .. } = scale;
-    largest.sort_by(|one, other| other.1.cmp(&one.1));
+    largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     Measured { size: whole.then_some(bytes), largest }
 }
 
@@ -155,7 +155,7 @@ mod tests {
         let members = value.as_object().unwrap();
         let mut expected: Vec<(String, usize)> =
             members.iter().map(|(name, value)| (name.clone(), value.to_string().len())).collect();
-        expected.sort_by(|one, other| other.1.cmp(&one.1));
+        expected.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         expected.truncate(TOLD);
         assert_eq!(largest(&value), expected);
         assert_eq!(measure(&value, 1 << 20).size, Some(value.to_string().len()));
