@@ -191,7 +191,7 @@ async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The whole body of an answer, if it is no larger than any that a server gives.
-async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, Trouble> {
+pub(crate) async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, Trouble> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
         if body.len().saturating_add(chunk.len()) > LARGEST {

@@ -9,6 +9,9 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 
+pub(crate) use redress_core::is_unprintable as is_harmful;
+use redress_core::printable;
+
 use crate::arguments::Color;
 
 /// Names of things.
@@ -156,22 +159,6 @@ pub(crate) fn harmless(text: &str) -> String {
     })
 }
 
-/// Whether `c` does something to a terminal instead of showing on it: control characters of both sets (C0, C1 and DEL),
-/// what turns the writing round (bidirectional controls), and what cannot be seen, by which two texts look alike.
-pub(crate) fn is_harmful(c: char) -> bool {
-    c.is_control() || is_format(c)
-}
-
-/// The format characters of Unicode (Cf), the two separators of lines, and the letters that fill a place with nothing.
-fn is_format(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
-        | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
-        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
-}
-
 /// Everything that goes to a terminal comes through here: the ends of lines, tabs and, where it is `styled`, styles
 /// (`ESC [ … m`) pass; what else a terminal would obey is written by its number, as JSON writes it.
 pub(crate) fn shown(text: &str, styled: bool) -> Cow<'_, str> {
@@ -185,11 +172,7 @@ pub(crate) fn shown(text: &str, styled: bool) -> Cow<'_, str> {
         let taken = style.map_or(c.len_utf8(), str::len);
         match style {
             Some(style) => shown.push_str(style),
-            None if is_harmful(c) && !matches!(c, '\n' | '\t') => {
-                let mut units = [0; 2];
-                c.encode_utf16(&mut units).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
-            }
-            None => shown.push(c),
+            None => shown.push_str(&printable(rest.get(..taken).unwrap_or_default())),
         }
         rest = rest.get(taken..).unwrap_or_default();
     }
@@ -203,25 +186,28 @@ fn style_at(text: &str) -> Option<&str> {
     inside.get(end..)?.starts_with('m').then(|| text.get(..end + 3)).flatten()
 }
 
-/// What is logged to the error stream, as harmless as all else where a person watches it.
+/// What is logged to the error stream. It is harmless whoever reads it: a log that goes to a file is shown in a terminal
+/// later on, by a program that knows nothing of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorStream {
-    is_terminal: bool,
     colored: bool,
 }
 
 impl ErrorStream {
     pub(crate) fn new(colored: bool) -> ErrorStream {
-        ErrorStream { is_terminal: io::stderr().is_terminal(), colored }
+        ErrorStream { colored }
+    }
+}
+
+impl ErrorStream {
+    fn shown(self, bytes: &[u8]) -> Vec<u8> {
+        shown(&String::from_utf8_lossy(bytes), self.colored).into_owned().into_bytes()
     }
 }
 
 impl Write for ErrorStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_terminal {
-            return io::stderr().write(bytes);
-        }
-        io::stderr().write_all(shown(&String::from_utf8_lossy(bytes), self.colored).as_bytes())?;
+        io::stderr().write_all(&self.shown(bytes))?;
         Ok(bytes.len())
     }
 
@@ -258,6 +244,12 @@ mod tests {
             "{before:?}"
         );
         assert!(styled.contains("\u{1b}[31m") && styled.contains("styled\tand\ntold"), "{styled:?}");
+    }
+
+    #[test]
+    fn what_is_logged_commands_nothing_wherever_it_is_read() {
+        let logged = ErrorStream::new(false).shown("ada\u{202e}\u{1b}[2J\u{200b}\n".as_bytes());
+        assert_eq!(String::from_utf8(logged).unwrap(), "ada\\u202e\\u001b[2J\\u200b\n");
     }
 
     #[test]

@@ -184,6 +184,21 @@ impl Output {
         self.buffer.get(OK.len()..).unwrap_or_default()
     }
 
+    /// How many characters the output has as JSON.
+    ///
+    /// ```
+    /// use redress_contract::Output;
+    ///
+    /// assert_eq!(Output::encode("né").unwrap().characters(), 4);
+    /// assert_eq!(Output::encode("né").unwrap().counted().characters(), 4);
+    /// ```
+    pub fn characters(&self) -> u64 {
+        match self.characters {
+            Some(all) => all.saturating_sub(OK.len() as u64),
+            None => characters(self.json()),
+        }
+    }
+
     /// How many bytes of memory it takes.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity()

@@ -10,6 +10,7 @@ use crate::{
     budget::AnswerRoom,
     fail::{Cause, Ending},
     handler::Ended,
+    measure::{Measured, measure},
     offload::{LARGE, offload},
 };
 
@@ -37,7 +38,7 @@ pub(crate) async fn encode<T: Serialize + Send + 'static>(ctx: &Ctx, output: T) 
             })
         }
         Err(error) if is_for_later(&error, max) => Box::pin(encode_later(ctx, ctx.room().cloned(), output)).await,
-        Err(error) => Err(unwritten(error)),
+        Err(error) => Err(unwritten(measured(error, &output))),
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) async fn encode_item<T: Serialize + Send + 'static>(ctx: &Ctx, item: 
             let room = room.or_else(|| ctx.account.as_ref().map(new_room));
             Box::pin(encode_later(ctx, room, item)).await
         }
-        (Err(error), _) => Err(unwritten(error)),
+        (Err(error), _) => Err(unwritten(measured(error, &item))),
     }
 }
 
@@ -90,7 +91,7 @@ async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc
             let reserved = into.as_ref().map_or(usize::MAX, |room| room.reserved());
             let grow = |bytes| into.as_ref().is_none_or(|room| room.try_reserve(bytes));
             match Output::encode_within(&output, max, reserved, grow) {
-                Err(error) => Err((error, output)),
+                Err(error) => Err((measured(error, &output), output)),
                 // What was large is let go of where it was read.
                 Ok(written) => Ok(written.counted()),
             }
@@ -104,7 +105,7 @@ async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc
                     None => written,
                 });
             }
-            (Err((EncodeError::NoRoom { bytes }, again)), Some(room)) => {
+            (Err((OutputUnwritten { error: EncodeError::NoRoom { bytes }, .. }, again)), Some(room)) => {
                 // The operation is known for what it answers before its answer can be written, so that no more of it
                 // starts.
                 note_output(ctx, bytes);
@@ -146,11 +147,22 @@ pub(crate) fn max_output(ctx: &Ctx) -> usize {
     declared.unwrap_or(ctx.registry.0.settings.max_output)
 }
 
-fn unwritten(error: EncodeError) -> Box<Ending> {
-    Ending::new(Cause::Foreign(Box::new(OutputUnwritten(error))))
+/// Why the output was not written; of one that is too large also what makes it so.
+fn measured<T: Serialize>(error: EncodeError, output: &T) -> OutputUnwritten {
+    let measured = if let EncodeError::TooLarge { max } = error { Some(measure(output, max)) } else { None };
+    OutputUnwritten { error, measured }
+}
+
+fn unwritten(error: OutputUnwritten) -> Box<Ending> {
+    Ending::new(Cause::Foreign(Box::new(error)))
 }
 
 /// The handler's result could not be written as JSON: its own fault, or more than it may have.
 #[derive(Debug, thiserror::Error)]
 #[error("the output cannot be written")]
-pub(crate) struct OutputUnwritten(#[source] pub(crate) EncodeError);
+pub(crate) struct OutputUnwritten {
+    #[source]
+    pub(crate) error: EncodeError,
+    /// What is known of the size of one that is too large.
+    pub(crate) measured: Option<Measured>,
+}

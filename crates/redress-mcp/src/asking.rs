@@ -22,6 +22,10 @@ pub struct Asking {
     pub deadline: Option<Duration>,
     /// Makes the call safe to repeat. A key in the message itself goes before it.
     pub idempotency_key: Option<Arc<str>>,
+    /// The session that the request belongs to, where there are sessions: what a handler and an envelope call it by.
+    pub session_id: Option<Arc<str>>,
+    /// What somebody who is not known can do to be, where a token would not help.
+    pub sign_in: Option<&'static str>,
     /// What calls every request of the connection off.
     pub cancellation: Option<CancellationToken>,
     /// The span that the request came in, for whatever of it runs in tasks of its own.
@@ -51,6 +55,12 @@ impl Asking {
         }
         if let Some(key) = &self.idempotency_key {
             request = request.with_idempotency_key(Arc::clone(key));
+        }
+        if let Some(session) = &self.session_id {
+            request = request.with_session(Arc::clone(session));
+        }
+        if let Some(hint) = self.sign_in {
+            request = request.with_sign_in(hint);
         }
         if let Some(token) = &self.cancellation {
             request = request.with_cancellation(token.clone());

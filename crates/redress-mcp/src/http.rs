@@ -34,6 +34,7 @@ use crate::{
     checks,
     mcp::Inner,
     owner::Owner,
+    refused::Unfit,
     reply::{Ending, Reply},
     way::Way,
 };
@@ -148,8 +149,8 @@ impl HttpFace {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        if let Err(says) = admission::admit(&self.options, &parts) {
-            return refuse(StatusCode::FORBIDDEN, ProtocolError::InvalidRequest, says);
+        if let Err(unfit) = admission::admit(&self.options, &parts) {
+            return self.unfit(unfit, Id::NULL, &asking);
         }
         let session = match checks::session(&parts.headers) {
             Ok(session) => session.map(Box::<str>::from),
@@ -163,6 +164,7 @@ impl HttpFace {
             Some(None) => return self.no_session(&parts, &asking),
             Some(Some(session)) => {
                 session.touch();
+                asking.session_id = Some(Arc::clone(&session.name));
                 Some(session)
             }
             None => None,
@@ -171,10 +173,10 @@ impl HttpFace {
             (&Method::POST, _) => {}
             (&Method::GET, Some(session)) => return self.stream_of(&parts, session, &asking),
             (&Method::DELETE, Some(session)) => return self.end(session),
-            _ => return not_allowed(),
+            _ => return self.not_allowed(&asking),
         }
-        if let Err((status, says)) = admission::negotiate(&parts.headers) {
-            return refuse(status, ProtocolError::InvalidRequest, says);
+        if let Err(unfit) = admission::negotiate(&parts.headers) {
+            return self.unfit(unfit, Id::NULL, &asking);
         }
         let mut reading = pin!(Limited::new(body, self.options.max_body).collect());
         let read = match poll!(reading.as_mut()) {
@@ -193,10 +195,7 @@ impl HttpFace {
         };
         let body = match read {
             Ok(body) => body.to_bytes(),
-            Err(_) => {
-                let says = "the message is larger than is taken";
-                return refuse(StatusCode::PAYLOAD_TOO_LARGE, ProtocolError::InvalidRequest, says);
-            }
+            Err(_) => return self.unfit(Unfit::TooLarge(self.options.max_body), Id::NULL, &asking),
         };
         match jsonrpc::read(&body, 1) {
             Ok(Message::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
@@ -205,17 +204,30 @@ impl HttpFace {
             {
                 empty(StatusCode::ACCEPTED)
             }
-            Ok(Message::Single(Member::Invalid(id))) => {
-                bad(Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None))
-            }
+            Ok(Message::Single(Member::Invalid(id))) => self.unfit(Unfit::NoRequest, id, &asking),
             Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                let says = "a message holds one request; batches are not part of the protocol";
-                bad(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None))
+                self.unfit(Unfit::Batch, Id::NULL, &asking)
             }
-            Err(Unreadable::NotJson) => {
-                bad(Reply::error(Id::NULL, ProtocolError::Parse, "the message is not JSON", None))
-            }
+            Err(Unreadable::NotJson) => self.unfit(Unfit::NotJson, Id::NULL, &asking),
         }
+    }
+
+    /// The answer to a message that is refused as a whole.
+    fn unfit(&self, unfit: Unfit, id: Id<'_>, asking: &Asking) -> Response<Body> {
+        let (reply, status) = self.inner.unfit(unfit, id, asking);
+        let id = reply.request_id.as_ref().and_then(request_id);
+        let mut response = bad(reply);
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        if let Some(id) = id {
+            response.headers_mut().insert(CALL_ID.clone(), id);
+        }
+        response
+    }
+
+    fn not_allowed(&self, asking: &Asking) -> Response<Body> {
+        let mut response = self.unfit(Unfit::Method, Id::NULL, asking);
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        response
     }
 
     /// The answer where there is no such session, or none of this caller's.
@@ -407,24 +419,10 @@ fn status(error: ProtocolError, era: Era) -> StatusCode {
     }
 }
 
-/// The answer to what is not even read.
-fn refuse(status: StatusCode, error: ProtocolError, says: &str) -> Response<Body> {
-    let mut response = bad(Reply::error(Id::NULL, error, says, None));
-    *response.status_mut() = status;
-    response
-}
-
 fn bad(reply: Reply) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::new(reply.body)));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    response
-}
-
-fn not_allowed() -> Response<Body> {
-    let mut response =
-        refuse(StatusCode::METHOD_NOT_ALLOWED, ProtocolError::InvalidRequest, "messages are sent with POST");
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 

@@ -33,6 +33,7 @@ mod options;
 mod owner;
 mod profile;
 mod prompts;
+mod refused;
 mod reply;
 mod requests;
 mod resources;

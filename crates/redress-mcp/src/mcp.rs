@@ -122,10 +122,15 @@ impl Inner {
     }
 
     async fn traced(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
-        match asked.meta().and_then(span) {
+        let reply = match asked.meta().and_then(span) {
             None => self.respond(id, asked, era, asking, way).await,
             Some(span) => Box::pin(self.respond(id, asked, era, asking, way).instrument(span)).await,
+        };
+        // By which id the client knows the call, so that what it reports can be found.
+        if let Some(request_id) = &reply.request_id {
+            tracing::debug!(%request_id, jsonrpc_id = id.as_json(), "a request of MCP has ended");
         }
+        reply
     }
 
     async fn respond(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {

@@ -2,16 +2,29 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use redress_core::{Change, Level};
 use redress_wire::mcp::{Wanted, method};
 use serde_json::{Value, json};
 
+use crate::rounds::random;
+
 /// How many documents one connection may ask to be told of, and how many bytes their names may have together.
 pub(crate) const MOST_DOCUMENTS: usize = 1024;
 pub(crate) const MOST_NAMES: usize = 128 * 1024;
+
+/// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
+pub(crate) fn unguessable() -> Option<Arc<str>> {
+    let bytes = random::<16>().ok()?;
+    let hex = bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    Some(hex.into())
+}
 
 /// What is known of a connection from one request to the next.
 #[derive(Debug)]
@@ -166,6 +179,12 @@ pub(crate) fn level(name: &str) -> Option<Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_sessions_have_one_name() {
+        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
+        assert!(one.len() == 32 && one != other);
+    }
 
     #[test]
     fn a_connection_is_told_of_so_many_documents_and_of_so_many_bytes_of_their_names() {

@@ -16,7 +16,7 @@ use std::{
 use redress_core::{Account, Budget, BudgetLimits};
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
-    mcp::{InitializeParams, ProtocolError, method, read_params},
+    mcp::{InitializeParams, method, read_params},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -24,7 +24,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asking, mcp::Inner, reply::Reply, requests::Requests, session::notification, stdout::own_stdout};
+use crate::{
+    Asking,
+    mcp::Inner,
+    refused::Unfit,
+    reply::Reply,
+    requests::Requests,
+    session::{notification, unguessable},
+    stdout::own_stdout,
+};
 use client::Client;
 use lines::Line;
 use out::Out;
@@ -159,8 +167,8 @@ struct Connection {
 impl Connection {
     async fn take(&mut self, line: Line) {
         let Line::Whole(line) = line else {
-            let says = "the message is longer than is taken";
-            return self.send(Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None)).await;
+            let limit = longest(&self.inner);
+            return self.send(self.inner.unfit(Unfit::TooLarge(limit), Id::NULL, &self.asking).0).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
             Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.running.admit(id) {
@@ -170,6 +178,10 @@ impl Connection {
                         && let Some(params) = read_params::<InitializeParams<'_>>(params)
                     {
                         Client::greeted(&self.client, params.client_can());
+                        // A client of the modern era has no sessions, and does not greet.
+                        if self.asking.session_id.is_none() {
+                            self.asking.session_id = unguessable();
+                        }
                     }
                     let request = self.request(token);
                     self.tasks.spawn(request.run(line));
@@ -179,14 +191,11 @@ impl Connection {
             },
             Ok(Message::Single(Member::Call(call))) => return self.notified(&call),
             Ok(Message::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
-            Ok(Message::Single(Member::Invalid(id))) => {
-                Reply::error(id, ProtocolError::InvalidRequest, "the message is no request", None)
-            }
+            Ok(Message::Single(Member::Invalid(id))) => self.inner.unfit(Unfit::NoRequest, id, &self.asking).0,
             Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                let says = "a line holds one request; batches are not part of the protocol";
-                Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, None)
+                self.inner.unfit(Unfit::Batch, Id::NULL, &self.asking).0
             }
-            Err(Unreadable::NotJson) => Reply::error(Id::NULL, ProtocolError::Parse, "the line is not JSON", None),
+            Err(Unreadable::NotJson) => self.inner.unfit(Unfit::NotJson, Id::NULL, &self.asking).0,
         };
         self.send(reply).await;
     }

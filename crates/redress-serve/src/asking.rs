@@ -361,6 +361,8 @@ impl Asking {
             request_id: self.request_id.as_deref().map(Arc::from),
             deadline: self.deadline,
             idempotency_key: self.key.clone(),
+            session_id: None,
+            sign_in: if self.caller.is_none() { shared.sign_in() } else { None },
             cancellation: Some(shared.house.shutdown.over().clone()),
             trace: self.trace.clone(),
             account: self.account.clone(),

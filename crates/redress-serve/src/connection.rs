@@ -7,6 +7,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, Waker},
+    time::SystemTime,
 };
 
 use arc_swap::ArcSwap;
@@ -33,7 +34,7 @@ use crate::{
     house::{House, counted_as},
     listener::Socket,
     pace::{Pace, Told},
-    paced::Paced,
+    paced::{Counted, Paced},
     service::Shared,
 };
 
@@ -138,7 +139,8 @@ impl Serving {
         let (served, account) = (Arc::clone(&self.served), self.house.budget.connection());
         let line = Arc::new(Line::new(served, side, &account, Some(Arc::clone(&pace))));
         let service = Answering { line, pace: Arc::clone(&pace) };
-        let io = Paced::new(TokioIo::new(stream), Arc::clone(&pace), protocol != Protocol::Either, open);
+        let counted = Counted { inner: stream, pace: Arc::clone(&pace) };
+        let io = Paced::new(TokioIo::new(counted), Arc::clone(&pace), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
         let ended = Speaking { spoken, pace, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
@@ -174,9 +176,15 @@ where
 
 fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<Tasks> {
     let mut builder = auto::Builder::new(tasks);
-    builder.http1().max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS)).header_read_timeout(None);
+    let dated = is_dated(SystemTime::now());
+    builder
+        .http1()
+        .auto_date_header(dated)
+        .max_buf_size(limits.header_bytes.max(SHORTEST_HEADERS))
+        .header_read_timeout(None);
     builder
         .http2()
+        .auto_date_header(dated)
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.http2_streams)
         .max_header_list_size(u32::try_from(limits.header_bytes.max(SHORTEST_HEADERS)).unwrap_or(u32::MAX))
@@ -191,6 +199,12 @@ fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<T
         #[cfg(feature = "tls")]
         Protocol::Http2 => builder.http2_only(),
     }
+}
+
+/// Whether answers can have a `Date`. A clock that shows a time before 1970 was never set, and hyper panics where it has
+/// to write such a time; a server without a clock sends no date (RFC 9110).
+fn is_dated(now: SystemTime) -> bool {
+    now.duration_since(SystemTime::UNIX_EPOCH).is_ok()
 }
 
 /// A connection that does what it is told.
@@ -261,7 +275,7 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
         Box::pin(async move {
             let response = match framed {
                 Ok(()) => shared.answer(line, request).await,
-                Err(refusal) => shared.misframed(refusal, http2),
+                Err(refusal) => shared.misframed(refusal, &request),
             };
             if !http2 && response.body().size_hint().exact().is_some_and(|length| length <= SLICE as u64) {
                 return Ok(response);
@@ -309,5 +323,11 @@ mod tests {
     async fn a_connection_that_has_to_end_runs_no_request_whose_answer_would_be_lost() {
         assert_eq!(told(Told::Nothing).await, (true, false));
         assert_eq!(told(Told::Close).await, (false, true));
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_dates_no_answer() {
+        let before = SystemTime::UNIX_EPOCH.checked_sub(std::time::Duration::from_secs(1)).unwrap();
+        assert!(is_dated(SystemTime::now()) && is_dated(SystemTime::UNIX_EPOCH) && !is_dated(before));
     }
 }

@@ -10,12 +10,12 @@ use axum::{
 
 /// What a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(
-    "accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
+    "accept, authorization, content-type, idempotency-key, if-none-match, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
      mcp-session-id, redress-deadline-ms, traceparent, tracestate, x-request-id",
 );
 /// What a page may see of an answer.
 const SEEN: HeaderValue = HeaderValue::from_static(
-    "mcp-session-id, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id",
+    "etag, mcp-session-id, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id",
 );
 /// For how many seconds a page need not ask again.
 const LASTS: HeaderValue = HeaderValue::from_static("600");

@@ -8,7 +8,6 @@ use std::{
     },
 };
 
-use bytes::Bytes;
 use redress_contract::{Caller, Contract, Disclosure, EngineCode};
 use redress_core::{Refusal, offload::offload};
 use redress_wire::{http, openrpc};
@@ -18,6 +17,7 @@ use tokio::time::timeout;
 
 use crate::{
     answer,
+    etag::Tagged,
     service::{Exchange, Shared},
 };
 
@@ -35,16 +35,16 @@ pub(crate) struct Documents {
 
 #[derive(Debug, Default)]
 struct Kept {
-    openapi: OnceLock<Bytes>,
-    openrpc: OnceLock<Bytes>,
-    contract: OnceLock<Bytes>,
+    openapi: OnceLock<Tagged>,
+    openrpc: OnceLock<Tagged>,
+    contract: OnceLock<Tagged>,
 }
 
 impl Exchange {
     /// What `make` makes for the caller, once there is room for it: it is an answer like that of a call.
-    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Bytes, Refusal>
+    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Tagged, Refusal>
     where
-        F: Future<Output = Bytes>,
+        F: Future<Output = Tagged>,
     {
         let (shared, account) = (&self.shared, &self.asking.account);
         let peer = self.asking.peer.map(|peer| peer.ip());
@@ -57,11 +57,12 @@ impl Exchange {
                     .map_err(|_| no_room())?,
             };
             let made = make().await;
-            if made.len() <= expected || account.is_none() {
-                return Ok(answer::held(made, reservation));
+            let length = made.bytes().len();
+            if length <= expected || account.is_none() {
+                return Ok(made.map(|bytes| answer::held(bytes, reservation)));
             }
             // The next ones wait for as much before they are made, and so does this one.
-            shared.documents.largest.fetch_max(made.len(), Relaxed);
+            shared.documents.largest.fetch_max(length, Relaxed);
         }
     }
 }
@@ -81,7 +82,7 @@ pub(crate) enum Document {
 }
 
 impl Documents {
-    fn kept(&self, document: Document, caller: Option<&Caller>) -> &OnceLock<Bytes> {
+    fn kept(&self, document: Document, caller: Option<&Caller>) -> &OnceLock<Tagged> {
         let kept = if Disclosure::shows_internals(caller) { &self.whole } else { &self.disclosed };
         match document {
             Document::OpenApi => &kept.openapi,
@@ -93,7 +94,7 @@ impl Documents {
 
 impl Shared {
     /// The document for this caller. It grows with the operations, so it is made off the workers.
-    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Bytes {
+    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Tagged {
         let external = self.registry.contract().operations().iter().filter(|operation| operation.is_external());
         let sees_all = self.registry.open_to(caller.as_deref()).count() == external.count();
         if let (true, Some(kept)) = (sees_all, self.documents.kept(document, caller.as_deref()).get()) {
@@ -108,11 +109,11 @@ impl Shared {
         made.await
     }
 
-    fn make(&self, document: Document, contract: &Contract) -> Bytes {
-        match document {
-            Document::OpenApi => Bytes::from(http::openapi(contract, &self.info).to_string()),
-            Document::OpenRpc => Bytes::from(openrpc::openrpc(contract, &self.info).to_string()),
-            Document::Contract => Bytes::from(serde_json::to_vec(contract).unwrap_or_default()),
-        }
+    fn make(&self, document: Document, contract: &Contract) -> Tagged {
+        Tagged::new(match document {
+            Document::OpenApi => http::openapi(contract, &self.info).to_string().into_bytes(),
+            Document::OpenRpc => openrpc::openrpc(contract, &self.info).to_string().into_bytes(),
+            Document::Contract => serde_json::to_vec(contract).unwrap_or_default(),
+        })
     }
 }

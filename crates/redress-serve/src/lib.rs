@@ -29,6 +29,7 @@ mod cors;
 mod descriptors;
 mod discovery;
 mod documents;
+mod etag;
 mod faces;
 mod framing;
 #[cfg(feature = "tls")]

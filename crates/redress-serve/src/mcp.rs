@@ -108,7 +108,7 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
 
 /// Refuses a message that the protocol does not get to see: under the status that HTTP has for it, as an error of
 /// JSON-RPC, whose data is the envelope.
-fn refuse(envelope: Envelope) -> Response {
+pub(crate) fn refuse(envelope: Envelope) -> Response {
     let Some(problem) = envelope.problem() else { return answer::envelope(envelope) };
     let mut out = Vec::with_capacity(1024);
     write_error(Id::NULL, ProtocolError::InvalidRequest, &problem.error, Some(&envelope.to_bytes()), &mut out);

@@ -46,6 +46,8 @@ pub(crate) struct Pace {
     /// The bodies of answers whose reader has to go on.
     turns: Turns,
     http2: AtomicBool,
+    /// How many bytes have come.
+    received: AtomicU64,
     told: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
@@ -81,6 +83,16 @@ impl Pace {
             self.since.store(self.paces.now(), Relaxed);
             self.phase.store(READING, Relaxed);
         }
+    }
+
+    /// So many bytes have come.
+    pub(crate) fn add_received(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// How many bytes have come.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Relaxed)
     }
 
     /// Something was written, or could not be.

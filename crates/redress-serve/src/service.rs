@@ -38,6 +38,7 @@ use crate::{
     connection::{Line, OtherSide},
     cors::{self, Origins},
     documents::Documents,
+    etag,
     faces::Ready,
     framing,
     house::House,
@@ -123,15 +124,17 @@ impl Shared {
         #[cfg(feature = "compression")]
         if let Some(accepted) = accepted {
             response = crate::compression::compress(accepted, response).await;
+            etag::encoded(&mut response);
         }
         response
     }
 
     /// Refuses a message that could be read in two ways. On HTTP/1.1 whatever follows it could be too.
-    pub(crate) fn misframed(&self, refusal: Refusal, http2: bool) -> Response {
-        let mut response = answer::problem(self.registry.refuse(refusal, redress_core::Request::default()), None);
+    pub(crate) fn misframed(&self, refusal: Refusal, request: &axum::extract::Request) -> Response {
+        let envelope = self.registry.refuse(refusal, redress_core::Request::default());
+        let mut response = refused_at(request.uri().path(), envelope);
         answer::forbid_sniffing(&mut response);
-        if !http2 {
+        if request.version() != Version::HTTP_2 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -186,7 +189,6 @@ impl Service<axum::extract::Request> for FacesService {
     }
 
     fn call(&mut self, mut request: axum::extract::Request) -> Self::Future {
-        let http2 = request.version() == Version::HTTP_2;
         let framed = framing::check_said(&mut request);
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
         let side = peer.map(OtherSide::at).unwrap_or_default();
@@ -196,7 +198,7 @@ impl Service<axum::extract::Request> for FacesService {
         Box::pin(async move {
             Ok(match framed {
                 Ok(()) => shared.answer(line, request).await,
-                Err(refusal) => shared.misframed(refusal, http2),
+                Err(refusal) => shared.misframed(refusal, &request),
             })
         })
     }
@@ -424,6 +426,16 @@ pub(crate) fn going_down() -> Refusal {
 /// Whether the call was called off.
 pub(crate) fn is_cancelled(envelope: &Envelope) -> bool {
     envelope.code() == Some(EngineCode::Cancelled.as_str())
+}
+
+/// A refusal as the face at this path writes it.
+#[cfg_attr(not(feature = "mcp"), expect(unused_variables, reason = "every other face writes problem documents"))]
+fn refused_at(path: &str, envelope: Envelope) -> Response {
+    #[cfg(feature = "mcp")]
+    if matches!(Route::of(path), Route::Mcp) {
+        return crate::mcp::refuse(envelope);
+    }
+    answer::problem(envelope, None)
 }
 
 fn options(route: &Route) -> Response {

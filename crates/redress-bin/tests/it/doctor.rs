@@ -187,3 +187,25 @@ fn a_running_server_is_looked_at() {
     assert_eq!((code, worst(&checks, "server").as_str()), (1, "fail"), "{checks:?}");
     assert_eq!(place.run(&["doctor", "--json", "--server", "nowhere"]).code, 2);
 }
+
+#[test]
+fn a_server_whose_documents_are_garbage_is_not_believed() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answering = std::thread::spawn(move || {
+        // Its health, whether it is ready, and four documents.
+        for (number, stream) in listener.incoming().take(6).enumerate() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            let body = ["{\"openapi\":", "[]", "{\"codes\": []}", "<html>it works</html>"][number % 4];
+            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+            std::io::Write::write_all(&mut stream, format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    let (code, checks) = looked(&Place::new(), &["--server", &url]);
+    answering.join().unwrap();
+    let documents: Vec<_> = checks.iter().filter(|found| found["check"] == "documents").collect();
+    assert_eq!((code, documents.len()), (1, 4), "{checks:?}");
+    assert!(documents.iter().all(|found| found["status"] == "fail"), "{checks:?}");
+}

@@ -11,6 +11,13 @@ use crate::{arguments, service, shell, trouble::Trouble};
 const SKEW: Duration = Duration::from_secs(5);
 /// How long the server has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The documents, each with a member that only it has.
+const DOCUMENTS: [(&str, &str); 4] = [
+    ("/openapi.json", "openapi"),
+    ("/openrpc.json", "openrpc"),
+    ("/contract.json", "operations"),
+    ("/errors", "codes"),
+];
 
 pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) -> Result<Vec<Check>, Trouble> {
     let service::Service::There { url, client } = service::Service::at(url, typed.ca(), typed.token.as_deref())? else {
@@ -36,11 +43,17 @@ pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) 
         }
         Err(says) => Check::fail("ready", format!("/readyz did not answer: {says}"), "look at its log"),
     });
-    for document in ["/openapi.json", "/openrpc.json", "/contract.json", "/errors"] {
+    for (document, member) in DOCUMENTS {
         let answered = ask(&client, &format!("{url}{document}")).await;
-        let status = answered.as_ref().map(|response| response.status().as_u16());
+        let status = answered.as_ref().map(|response| response.status().as_u16()).map_err(Clone::clone);
         checks.push(match status {
-            Ok(200..=299) => Check::ok("documents", format!("{document} is there")),
+            Ok(200..=299) if is_document(&url, answered, member).await => {
+                Check::ok("documents", format!("{document} is there"))
+            }
+            Ok(200..=299) => {
+                let says = format!("{document} is there, and is not what a server of redress gives");
+                Check::fail("documents", says, "look at what answers there: another program, or a proxy")
+            }
             Ok(status @ (401 | 403)) => {
                 let says = format!("{document} answers {status}: this caller may not read it");
                 Check::warn("documents", says, "set REDRESS_TOKEN to a token of a caller who may")
@@ -50,6 +63,14 @@ pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) 
         });
     }
     Ok(checks)
+}
+
+/// Whether the answer is the document that has this member. Any program can answer with 200.
+async fn is_document(url: &str, answered: Result<Response, String>, member: &str) -> bool {
+    let Ok(response) = answered else { return false };
+    let Ok(body) = service::body(url, response).await else { return false };
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&body)
+        .is_ok_and(|document| document.contains_key(member))
 }
 
 async fn ask(client: &Client, url: &str) -> Result<Response, String> {

@@ -91,7 +91,7 @@ impl Call {
             () = self.called_off() => Err(self.refuse(EngineCode::Cancelled)),
             ended = step => ended,
             () = asks => Err(self.asks()),
-            () = self.at_deadline() => Err(self.refuse(EngineCode::Timeout)),
+            () = self.at_deadline() => Err(self.too_late()),
         }
     }
 

@@ -1,15 +1,17 @@
 //! Content guard: source is looked at before an operation runs it.
 
-use redress_contract::EngineCode;
+use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{Bad, Call};
+use super::{Bad, Call, map::pointer};
 use crate::{Blocked, Registry, registry::Entry};
 
 /// Why source is not run, and what is said about it.
 pub(super) struct BlockedSource {
     code: EngineCode,
     details: Option<Value>,
+    /// Where the source is in the input.
+    pointer: String,
 }
 
 impl Registry {
@@ -17,8 +19,9 @@ impl Registry {
     /// so none at all is a refusal too.
     pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
+        let pointer = || pointer(member);
         let Some(guard) = self.0.content.get(language) else {
-            return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None });
+            return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None, pointer: pointer() });
         };
         let input: Value = serde_json::from_slice(input).unwrap_or_default();
         // The schema has passed, so a source that is not a string is an optional one left out.
@@ -33,7 +36,7 @@ impl Registry {
             }
             Err(Blocked::Unparsable) => (EngineCode::EvalUnparsable, json!({"code_hash": hash(source)})),
         };
-        Err(BlockedSource { code, details: Some(details) })
+        Err(BlockedSource { code, details: Some(details), pointer: pointer() })
     }
 }
 
@@ -43,12 +46,17 @@ impl Call {
         self.ctx.registry.content(entry, input).map_err(|blocked| self.blocked(blocked))
     }
 
-    /// The refusal of source, as the caller sees it.
-    pub(super) fn blocked(&self, BlockedSource { code, details }: BlockedSource) -> Box<Bad> {
-        match details {
+    /// The refusal of source, as the caller sees it. The log has the same hash, so that a caller who tells it can be
+    /// helped by whoever has only the log.
+    pub(super) fn blocked(&self, BlockedSource { code, details, pointer }: BlockedSource) -> Box<Bad> {
+        let code_hash = details.as_ref().and_then(|details| details["code_hash"].as_str());
+        tracing::info!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), code_hash, "source was refused");
+        let mut bad = match details {
             Some(details) => self.refuse_with(code, &details),
             None => self.refuse(code),
-        }
+        };
+        bad.problem.recovery = Some(RecoveryStep::FixInput { pointer: pointer.into() });
+        bad
     }
 }
 

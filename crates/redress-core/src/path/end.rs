@@ -48,12 +48,12 @@ impl Call {
         envelope
     }
 
-    /// Ends a stream that came to its own end.
-    pub(super) fn end_stream(&mut self) -> Meta {
+    /// Ends a stream that came to its own end, after items of so many characters.
+    pub(super) fn end_stream(&mut self, characters: u64) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
         self.tell(Ended::default(), elapsed);
-        self.meta(elapsed)
+        Meta { estimated_tokens: characters.div_ceil(4), ..self.meta(elapsed) }
     }
 
     /// Ends a round that asks something: there is no outcome yet.

@@ -21,6 +21,7 @@ use crate::{
     encode::OutputUnwritten,
     fail::{Cause, Ending},
     input::Breach,
+    measure::Measured,
     prepared::{Occurrence, Prepared},
     registry::Entry,
 };
@@ -186,8 +187,8 @@ impl Call {
 
     /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
     fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
-        if let Some(OutputUnwritten(EncodeError::TooLarge { max })) = error.downcast_ref() {
-            return self.too_large(*max);
+        if let Some(OutputUnwritten { error: EncodeError::TooLarge { max }, measured }) = error.downcast_ref() {
+            return self.too_large(*max, measured.as_ref());
         }
         if error.is::<OutputUnwritten>() {
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), cause = %self.logged(error), "the output of a handler cannot be written");
@@ -239,8 +240,20 @@ impl Call {
     }
 
     /// An answer that is too large. The handler came to its own good end, so what a mutation does is done.
-    fn too_large(&self, max: usize) -> Box<Bad> {
-        let mut bad = self.refuse_with(EngineCode::ResultTooLarge, &json!({"limit_bytes": max}));
+    fn too_large(&self, max: usize, measured: Option<&Measured>) -> Box<Bad> {
+        let mut details = json!({"limit_bytes": max});
+        if let Some(size) = measured.and_then(|measured| measured.size) {
+            details["size_bytes"] = size.into();
+        }
+        // What nobody declared has no name here either, and what narrows the answer is what takes much of it.
+        let declared = |name: &str| self.ctx.entry.as_ref()?.declaration.output().property(name).map(drop);
+        let much = |(name, bytes): &&(String, usize)| bytes.saturating_mul(16) >= max && declared(name).is_some();
+        let largest = measured.iter().flat_map(|measured| &measured.largest).filter(much);
+        let largest: Vec<_> = largest.map(|(name, bytes)| json!({"pointer": pointer(name), "bytes": bytes})).collect();
+        if !largest.is_empty() {
+            details["largest"] = largest.into();
+        }
+        let mut bad = self.refuse_with(EngineCode::ResultTooLarge, &details);
         if self.ctx.entry.as_ref().is_some_and(|entry| entry.declaration.shape() == Shape::Mutation) {
             bad.problem.effect = Effect::Unknown;
             bad.problem.retry = Retry::Never;
@@ -296,6 +309,11 @@ impl Call {
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), output_pointer = pointer, rule, "an output breaks its schema");
         self.refuse(EngineCode::InvalidOutput)
     }
+}
+
+/// Where the member of this name is, as a JSON pointer.
+pub(super) fn pointer(member: &str) -> String {
+    format!("/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
 /// When a call for which there was no capacity may be made again.

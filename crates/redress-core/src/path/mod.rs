@@ -14,6 +14,7 @@ mod check;
 mod complete;
 mod content;
 mod converse;
+mod deprecated;
 mod drive;
 mod end;
 mod find;
@@ -48,6 +49,7 @@ use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
+pub(crate) use deprecated::StillCalled;
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
@@ -272,6 +274,9 @@ impl Call {
         // Nobody at all must not be able to fill the audit.
         if admitted.is_ok() || self.ctx.caller.is_some() {
             self.note_audited();
+        }
+        if let (Ok(()), Some(still_called)) = (&admitted, &self.entry()?.still_called) {
+            self.note_deprecated(self.entry()?, still_called);
         }
         let admitted = admitted.and_then(|()| self.takes_key(self.entry()?));
         let admitted = match admitted {

@@ -16,6 +16,7 @@ use crate::{
 const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 const FOREIGN_PAGE: &str = "pages of this origin may not call";
 const NOT_ALLOWED: &str = "this caller may not have what the call asks for";
+const FOREIGN_HOST: &str = "the server is not known by this name";
 const CANNOT_KEEP: &str = "the call cannot be recorded, so it was not made";
 /// For whoever calls, and for whoever runs the service: where its state is, only its own log says.
 const STATE_UNWRITABLE: &str = "Wait, then make the same call again. If it is refused again, tell the operator that the \
@@ -50,6 +51,7 @@ enum Case {
     NeedlessKey,
     ForeignPage,
     NotAllowed,
+    ForeignHost,
     CannotKeep,
 }
 
@@ -60,6 +62,7 @@ impl Case {
             Case::NeedlessKey => KEY_NOT_TAKEN,
             Case::ForeignPage => FOREIGN_PAGE,
             Case::NotAllowed => NOT_ALLOWED,
+            Case::ForeignHost => FOREIGN_HOST,
             Case::CannotKeep => CANNOT_KEEP,
         }
     }
@@ -135,6 +138,20 @@ impl Refusal {
         refusal
     }
 
+    /// Refuses a message that calls the server by a name that is not known to be its own, as a page does that DNS
+    /// rebinding has made one of this very server.
+    pub fn foreign_host() -> Refusal {
+        let mut refusal = Refusal::new(EngineCode::Forbidden)
+            .with_details(&serde_json::json!({"header": "Host", "expected": "a name of this server"}))
+            .with_hint(
+                "Call the server by `localhost` or a loopback address, or have the operator configure who may call \
+                 (`access` in redress.toml), which lets it be called by any name.",
+            );
+        refusal.recovery = Some(RecoveryStep::AskUser);
+        refusal.case = Case::ForeignHost;
+        refusal
+    }
+
     /// Refuses what could not be recorded: the audit, the idempotency keys or the consents cannot be written.
     pub fn cannot_keep() -> Refusal {
         let mut refusal = Refusal::new(EngineCode::Overloaded)
@@ -150,6 +167,13 @@ impl Refusal {
     pub fn with_details(mut self, details: &impl Serialize) -> Refusal {
         self.details = Json::of(details).ok();
         self
+    }
+
+    /// Says which place of the message is to be changed, as a JSON pointer, and what is expected there.
+    #[must_use]
+    pub fn expecting(mut self, pointer: &str, expected: &str) -> Refusal {
+        self.recovery = Some(RecoveryStep::FixInput { pointer: pointer.into() });
+        self.with_details(&serde_json::json!({"pointer": pointer, "expected": expected}))
     }
 
     /// Says what to do, where the code's own hint is about something else.

@@ -136,11 +136,13 @@ impl Opened {
     }
 
     async fn pump(mut self, mut call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
+        let mut characters: u64 = 0;
         let ended = loop {
             match self.next(&call).await {
                 Ok(None) => break Ok(()),
                 Err(bad) => break Err(bad),
                 Ok(Some(output)) => {
+                    characters = characters.saturating_add(output.characters());
                     if let Err(bad) = hand_over(&call, self.streaming, &sender, output).await {
                         break Err(bad);
                     }
@@ -152,7 +154,7 @@ impl Opened {
         let_go(items);
         drop(permits);
         let event = match ended {
-            Ok(()) => Event::Completed(call.end_stream()),
+            Ok(()) => Event::Completed(call.end_stream(characters)),
             Err(bad) => Event::Failed(call.end_outside(Err(bad))),
         };
         if let Some(receipt) = call.receipt() {
@@ -171,7 +173,9 @@ impl Opened {
             biased;
             () = token.cancelled() => return Err(call.refuse(EngineCode::Cancelled)),
             item = next => item,
-            () = silence(idle) => return Err(call.refuse(EngineCode::Timeout)),
+            () = silence(idle) => {
+                return Err(call.refuse_with(EngineCode::Timeout, &json!({"idle_ms": self.streaming.idle_ms})));
+            }
             () = call.at_deadline() => return Err(call.too_late()),
         };
         match item {

@@ -16,6 +16,7 @@ use crate::{
     check::Check,
     handler::Bound,
     input::{Breach, SchemaError, Shape},
+    path::StillCalled,
     prepared::Prepared,
     verification::Verifying,
 };
@@ -48,6 +49,8 @@ pub(crate) struct Entry {
     extension: Option<String>,
     /// Whether it is hidden while the service runs.
     pub(crate) hidden: AtomicBool,
+    /// Who still calls it, where it is deprecated.
+    pub(crate) still_called: Option<Box<StillCalled>>,
     /// The guards that cover it.
     pub(crate) guards: Vec<Arc<dyn Guard>>,
 }
@@ -85,6 +88,7 @@ impl Entry {
             typed,
             credentials,
             hidden: AtomicBool::new(false),
+            still_called: declaration.deprecated().map(|_| Box::default()),
             guards,
             declaration,
         })

@@ -4,13 +4,14 @@
 //! machine. It gives itself away by where it was loaded from (`Origin`), or by the name that it
 //! made the machine answer to (`Host`).
 
-use ::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts, uri::Authority};
+use ::http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use redress_wire::http::is_local_authority;
 
 use super::{HttpOptions, Page, Secure};
+use crate::refused::Unfit;
 
 /// Lets a message in, or says why not.
-pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static str> {
+pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), Unfit> {
     let host = authority(parts);
     let known = |authority: &str| {
         let port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -19,7 +20,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static
         is_local_authority(authority) || options.allowed_hosts.iter().any(named)
     };
     if !options.guarded && !host.as_deref().is_some_and(known) {
-        return Err("the server is not known by this name");
+        return Err(Unfit::Host);
     }
     let admitted = match parts.extensions.get::<Page>() {
         Some(page) => *page == Page::Admitted,
@@ -37,7 +38,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), &'static
     };
     let mut origins = parts.headers.get_all(header::ORIGIN).iter().peekable();
     let named = origins.peek().is_some() && origins.all(allowed);
-    if named { Ok(()) } else { Err("pages of this origin may not call") }
+    if named { Ok(()) } else { Err(Unfit::Page) }
 }
 
 /// Whether the page is of this very server: of the same scheme, name and port.
@@ -103,13 +104,13 @@ fn is_zero(parameter: &str) -> bool {
 }
 
 /// Whether the message claims to be JSON, and takes JSON for an answer.
-pub(super) fn negotiate(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+pub(super) fn negotiate(headers: &HeaderMap) -> Result<(), Unfit> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let essence = |media: &str| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match text(header::CONTENT_TYPE) {
         Some("application/json") => {}
         Some(media) if essence(media) == "application/json" => {}
-        Some(_) | None => return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the message has to be application/json")),
+        Some(_) | None => return Err(Unfit::ContentType),
     }
     let takes = |media: &str| {
         let media = media.split(';').next().unwrap_or_default().trim();
@@ -120,7 +121,7 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Result<(), (StatusCode, &'static
     if anything || accepted.any(|accept| accept.to_str().is_ok_and(|accept| accept.split(',').any(takes))) {
         return Ok(());
     }
-    Err((StatusCode::NOT_ACCEPTABLE, "the answer is application/json, or text/event-stream"))
+    Err(Unfit::Accept)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{Era, InitializeParams, ListenParams, ProtocolError},
+    mcp::{Era, InitializeParams, ListenParams},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -16,13 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Body, HttpFace,
     admission::Accepts,
-    empty, refuse,
+    empty,
     running::Events,
     session::{CHANGES, HttpSession},
-    sessions::unguessable,
     sse::{self, Event},
 };
-use crate::{Asking, asked::Asked, checks, owner::Owner, way::Way};
+use crate::{Asking, asked::Asked, checks, owner::Owner, refused::Unfit, session::unguessable, way::Way};
 
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
@@ -89,7 +88,7 @@ impl HttpFace {
     /// before is at its end: a connection that was lost may seem open for long.
     pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &Asking) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return not_streamed();
+            return self.unfit(Unfit::NoStream, Id::NULL, asking);
         }
         let open = match self.open(parts, Id::NULL, None, asking) {
             Ok(open) => open,
@@ -119,7 +118,7 @@ impl HttpFace {
         asking: &Asking,
     ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return not_streamed();
+            return self.unfit(Unfit::NoStream, Id::NULL, asking);
         }
         let open = match self.open(parts, id, Some(asked), asking) {
             Ok(open) => open,
@@ -158,9 +157,4 @@ impl HttpFace {
 fn read_id(id: &str) -> Option<(u64, u64)> {
     let (number, event) = id.split_once('/')?;
     Some((number.parse().ok()?, event.parse().ok()?))
-}
-
-fn not_streamed() -> Response<Body> {
-    let says = "the answer is text/event-stream, which the header Accept does not name";
-    refuse(StatusCode::NOT_ACCEPTABLE, ProtocolError::InvalidRequest, says)
 }

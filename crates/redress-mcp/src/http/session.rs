@@ -38,7 +38,7 @@ pub(super) const CHANGES: u64 = 0;
 /// A session. It is over when its client says so, when it was silent for long, and when the service ends.
 #[derive(Debug)]
 pub(super) struct HttpSession {
-    pub(super) name: Box<str>,
+    pub(super) name: Arc<str>,
     pub(super) owner: Owner,
     /// Given back when the session is over.
     place: Mutex<Option<Place>>,
@@ -76,7 +76,7 @@ struct RequestStream {
 impl HttpSession {
     /// The session that `initialize` opens.
     pub(super) fn new(
-        name: Box<str>,
+        name: Arc<str>,
         owner: Owner,
         place: Option<Place>,
         params: &InitializeParams<'_>,

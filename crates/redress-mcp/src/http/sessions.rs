@@ -2,12 +2,11 @@
 
 use std::{
     collections::HashMap,
-    fmt::Write as _,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::session::HttpSession;
-use crate::{owner::Owner, rounds::random};
+use crate::owner::Owner;
 
 /// The sessions that are open. Clones are of the same ones: a face that takes the place of another, as at a reload, is
 /// given the sessions of that.
@@ -16,10 +15,10 @@ pub struct OpenSessions(pub(super) Arc<Sessions>);
 
 /// The sessions that are open, by their names.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<HttpSession>>>);
+pub(super) struct Sessions(Mutex<HashMap<Arc<str>, Arc<HttpSession>>>);
 
 impl Sessions {
-    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<HttpSession>>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
         // No change of it can be half made, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,7 +33,7 @@ impl Sessions {
         let mut table = self.table();
         let room = table.len() < most;
         if room {
-            table.insert(session.name.clone(), Arc::clone(session));
+            table.insert(Arc::clone(&session.name), Arc::clone(session));
         }
         room
     }
@@ -54,16 +53,6 @@ impl Drop for Sessions {
     fn drop(&mut self) {
         self.table().values().for_each(|session| session.end());
     }
-}
-
-/// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
-pub(super) fn unguessable() -> Option<Box<str>> {
-    let bytes = random::<16>().ok()?;
-    let hex = bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Some(hex.into())
 }
 
 #[cfg(test)]
@@ -93,11 +82,5 @@ mod tests {
         assert_eq!(sessions.len(), 1);
         drop(sessions);
         assert!(other.over.is_cancelled(), "no session outlives its face");
-    }
-
-    #[test]
-    fn no_two_sessions_have_one_name() {
-        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
-        assert!(one.len() == 32 && one != other);
     }
 }

@@ -7,12 +7,12 @@ use crate::{
     service::{Answer, LEGACY, MODERN, Running},
 };
 
-/// What differs from call to call.
+/// What differs from call to call, and the session, which not every way has.
 fn settled(mut value: Value) -> Value {
     fn settle(value: &mut Value) {
         match value {
             Value::Object(members) => {
-                members.retain(|name, _| !matches!(name.as_str(), "request_id" | "elapsed_ms"));
+                members.retain(|name, _| !matches!(name.as_str(), "request_id" | "elapsed_ms" | "session_id"));
                 members.values_mut().for_each(settle);
             }
             Value::Array(values) => values.iter_mut().for_each(settle),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::service::{LEGACY, MODERN, Running, failure};
+use crate::service::{Answer, LEGACY, MODERN, Running, failure};
 
 #[tokio::test]
 async fn what_is_no_request_is_told_so() {
@@ -142,4 +142,42 @@ async fn what_tells_whose_message_it_is_stands_once() {
         assert_eq!(answer.status().as_u16(), 400, "{name}");
     }
     assert_eq!(running.call(LEGACY, "demo_number", json!({})).await.status, 200, "and it still serves");
+}
+
+#[tokio::test]
+async fn whatever_refuses_a_message_it_says_so_with_an_envelope() {
+    let running = Running::start().await;
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let huge = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(1_000_000));
+    for (status, code, body, header) in [
+        (403, "FORBIDDEN", ping, ("origin", "https://evil.example")),
+        (403, "FORBIDDEN", ping, ("host", "evil.example")),
+        (415, "INVALID_REQUEST", ping, ("content-type", "text/plain")),
+        (415, "INVALID_REQUEST", ping, ("content-encoding", "gzip")),
+        (406, "INVALID_REQUEST", ping, ("accept", "text/html")),
+        (413, "PAYLOAD_TOO_LARGE", &huge, ("x-a", "b")),
+        (400, "PARSE_ERROR", "{", ("x-a", "b")),
+        (400, "INVALID_REQUEST", "7", ("x-a", "b")),
+        (400, "INVALID_REQUEST", "[]", ("x-a", "b")),
+    ] {
+        let answer = running.send(body, &[header]).await;
+        assert_eq!(answer.status, status, "{header:?} {answer:?}");
+        assert_envelope(&answer, code);
+    }
+    let got = running.client.get(running.url()).send().await.unwrap();
+    let (status, headers) = (got.status().as_u16(), got.headers().clone());
+    let got = Answer { status, headers, text: got.text().await.unwrap() };
+    assert_eq!((got.status, got.header("allow")), (405, "POST"));
+    assert_envelope(&got, "INVALID_OPERATION_TYPE");
+}
+
+/// An error of JSON-RPC whose data is the envelope, under the id that the header has too.
+#[track_caller]
+fn assert_envelope(answer: &Answer, code: &str) {
+    assert!(answer.error().0 < 0, "{answer:?}");
+    let data = &answer.json()["error"]["data"];
+    assert_eq!((&data["ok"], &data["code"]), (&json!(false), &json!(code)), "{answer:?}");
+    assert!(data["hint"].as_str().unwrap().split_whitespace().count() >= 5, "{answer:?}");
+    assert_eq!(data["_meta"]["request_id"], answer.header("x-request-id"), "{answer:?}");
+    assert_eq!(data["http"], answer.status, "{answer:?}");
 }

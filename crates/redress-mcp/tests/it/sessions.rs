@@ -277,3 +277,57 @@ async fn a_session_takes_what_is_no_request_for_what_it_is() {
     }
     let _: Value = client.answer(message(LEGACY, "tools/list", json!({})).0).await.result();
 }
+
+/// A service whose one operation says in which session it was called, and another that fails.
+fn of_sessions() -> redress_core::Registry {
+    use redress_core::{
+        DynamicFailure, Operation, Registry,
+        contract::{self, Access, Failure, Kind, Recovery},
+    };
+    let query = |name| contract::Operation::query(name).with_summary("Tell.").with_access(Access::anyone());
+    let missing = Failure::new("MISSING", Kind::NotFound)
+        .with_when("It is missing.")
+        .with_recovery(Recovery::stop("There is nothing left to try here."));
+    let session = Operation::dynamic(query("demo.session"))
+        .with_handler(|ctx, _| async move { Ok(json!({"session": ctx.session_id()})) });
+    let fails = Operation::dynamic(query("demo.fails").fails(missing))
+        .with_handler(|_, _| async { Err(DynamicFailure::new("MISSING", json!({})).into()) });
+    Registry::builder().add(session).add(fails).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_call_knows_its_session_where_there_are_sessions() {
+    let running = Running::of(of_sessions(), redress_core::testing::Canary::new(), Default::default(), |_| {}, |_| {});
+    let running = running.await;
+    let client = Client::begin(&running, OLDER).await;
+    let asked = |tool: &str| {
+        json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": tool, "arguments": {}}})
+            .to_string()
+    };
+    let answer = client.answer(asked("demo_session")).await;
+    assert!(answer.text.contains(&format!(r#"{{"session":"{}"}}"#, client.session)), "{answer:?}");
+    let failed = client.answer(asked("demo_fails")).await;
+    assert!(failed.text.contains(&format!(r#""session_id":"{}""#, client.session)), "{failed:?}");
+    // What stands on its own belongs to no session, in either era.
+    for version in [OLDER, MODERN] {
+        let alone = running.call(version, "demo_session", json!({})).await.result();
+        assert_eq!(alone["structuredContent"]["session"], Value::Null, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_over_lines_has_one_session_from_its_hello_on() {
+    let mut talk = crate::lines::Talk::start(of_sessions());
+    let session = |answer: Value| answer["result"]["structuredContent"]["session"].clone();
+    talk.modern(1, "tools/call", json!({"name": "demo_session"}), json!({}));
+    assert_eq!(session(talk.next().await), Value::Null);
+    talk.hello(json!({})).await;
+    talk.call(2, "demo_session");
+    let first = session(talk.next().await);
+    assert!(first.as_str().is_some_and(|id| id.len() == 32), "{first}");
+    talk.call(3, "demo_session");
+    assert_eq!(session(talk.next().await), first);
+    talk.call(4, "demo_fails");
+    let failed = talk.next().await;
+    assert_eq!(failed["result"]["_meta"]["dev.redress/error"]["_meta"]["session_id"], first, "{failed}");
+}

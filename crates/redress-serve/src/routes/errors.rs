@@ -1,15 +1,12 @@
 //! `/errors` and `/errors/{CODE}`: the pages about codes.
 
-use axum::{
-    http::{HeaderValue, StatusCode, header},
-    response::Response,
-};
+use axum::response::Response;
 use bytes::Bytes;
 use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
-use crate::{answer, service::Exchange};
+use crate::{answer, etag::Tagged, service::Exchange};
 
 /// A page for people, if they ask for HTML, else the same for programs.
 pub(crate) async fn errors(exchange: Exchange) -> Response {
@@ -23,23 +20,22 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
     let page = || {
         let (registry, caller, code) = (exchange.shared.registry.clone(), caller.clone(), code.to_owned());
         let made = offload(move || made(&registry, caller.as_deref(), &code, html));
-        async { made.await.unwrap_or_default() }
+        async { made.await.unwrap_or_else(|| Tagged::new(Bytes::new())) }
     };
     let page = match exchange.made(caller.as_deref(), page).await {
         Ok(page) => page,
         Err(refusal) => return exchange.refuse(refusal),
     };
-    if page.is_empty() {
+    if page.bytes().is_empty() {
         let unknown = Refusal::new(EngineCode::NotFound).with_hint("Look into /errors for the codes that there are.");
         return exchange.refuse(unknown);
     }
-    let mut page = answer::body(StatusCode::OK, if html { answer::HTML } else { answer::JSON }, page);
-    page.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-    page
+    let media = if html { answer::HTML } else { answer::JSON };
+    page.answer(&exchange.parts.headers, media, "accept, authorization")
 }
 
 /// The page of a code; with none, that of all.
-fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<Bytes> {
+fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<Tagged> {
     let open = registry.disclosed_to(caller);
     // A code that no operation declares at all belongs to an extension as a whole.
     let extra = registry.disclosed_code(code, caller);
@@ -49,5 +45,5 @@ fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool)
         (code, true) => pages::code_html(&open, extra.as_ref(), code)?,
         (code, false) => pages::code_json(&open, extra.as_ref(), code)?.to_string(),
     };
-    Some(Bytes::from(page))
+    Some(Tagged::new(page))
 }

@@ -31,12 +31,13 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn read(body: &'a [u8]) -> Result<Asked<'a>, Refusal> {
-        let asked = read(body)?;
         // Derived code alone would take an array too, for its members in their order.
-        if body.trim_ascii_start().starts_with(b"{") {
-            Ok(asked)
-        } else {
-            Err(Refusal::new(EngineCode::InvalidRequest))
+        let is_object = body.trim_ascii_start().starts_with(b"{");
+        match serde_json::from_slice(body) {
+            Ok(asked) if is_object => Ok(asked),
+            Ok(_) => Err(no_call(is_object, body)),
+            Err(_) if serde_json::from_slice::<&RawValue>(body).is_err() => Err(Refusal::new(EngineCode::ParseError)),
+            Err(_) => Err(no_call(is_object, body)),
         }
     }
 
@@ -63,7 +64,7 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return answer::envelope(exchange.refused(refusal)),
     };
     let limit = exchange.shared.max_batch;
-    let members = match read::<Vec<&RawValue>>(&body) {
+    let members = match read_batch(&body) {
         Ok(members) if (1..=limit).contains(&members.len()) => members,
         Ok(_) => {
             let refusal = Refusal::new(EngineCode::InvalidRequest)
@@ -138,10 +139,26 @@ pub(crate) async fn subscribe(exchange: Exchange, body: Body) -> Response {
     }
 }
 
-/// Reads a message, or tells whether it is not JSON or not a request.
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|_| {
-        let is_json = serde_json::from_slice::<&RawValue>(body).is_ok();
-        Refusal::new(if is_json { EngineCode::InvalidRequest } else { EngineCode::ParseError })
+/// Reads the calls of a batch, or tells whether it is not JSON or no array.
+fn read_batch(body: &[u8]) -> Result<Vec<&RawValue>, Refusal> {
+    serde_json::from_slice(body).map_err(|_| match serde_json::from_slice::<&RawValue>(body) {
+        Ok(_) => Refusal::new(EngineCode::InvalidRequest).expecting("", "an array of calls"),
+        Err(_) => Refusal::new(EngineCode::ParseError),
     })
+}
+
+/// Says what JSON that is no call lacks.
+fn no_call(is_object: bool, body: &[u8]) -> Refusal {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        #[expect(dead_code, reason = "it is read to see whether it can be")]
+        operation: Cow<'a, str>,
+    }
+    let (pointer, expected) = if is_object && serde_json::from_slice::<Named<'_>>(body).is_err() {
+        ("/operation", "the name of an operation")
+    } else {
+        ("", "an object with `operation`, with or without `input`, each once and nothing else")
+    };
+    Refusal::new(EngineCode::InvalidRequest).expecting(pointer, expected)
 }

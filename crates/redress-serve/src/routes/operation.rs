@@ -2,10 +2,9 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
     response::Response,
 };
-use bytes::Bytes;
 use redress_contract::{EngineCode, Name, Operation, Shape};
 use redress_core::Refusal;
 use redress_wire::http::FlatInput;
@@ -13,6 +12,7 @@ use redress_wire::http::FlatInput;
 use super::stream;
 use crate::{
     answer,
+    etag::Tagged,
     faces::AROUND_INPUT,
     service::{Exchange, Shared},
 };
@@ -71,9 +71,9 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.disclosed_operation(&name, caller.as_deref()) else {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     };
-    let declaration = serde_json::to_vec(&operation).unwrap_or_default();
+    let declaration = Tagged::new(serde_json::to_vec(&operation).unwrap_or_default());
     let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
-    vary(answer::body(StatusCode::OK, media, Bytes::from(declaration)))
+    declaration.answer(&exchange.parts.headers, media, "accept, authorization")
 }
 
 /// Says that another `Accept` would have had another answer.

@@ -8,7 +8,10 @@ use redress_contract::Caller;
 use redress_core::{Refusal, offload::offload};
 use serde_json::json;
 
-use crate::{answer, discovery, documents::Document, service::Exchange};
+use crate::{answer, discovery, documents::Document, etag::Tagged, service::Exchange};
+
+/// What a document depends on.
+const BY_CALLER: &str = "authorization";
 
 impl Exchange {
     /// Who asks, outside a call. A token that tells nobody is refused, as in a call, and so are headers
@@ -30,11 +33,11 @@ pub(crate) async fn operations(exchange: Exchange) -> Response {
                 let (registry, caller) = (exchange.shared.registry.clone(), caller.clone());
                 offload(move || {
                     let open = discovery::listed(registry.open_to(caller.as_deref()));
-                    Bytes::from(json!({"operations": open}).to_string())
+                    Tagged::new(json!({"operations": open}).to_string())
                 })
             };
             match exchange.made(caller.as_deref(), listed).await {
-                Ok(list) => answer::body(StatusCode::OK, answer::JSON, list),
+                Ok(list) => list.answer(&exchange.parts.headers, answer::JSON, BY_CALLER),
                 Err(refusal) => exchange.refuse(refusal),
             }
         }
@@ -54,7 +57,7 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
         _ => Document::Contract,
     };
     match exchange.made(caller.as_deref(), || exchange.shared.document(document, caller.clone())).await {
-        Ok(document) => answer::body(StatusCode::OK, answer::JSON, document),
+        Ok(document) => document.answer(&exchange.parts.headers, answer::JSON, BY_CALLER),
         Err(refusal) => exchange.refuse(refusal),
     }
 }

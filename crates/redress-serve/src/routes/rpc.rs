@@ -65,6 +65,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     };
     let request_id = answer::request_id(&envelope.meta().request_id);
     let Some(id) = id else { return nothing(request_id) };
+    log_id(id, &envelope);
     let reservation = envelope.take_reservation();
     let out = written(id, envelope).await;
     answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id)
@@ -105,6 +106,7 @@ impl Batch {
             Owned::Call { id, method, params } => (id.as_ref(), shared.registry.call(method, request(params)).await),
         };
         let id = id.and_then(|id| Id::read(std::str::from_utf8(id).ok()?))?;
+        log_id(id, &envelope);
         let reservation = envelope.take_reservation();
         Some((written(id, envelope).await, reservation))
     }
@@ -124,6 +126,11 @@ async fn written(id: Id<'_>, envelope: Envelope) -> Vec<u8> {
     Box::pin(offload(move || write(Id::read(&id).unwrap_or(Id::NULL), &envelope))).await
 }
 
+/// Says by which id the client knows the call, so that what it reports can be found.
+fn log_id(id: Id<'_>, envelope: &Envelope) {
+    tracing::debug!(request_id = %envelope.meta().request_id, jsonrpc_id = id.as_json(), "a call of JSON-RPC has ended");
+}
+
 async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
     let mut out = Vec::new();
     match exchange.caller().await {
@@ -131,11 +138,14 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
             let made = || async {
                 let mut out = Vec::new();
                 let document = exchange.shared.document(Document::OpenRpc, caller.clone()).await;
-                jsonrpc::write_result(id, &document, &mut out);
-                Bytes::from(out)
+                jsonrpc::write_result(id, document.bytes(), &mut out);
+                document.map(|_| Bytes::from(out))
             };
             match exchange.made(caller.as_deref(), made).await {
-                Ok(out) => answer::with_id(answer::body(StatusCode::OK, answer::JSON, out), exchange.asking.own_id()),
+                Ok(out) => answer::with_id(
+                    answer::body(StatusCode::OK, answer::JSON, out.bytes().clone()),
+                    exchange.asking.own_id(),
+                ),
                 Err(refusal) => refuse(exchange, refusal),
             }
         }

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, Peer, Peers, lanes::Lanes, session::Session};
+use super::{Limits, Peer, Peers, lanes::Lanes, session::Session, unfinished::Given};
 use crate::{
     asking::{Handshake, Trace},
     connection::Line,
@@ -101,6 +101,7 @@ impl WebSockets {
             over: house.shutdown.over().clone(),
             gone: CancellationToken::new(),
             seen: Mutex::new(Instant::now()),
+            given: Given::default(),
             tasks: house.sockets.clone(),
         })
     }

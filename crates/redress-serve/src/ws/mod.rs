@@ -20,6 +20,7 @@ mod peer_stream;
 mod session;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 pub(crate) use face::{WebSockets, Who};
 pub use lanes::Load;

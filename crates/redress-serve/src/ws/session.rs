@@ -33,6 +33,7 @@ use super::{
     lanes::{Close, Lanes},
     message::{self, Fault, Malformed, Message},
     peer::{Peer, PeerError},
+    unfinished::Given,
 };
 
 /// How long the two sides may take to say goodbye.
@@ -61,6 +62,7 @@ pub(super) struct Session {
     /// The connection is gone, and with it whoever wanted its calls.
     pub(super) gone: CancellationToken,
     pub(super) seen: Mutex<Instant>,
+    pub(super) given: Given,
     /// What is waited for when the service goes down.
     pub(super) tasks: TaskTracker,
 }
@@ -89,6 +91,7 @@ impl Session {
     pub(super) async fn run(self: Arc<Session>, socket: WebSocket) {
         let _gone = self.gone.clone().drop_guard();
         let (sink, mut stream) = socket.split();
+        self.given.begin(self.line.pace.as_ref());
         {
             let mut writer = pin!(self.write(sink));
             let ended = {
@@ -96,6 +99,7 @@ impl Session {
                 tokio::select! {
                     ended = reader => ended,
                     () = &mut writer => Ended::Gone,
+                    close = self.unfinished() => Ended::Close(close),
                     () = self.silence() => Ended::Close((1011, "nothing came for too long")),
                     () = self.end_of_service() => Ended::Close((1001, "the server goes down")),
                 }
@@ -166,16 +170,22 @@ impl Session {
         }
     }
 
+    async fn next<S: Stream + Unpin>(&self, stream: &mut S) -> Option<S::Item> {
+        self.given.waits();
+        stream.next().await
+    }
+
     async fn read<S>(self: &Arc<Session>, stream: &mut S) -> Ended
     where
         S: Stream<Item = Result<Incoming, axum::Error>> + Unpin,
     {
         let mut malformed = 0;
-        while let Some(read) = stream.next().await {
+        while let Some(read) = self.next(stream).await {
             let (carriage, bytes) = match read {
                 Ok(Incoming::Text(text)) => (Carriage::Text, Bytes::from(text)),
                 Ok(Incoming::Binary(bytes)) => (Carriage::Binary, bytes),
-                Ok(Incoming::Ping(_) | Incoming::Pong(_)) => {
+                Ok(Incoming::Ping(carried) | Incoming::Pong(carried)) => {
+                    self.given.control(carried.len());
                     self.touch();
                     continue;
                 }
@@ -195,6 +205,7 @@ impl Session {
                 }
                 Err(_) => return Ended::Close((1002, "not a message of this protocol")),
             };
+            self.given.message(self.line.pace.as_ref());
             self.touch();
             self.peer.writes(carriage);
             let taken = if bytes.len() > LARGE {
@@ -249,8 +260,7 @@ impl Session {
             A_KEY | A_DEADLINE => correction(expected, &place),
             _ => format!("Send {expected} {place}."),
         };
-        let refusal =
-            Refusal::new(code).with_details(&json!({"pointer": pointer, "expected": expected})).with_hint(hint);
+        let refusal = Refusal::new(code).expecting(pointer, expected).with_hint(hint);
         self.refuse(carriage, id.as_deref(), refusal).await;
         ControlFlow::Break(())
     }

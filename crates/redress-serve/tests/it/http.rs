@@ -286,3 +286,41 @@ async fn what_is_hidden_while_the_service_runs_is_in_no_answer_and_no_document()
     assert!(registry.changes().show("demo.wait"));
     assert_eq!(running.get("/ops/demo/wait").await.json()["name"], "demo.wait");
 }
+
+/// The documents of a service.
+const DOCUMENTS: [&str; 8] = [
+    "/openapi.json",
+    "/openrpc.json",
+    "/contract.json",
+    "/ops",
+    "/ops/demo/wait",
+    "/errors",
+    "/errors/TIMEOUT",
+    "/errors/THING_MISSING",
+];
+
+#[tokio::test]
+async fn a_document_that_its_reader_has_already_is_not_sent_again() {
+    let running = Running::start().await;
+    let asked = |path: &str, tag: &str| {
+        crate::service::Answer::of(&running, running.client.get(running.url(path)).header("if-none-match", tag))
+    };
+    let mut tags = std::collections::BTreeSet::new();
+    for path in DOCUMENTS {
+        let first = running.get(path).await;
+        let tag = first.header("etag").to_owned();
+        assert!(first.status == 200 && tag.starts_with('"') && tag.ends_with('"') && tag.len() == 34, "{path} {tag}");
+        assert_eq!(first.header("cache-control"), "private, no-cache", "{path}");
+        assert!(first.header("vary").contains("authorization"), "{path}");
+        let again = asked(path, &format!("\"other\", W/{tag}")).await;
+        assert_eq!((again.status, &*again.text, again.header("etag")), (304, "", &*tag), "{path}");
+        assert_eq!((again.header("cache-control"), again.header("vary")), ("private, no-cache", first.header("vary")));
+        let other = asked(path, "\"other\"").await;
+        assert_eq!((other.status, other.text, other.headers["etag"].to_str().unwrap()), (200, first.text, &*tag));
+        assert!(tags.insert(tag), "{path}: another document has the same tag");
+    }
+    // What a call answers is no document, and a refusal is none either.
+    for path in ["/ops/demo/greet?name=Ada", "/errors/NO_SUCH", "/ops/demo/nothing"] {
+        assert_eq!(asked(path, "*").await.header("etag"), "", "{path}");
+    }
+}

@@ -210,3 +210,19 @@ async fn who_opens_a_stream_is_asked_once_and_takes_no_place_without_access() {
     assert_eq!(running.post_with("/ops/things/watch", "{}", &ada).await.status, 403);
     assert_eq!(running.post_with("/ops/things/follow", "{}", &ada).await.status, 429);
 }
+
+#[tokio::test]
+async fn a_tag_of_one_callers_document_is_not_that_of_anothers() {
+    let (running, [ada, bob, _]) = start().await;
+    let document = |path: &str, token: &str, tag: &str| {
+        let request = running.client.get(running.url(path)).bearer_auth(token).header("if-none-match", tag);
+        Answer::of(&running, request)
+    };
+    for path in ["/openapi.json", "/openrpc.json", "/contract.json", "/ops"] {
+        let ada_has = document(path, &ada, "\"\"").await.header("etag").to_owned();
+        assert_eq!(document(path, &ada, &ada_has).await.status, 304, "{path}");
+        let bobs = document(path, &bob, &ada_has).await;
+        assert_eq!(bobs.status, 200, "{path}");
+        assert_ne!(bobs.header("etag"), ada_has, "{path}");
+    }
+}

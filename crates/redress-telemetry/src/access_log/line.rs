@@ -2,8 +2,8 @@
 
 use std::{fmt::Write as _, time::SystemTime};
 
-use redress_core::EndedCall;
-use serde::{Serialize, Serializer};
+use redress_core::{EndedCall, printable};
+use serde::Serialize;
 
 /// One call. Members that do not apply are left out.
 #[derive(Serialize)]
@@ -16,7 +16,7 @@ struct Line<'a> {
     trace_id: Option<String>,
     face: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    caller: Option<Printable<'a>>,
+    caller: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<&'a str>,
     outcome: &'static str,
@@ -41,7 +41,7 @@ pub(super) fn line(call: &EndedCall<'_>) -> Vec<u8> {
         parent: call.parent.map(ToString::to_string),
         trace_id: trace_id(),
         face: call.face.as_str(),
-        caller: call.caller.map(|caller| Printable(caller.id())),
+        caller: call.caller.map(|caller| caller.id()),
         operation: call.operation.map(|operation| operation.name().as_str()),
         outcome,
         code: call.problem.map(|problem| problem.code.as_str()),
@@ -50,7 +50,9 @@ pub(super) fn line(call: &EndedCall<'_>) -> Vec<u8> {
         elapsed_ms: (call.elapsed.as_secs_f64() * 1e6).round() / 1e3,
     };
     // Texts and numbers can always be written.
-    let mut written = serde_json::to_vec(&line).unwrap_or_default();
+    let written = serde_json::to_string(&line).unwrap_or_default();
+    // Whatever somebody else chose must not turn the writing round or hide in it; read as JSON, it is what it was.
+    let mut written = printable(&written).into_owned().into_bytes();
     written.push(b'\n');
     written
 }
@@ -63,21 +65,6 @@ fn trace_id() -> Option<String> {
 #[cfg(not(feature = "otlp"))]
 fn trace_id() -> Option<String> {
     None
-}
-
-/// A text that somebody else chose. What could move the cursor of a terminal or end a line for some reader is
-/// replaced; JSON itself escapes the rest.
-struct Printable<'a>(&'a str);
-
-impl Serialize for Printable<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unprintable = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
-        if self.0.contains(unprintable) {
-            serializer.serialize_str(&self.0.replace(unprintable, "\u{fffd}"))
-        } else {
-            serializer.serialize_str(self.0)
-        }
-    }
 }
 
 /// A moment in UTC as RFC 3339 has it, to the millisecond.

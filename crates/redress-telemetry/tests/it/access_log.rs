@@ -71,13 +71,14 @@ async fn a_caller_with_an_odd_name_cannot_break_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log");
     let log = AccessLog::open(LogTarget::File(path.clone())).unwrap();
-    let name = "ada\"\n{\"operation\":\"forged\"}\r\u{1b}[2J\u{9b}31m\u{2028}\0";
+    let name = "ada\"\n{\"operation\":\"forged\"}\r\u{1b}[2J\u{9b}31m\u{2028}\0\u{202e}\u{200b}\u{feff}";
     logged(&log).call("shop.price", Request::new(b"{}").with_caller(Caller::new(name))).await;
     assert!(log.flush(LONG));
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().count(), 1);
-    assert!(!text.trim_end().contains(|character: char| character.is_control() || character == '\u{2028}'), "{text:?}");
-    assert_eq!(lines(&path)[0]["operation"], "shop.price");
+    assert!(!text.trim_end().contains(|character: char| redress_core::is_unprintable(character)), "{text:?}");
+    let line = &lines(&path)[0];
+    assert_eq!((&line["operation"], &line["caller"]), (&"shop.price".into(), &name.into()));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a model reads about a tool.
 
-use redress_contract::{Failure, Operation, Verb};
+use redress_contract::{Content, EngineCode, Failure, Operation, Verb};
 use serde_json::{Value, json};
 
 use crate::consent;
@@ -35,7 +35,8 @@ pub(super) fn description(operation: &Operation) -> String {
     if operation.access().needs_consent() {
         text.push_str("\nNeeds a person's consent: the user is asked before it runs.");
     }
-    let failures: Vec<String> = consent::failures(operation).iter().map(advice).collect();
+    let mut failures: Vec<String> = consent::failures(operation).iter().map(advice).collect();
+    failures.extend(source_codes(operation));
     if !failures.is_empty() {
         text.push_str(&format!("\nFails with: {}.", failures.join(", ")));
     }
@@ -43,6 +44,14 @@ pub(super) fn description(operation: &Operation) -> String {
         text.push_str(&format!("\nCut off: verify with {}.", verification.target().tool()));
     }
     text
+}
+
+/// What the content guard may answer where source is run. No other tool can end so, and so the instructions do not say
+/// it.
+fn source_codes(operation: &Operation) -> Option<String> {
+    let Content::Eval { source, .. } = operation.content() else { return None };
+    let codes = [EngineCode::EvalBlockedKeyword, EngineCode::EvalBlockedConstruct, EngineCode::EvalUnparsable];
+    Some(codes.map(|code| format!("{code} (fix /{source})")).join(", "))
 }
 
 /// A code, and what to do then, in as few words as tell it.

@@ -91,18 +91,21 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::Internal
         | EngineCode::InvalidOutput
         | EngineCode::ResultTooLarge
+        // An idempotency key that cannot be one, a question to a client that cannot be asked, and a stream whose items
+        // come faster than they are collected.
+        | EngineCode::InvalidRequest
+        | EngineCode::InvalidOperationType
+        | EngineCode::StreamOverflow
         | EngineCode::UpstreamUnreachable => true,
         // That a tool needs a consent stands in its own description.
         EngineCode::ConsentRequired
         | EngineCode::NotFound
-        | EngineCode::InvalidOperationType
+        // The tools that run source say these themselves.
         | EngineCode::EvalBlockedKeyword
         | EngineCode::EvalBlockedConstruct
         | EngineCode::EvalUnparsable
         | EngineCode::HandlerNotBound
-        | EngineCode::StreamOverflow
         | EngineCode::ParseError
-        | EngineCode::InvalidRequest
         | EngineCode::UpstreamUndeclared => false,
     }
 }

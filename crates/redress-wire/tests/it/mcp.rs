@@ -38,8 +38,13 @@ fn a_tool_is_named_and_described_as_its_operation_is() {
             assert!(description.contains(failure.code().as_str()), "{description}");
         }
         let consent = operation.access().needs_consent();
-        assert_eq!(description.contains("\nFails with: "), consent || !operation.failures().is_empty());
         assert_eq!(description.contains("CONSENT_REQUIRED (ask the user)"), consent, "{description}");
+        let runs_source = matches!(operation.content(), redress_contract::Content::Eval { .. });
+        for code in ["EVAL_BLOCKED_KEYWORD", "EVAL_BLOCKED_CONSTRUCT", "EVAL_UNPARSABLE"] {
+            assert_eq!(description.contains(code), runs_source, "{description}");
+        }
+        let fails = consent || runs_source || !operation.failures().is_empty();
+        assert_eq!(description.contains("\nFails with: "), fails);
         let told = tool["_meta"]["dev.redress/failures"].as_array().map_or(0, Vec::len);
         assert_eq!(told, operation.failures().len() + usize::from(consent));
     });

@@ -224,4 +224,5 @@ async fn a_guard_that_hangs_costs_no_more_than_the_deadline() {
     let problem = assert_failure!(answer, TIMEOUT);
     // The handler had not started, so the call may be made again as it is.
     assert_eq!((ran.get(), problem.retry), (0, redress::Retry::Safe));
+    assert!(answer.details()["deadline_ms"].as_u64() > Some(0), "{answer:?}");
 }

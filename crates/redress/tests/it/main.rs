@@ -14,6 +14,7 @@ mod conformance;
 mod coverage;
 #[cfg(feature = "cli")]
 mod declared_examples;
+mod engine_pages;
 mod envelope;
 mod example;
 mod extensions;

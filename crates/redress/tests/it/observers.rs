@@ -429,3 +429,79 @@ async fn a_text_in_the_place_of_a_code_is_in_no_line_of_the_log() {
     let lines = log.lines().join("\n");
     assert!(lines.contains("undeclared=no code at all") && !lines.contains("hunter2"), "{lines}");
 }
+
+/// A content guard that refuses all source.
+struct RefusesAll;
+
+impl redress::ContentGuard for RefusesAll {
+    fn language(&self) -> &str {
+        "toy"
+    }
+
+    fn check(&self, _: &str) -> Result<(), redress::Blocked> {
+        Err(redress::Blocked::Unparsable)
+    }
+}
+
+#[tokio::test]
+async fn refused_source_is_in_the_log_by_the_hash_that_its_caller_has() {
+    let log = Log::start();
+    let declaration = crate::service::mutation("page.evaluate").with_eval("source", "toy").with_input(json!({
+        "type": "object",
+        "properties": {"source": {"type": "string"}},
+        "required": ["source"],
+        "additionalProperties": false,
+    }));
+    let operation = ends(declaration, || Ok(json!(null)));
+    let harness = built(Registry::builder().content_guard(RefusesAll).add(operation));
+    let request = Request::new(br#"{"source":"hunter2"}"#).with_request_id("req-9");
+    let answer = harness.send("page.evaluate", request).await;
+    let hash = answer.details()["code_hash"].as_str().unwrap().to_owned();
+    let lines = by_default(&log);
+    let [line] = &lines[..] else { panic!("one line is written: {lines:?}") };
+    for part in ["request_id=req-9", "operation=page.evaluate", "code=EVAL_UNPARSABLE", &format!("code_hash={hash}")] {
+        assert!(line.contains(part), "{part} is in {line}");
+    }
+    assert!(!log.lines().join("\n").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn where_an_output_breaks_its_schema_is_in_the_log() {
+    let log = Log::start();
+    let declaration = query("orders.get").with_output(json!({
+        "type": "object", "properties": {"total": {"type": "number"}},
+    }));
+    let operation = ends(declaration, || Ok(json!({"total": "hunter2"})));
+    let request = Request::new(b"{}").with_request_id("req-10");
+    let answer = built(Registry::builder().add(operation)).send("orders.get", request).await;
+    assert_failure!(answer, INVALID_OUTPUT);
+    let lines = by_default(&log);
+    let [line] = &lines[..] else { panic!("one line is written: {lines:?}") };
+    for part in ["ERROR", "request_id=req-10", "operation=orders.get", "output_pointer=/total", "rule=type"] {
+        assert!(line.contains(part), "{part} is in {line}");
+    }
+    assert!(!log.lines().join("\n").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn whoever_still_calls_a_deprecated_operation_is_in_the_log_once() {
+    let log = Log::start();
+    let deprecation = redress::contract::Deprecation {
+        since: "1.4.0".into(),
+        replaced_by: Some("orders.fetch".into()),
+        ..Default::default()
+    };
+    let old = ends(query("orders.get").with_deprecated(deprecation), || Ok(json!(null)));
+    let harness = built(Registry::builder().add(old).add(ends(query("orders.fetch"), || Ok(json!(null)))));
+    for caller in ["ada", "ada", "bob"] {
+        harness.as_caller(redress::Caller::new(caller)).call("orders.get", json!({})).await;
+        harness.as_caller(redress::Caller::new(caller)).call("orders.fetch", json!({})).await;
+    }
+    let lines = by_default(&log);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, caller) in lines.iter().zip(["caller=ada", "caller=bob"]) {
+        for part in ["INFO", "operation=orders.get", "since=1.4.0", "orders.fetch", caller] {
+            assert!(line.contains(part), "{part} is in {line}");
+        }
+    }
+}

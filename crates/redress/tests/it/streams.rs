@@ -63,6 +63,16 @@ async fn items_come_in_order_and_then_one_good_end() {
     assert_eq!(watch.codes(), ["ok"]);
 }
 
+#[tokio::test]
+async fn a_good_end_says_about_how_many_tokens_the_items_were() {
+    for (count, tokens) in [(0, 0), (1, 1), (4, 1), (5, 2), (100, 48)] {
+        let (harness, _) = feed(Streaming::default(), move || numbers(count));
+        let last = open(&harness).await.collect::<Vec<_>>().await.pop();
+        let Some(Event::Completed(meta)) = last else { panic!("{last:?}") };
+        assert_eq!(meta.estimated_tokens, tokens, "{count} items");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_holds_the_source_back() {
     let count = Count::default();
@@ -113,7 +123,8 @@ async fn a_silent_source_times_out() {
     let streaming = Streaming { idle_ms: Some(1000), ..Streaming::default() };
     let (harness, watch) = feed(streaming, || numbers(2).chain(stream::pending()));
     let collected = soon(harness.subscribe("feed.watch", json!({}))).await;
-    assert_failure!(collected, TIMEOUT);
+    let problem = assert_failure!(collected, TIMEOUT);
+    assert_eq!(problem.details.as_ref().map(|details| details.get()), Some(r#"{"idle_ms":1000}"#));
     assert_eq!(collected.items::<u64>(), [0, 1]);
     assert_eq!(watch.codes(), ["TIMEOUT"]);
 }

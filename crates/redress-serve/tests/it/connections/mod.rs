@@ -11,6 +11,7 @@ mod proxies;
 mod replacing;
 mod slow;
 mod tls;
+mod unfinished;
 mod windows;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};

@@ -1,0 +1,57 @@
+//! Text that somebody else chose, made safe to be read in a terminal or a log.
+
+use std::borrow::Cow;
+
+/// Whether `c` does something to whoever shows it instead of showing: control characters of both sets (C0, C1 and DEL),
+/// what turns the writing round (bidirectional controls), and what cannot be seen, by which two texts look alike.
+///
+/// ```
+/// use redress_core::is_unprintable;
+///
+/// assert!(is_unprintable('\u{1b}') && is_unprintable('\u{202e}') && !is_unprintable('ü'));
+/// ```
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control() || is_format(c)
+}
+
+/// The format characters of Unicode (Cf), the two separators of lines, and the letters that fill a place with nothing.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+        | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// The text with everything in it that is unprintable written by its number, as JSON writes it. Ends of lines and tabs
+/// stay. What was JSON is the same JSON afterwards.
+///
+/// ```
+/// use redress_core::printable;
+///
+/// assert_eq!(printable("a\u{202e}b\u{1b}[2J\n"), "a\\u202eb\\u001b[2J\n");
+/// assert_eq!(printable("\u{e0041}"), "\\udb40\\udc41");
+/// assert_eq!(printable("grüße 😀"), "grüße 😀");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let stays = |c: char| !is_unprintable(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if stays(c) {
+            shown.push(c);
+        } else {
+            push_escaped(c, &mut shown);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Writes `c` by its number, as JSON writes it.
+fn push_escaped(c: char, to: &mut String) {
+    let mut units = [0; 2];
+    c.encode_utf16(&mut units).iter().for_each(|unit| to.push_str(&format!("\\u{unit:04x}")));
+}
