@@ -197,7 +197,9 @@ impl QuotaHold for Reserved {
             let waiting = self.shared.queue.push(work)?;
             self.stage = Stage::Counting(settled);
             match waiting.answer().await {
-                Ok(Answer::Done | Answer::Begin(_) | Answer::Used(_)) => self.stage = Stage::Counted,
+                Ok(Answer::Done | Answer::Begin(_) | Answer::Used(_) | Answer::Ordered(_)) => {
+                    self.stage = Stage::Counted
+                }
                 Err(error) => {
                     // The writer has given it back.
                     self.stage = Stage::Over;
