@@ -74,11 +74,14 @@ impl Shown {
 }
 
 fn plain(value: &Lit, mistakes: &mut Mistakes) -> Option<Plain> {
-    let plain = match value {
-        Lit::Bool(truth) => Some(Plain::Truth(truth.value)),
-        Lit::Str(text) => Some(Plain::Text(text.value())),
-        Lit::Int(number) => number.base10_parse().ok().map(Plain::Whole),
-        _ => None,
+    let plain = if let Lit::Bool(truth) = value {
+        Some(Plain::Truth(truth.value))
+    } else if let Lit::Str(text) = value {
+        Some(Plain::Text(text.value()))
+    } else if let Lit::Int(number) = value {
+        number.base10_parse().ok().map(Plain::Whole)
+    } else {
+        None
     };
     if plain.is_none() {
         mistakes.add(value, "this is no value to compare with; write a string, a whole number, `true` or `false`");
