@@ -87,14 +87,17 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
         }
     }
     let input = match arguments.pop() {
-        Some(Argument { name, ty, role: Role::Input }) => match &ty {
-            Type::Reference(reference) if reference.mutability.is_none() => Some((name, (*reference.elem).clone())),
-            _ => {
+        Some(Argument { name, ty, role: Role::Input }) => {
+            if let Type::Reference(reference) = &ty
+                && reference.mutability.is_none()
+            {
+                Some((name, (*reference.elem).clone()))
+            } else {
                 let written = ty.to_token_stream();
                 refuse(written, "a check looks at the input, and the operation owns it; write a `&` before the type");
                 None
             }
-        },
+        }
         Some(_) | None => {
             refuse(
                 sig.ident.to_token_stream(),
@@ -127,10 +130,7 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
 }
 
 fn unreferenced(ty: &Type) -> &Type {
-    match ty {
-        Type::Reference(reference) => &reference.elem,
-        _ => ty,
-    }
+    if let Type::Reference(reference) = ty { &reference.elem } else { ty }
 }
 
 /// The function, tagged, and beside it a marker that knows how it is called.

@@ -74,7 +74,7 @@ impl OfTicket for Close {
 #[derive(Debug, Failure)]
 enum TicketFailure {
     /// There is no such ticket.
-    #[failure(kind = not_found, message = "no ticket {ticket}",
+    #[failure(kind = not_found, message = "no ticket {ticket}", effect = unknown,
               recover(fix_input = "/ticket", hint = "Give the number of a ticket of yours."))]
     TicketUnknown { ticket: String },
 }
@@ -184,8 +184,8 @@ async fn who_may_not_have_it_is_forbidden_and_the_handler_does_not_run() {
 
 #[tokio::test]
 async fn what_is_hidden_is_the_same_to_the_last_member_as_what_does_not_exist() {
-    // The failure declares no effect, so what a mutation that had started would say differs from what one that had not
-    // would: the difference must not tell which of the two it was.
+    // The failure declares that its effect is unknown, which only a handler that had started can say: the difference must
+    // not tell which of the two it was.
     let (_, eve) = asked_by("eve");
     for key in [None, Some("a")] {
         let answer = async |ticket: &str, key: Option<&str>| {
