@@ -65,6 +65,14 @@ pub(crate) fn bounded(answer: &[u8], asked: &[u8]) {
     assert!(answer.len() <= 256 * 1024 + 64 * asked.len(), "{} bytes for {}", answer.len(), asked.len());
 }
 
+/// The same for many messages in one: each may be refused, with an envelope of a kilobyte.
+#[track_caller]
+pub(crate) fn bounded_by_line(answer: &[u8], asked: &[u8]) {
+    let lines = asked.split(|byte| *byte == b'\n').count();
+    let most = 256 * 1024 + 64 * asked.len() + 1024 * lines;
+    assert!(answer.len() <= most, "{} bytes for {} in {lines} lines", answer.len(), asked.len());
+}
+
 /// An envelope: one of two shapes, with a code that is known and words that agree with it.
 #[track_caller]
 pub(crate) fn envelope(registry: &Registry, value: &Value) -> Ending {

@@ -53,7 +53,7 @@ pub(super) fn target(data: &[u8]) {
     let ended = RUNTIME.with(|runtime| runtime.block_on(MCP.stdio(input, output, asking)));
     assert!(ended.is_ok(), "{ended:?}");
     let out = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
-    oracle::bounded(&out, data);
+    oracle::bounded_by_line(&out, data);
     let mut answers: BTreeMap<String, usize> = BTreeMap::new();
     for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let value = oracle::json(line);
