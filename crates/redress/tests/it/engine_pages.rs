@@ -8,10 +8,10 @@ use std::{
 };
 
 use axum::{body::Body, extract::Request as HttpRequest};
-use futures_util::{FutureExt as _, StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use redress::{
-    Access, Blocked, Caller, ContentGuard, DynamicFailure, EngineCode, Event, Events, Operation, Registry, Request,
-    consent_grant,
+    Access, Blocked, Caller, ContentGuard, DynamicFailure, EngineCode, Event, Events, Exhausted, Operation, QuotaHold,
+    QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Request, consent_grant,
     contract::{self, Streaming},
     limits::{LimitOptions, LimitRule, Limits},
     serve::Faces,
@@ -94,6 +94,27 @@ fn limited(rule: LimitRule, operation: Operation) -> Harness {
 
 fn never(declaration: contract::Operation) -> Operation {
     Operation::dynamic(declaration).with_handler(|_, _| pending())
+}
+
+/// An allowance of ten a day that is used up in the afternoon.
+struct UsedUp;
+
+impl QuotaStore for UsedUp {
+    fn reserve<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a [QuotaShare],
+    ) -> BoxFuture<'a, Result<Box<dyn QuotaHold>, QuotaRefused>> {
+        let exhausted = Exhausted {
+            window: QuotaWindow::Day,
+            limit: 10,
+            used: 10,
+            renews: 1_772_323_200,
+            renews_in: Duration::from_secs(20_700),
+            allowances: Vec::new(),
+        };
+        Box::pin(ready(Err(QuotaRefused::Exhausted(Box::new(exhausted)))))
+    }
 }
 
 /// Makes the code happen, as its page tells it; nothing for one that nothing here ends with.
@@ -231,6 +252,13 @@ async fn happened(code: EngineCode) -> Option<Value> {
                     Event::Completed(_) => panic!("the stream has no end of its own"),
                 }
             }
+        }
+        EngineCode::QuotaExhausted => {
+            let mut options = LimitOptions::default();
+            options.quotas.push("10/day".parse().unwrap());
+            let builder = Registry::builder().limit(Limits::new(options).unwrap()).quotas(UsedUp);
+            let build = ends(mutation("reports.build"), || Ok(json!(null)));
+            built(builder.add(build)).call("reports.build", json!({})).await.json()
         }
         EngineCode::ParseError => posted(r#"{"operation": "files.re"#).await,
         EngineCode::InvalidRequest => posted(r#"{"op": "files.read"}"#).await,
