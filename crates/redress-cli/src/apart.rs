@@ -31,13 +31,14 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
         AccessLog::Stderr => None,
     });
     let told = log.chain(settings.telemetry.headers_file.clone());
-    let mut private = access.paths().map(|path| path.clone()).chain(tls).chain(state).chain(configuration).chain(told);
+    let access = access.paths().map(|path| path.clone());
+    let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told);
     match private.find(|path| is_inside(path, &root)) {
         None => Ok(()),
         Some(path) => Err(settings.wrong(
             "serve.root",
             format!(
-                "the folder {} holds {}, which callers must not {must_not}",
+                "the folder {} holds {}, which callers must not {must_not}: serve a folder beside it",
                 settings.root.display(),
                 path.display()
             ),

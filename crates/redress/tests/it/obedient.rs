@@ -18,7 +18,8 @@ const SERVED: [(&str, &[&str], &[&str], &str); 4] = [
     ("conformance", &["x"], &[], "INVALID_INPUT"),
 ];
 /// The examples that show something and end; what they print is all that an agent could follow.
-const SHOWN: [&str; 8] = ["ask", "compose", "extension", "fitted", "mount", "notes", "streams", "web_socket"];
+const SHOWN: [&str; 11] =
+    ["ask", "compose", "extension", "fitted", "mount", "notes", "quota", "retries", "streams", "tickets", "web_socket"];
 
 #[test]
 fn no_advice_of_a_served_example_leads_to_a_consent() {

@@ -333,10 +333,11 @@ async fn a_quota_is_asked_after_the_limits_and_before_the_size_and_counted_right
         let code = registry.call("work.run", request).await.code().unwrap_or("ok").to_owned();
         (code, service.notes.take())
     };
-    let all = ["caller", "consent", "limits", "set aside", "content guard", "guards", "counted", "handler", "spent"];
+    let all =
+        ["caller", "consent", "limits", "set aside", "check", "content guard", "guards", "counted", "handler", "spent"];
     assert_eq!(outcome(vec![], false).await, ("ok".to_owned(), all.map(str::to_owned).to_vec()));
     let earlier = [Step::Caller, Step::Access, Step::Consent, Step::Limits];
-    let later = [Step::Size, Step::InputSchema, Step::ContentGuard, Step::Guards, Step::Handler];
+    let later = [Step::Size, Step::InputSchema, Step::Check, Step::ContentGuard, Step::Guards, Step::Handler];
     for (step, answer, _) in STEPS {
         if earlier.contains(&step) {
             assert_eq!(outcome(vec![step], true).await.0, answer, "{step:?} comes before the quota");
