@@ -124,10 +124,10 @@ async fn a_call_site_can_only_add_what_its_caller_could_call() {
         let secret = ends(secret.clone(), || Ok(json!(1)));
         Registry::builder().add(find).add(secret).add(ends(old.clone(), || Ok(json!([]))))
     };
-    let aliased = r#"notes.old {"path":"fine"}"#.to_owned();
-    assert_eq!(advice(&built(builder())).await.1, [aliased.clone()]);
+    let aliased = r#"notes.old {"path":"fine"}"#;
+    assert_eq!(advice(&built(builder())).await.1, [aliased]);
     let entitled = Harness::new(registry(builder())).as_caller(Caller::new("eve").scope("notes:secret"));
-    assert_eq!(advice(&entitled).await.1, ["notes.secret {}".to_owned(), aliased]);
+    assert_eq!(advice(&entitled).await.1, ["notes.secret {}", aliased]);
 }
 
 #[tokio::test]
