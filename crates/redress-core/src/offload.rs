@@ -26,9 +26,11 @@ use tokio_util::task::AbortOnDropHandle;
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
 
-/// As many as there are cores: more at once would only take time from the workers.
-static PERMITS: LazyLock<Arc<Semaphore>> =
-    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+/// One less than there are cores, so that one of them is left for the workers whatever comes in or goes out.
+static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    let cores = available_parallelism().map_or(1, usize::from);
+    Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)))
+});
 
 thread_local! {
     /// Whether this thread does offloaded work at the moment.

@@ -1,6 +1,6 @@
 //! The file, as the writer fills it: one transaction for all that waits.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use redress_core::{
     Begin, HeldConsent, Recorded,
@@ -157,12 +157,13 @@ impl Book {
                     .execute(connection)
                     .await?;
             }
-            Work::Settle { key, claim, stage, outcome } => {
+            Work::Settle { key, claim, outcome } => {
+                let (stage, text) = outcome.as_deref().map_or(LOST, stage_of);
                 sqlx::query(
                     "UPDATE keys SET stage = ?, outcome = ? WHERE caller = ? AND operation = ? AND key = ? AND claim = ?",
                 )
-                .bind(*stage)
-                .bind(outcome.as_deref())
+                .bind(stage)
+                .bind(text)
                 .bind(key.caller.as_str())
                 .bind(key.operation.as_str())
                 .bind(&*key.key)
@@ -209,6 +210,22 @@ async fn withdraw(caller: &str, scope: &str, connection: &mut SqliteConnection) 
         .execute(connection)
         .await?;
     Ok(())
+}
+
+const LOST: (&str, Option<Cow<'_, str>>) = ("lost", None);
+
+/// What a row says of an outcome.
+fn stage_of(outcome: &Recorded) -> (&'static str, Option<Cow<'_, str>>) {
+    match outcome {
+        Recorded::Output(output) => match std::str::from_utf8(output.json()) {
+            Ok(text) => ("output", Some(text.into())),
+            Err(_) => LOST,
+        },
+        Recorded::Problem(problem) => match serde_json::to_string(problem) {
+            Ok(text) => ("problem", Some(text.into())),
+            Err(_) => LOST,
+        },
+    }
 }
 
 /// What a row says to the same call once more. One that cannot be read tells as little as one that was cut off.

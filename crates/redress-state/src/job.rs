@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, StoreBroken};
+use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, Recorded, StoreBroken};
 use tokio::sync::oneshot;
 
 use crate::{orders::Order, quotas::Counting};
@@ -22,7 +22,7 @@ pub(crate) enum Work {
     /// Gives a claimed key up.
     Free { key: IdempotencyKey, claim: i64 },
     /// Keeps what became of a claimed key.
-    Settle { key: IdempotencyKey, claim: i64, stage: &'static str, outcome: Option<String> },
+    Settle { key: IdempotencyKey, claim: i64, outcome: Option<Arc<Recorded>> },
     /// Keeps a consent.
     Grant { consent: HeldConsent, order: u64 },
     /// Forgets a consent.

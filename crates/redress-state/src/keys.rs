@@ -20,7 +20,7 @@ pub(crate) struct Held {
 
 enum Stage {
     Running,
-    Ended(Recorded),
+    Ended(Arc<Recorded>),
     Lost,
 }
 
@@ -43,7 +43,7 @@ impl Shared {
             return match &held.stage {
                 _ if held.input != input => Look::Answer(Begin::Conflict),
                 Stage::Running => Look::Wait(held.changed.subscribe()),
-                Stage::Ended(outcome) => Look::Answer(Begin::Replay(outcome.clone())),
+                Stage::Ended(outcome) => Look::Answer(Begin::Replay((**outcome).clone())),
                 Stage::Lost => Look::Answer(Begin::Unknown),
             };
         }
@@ -141,12 +141,12 @@ impl Shared {
         let claim = held.claim;
         let (work, stage) = match settled {
             Settled::Free => (Work::Free { key: key.clone(), claim }, None),
-            Settled::Lost => {
-                (Work::Settle { key: key.clone(), claim, stage: "lost", outcome: None }, Some(Stage::Lost))
-            }
+            Settled::Lost => (Work::Settle { key: key.clone(), claim, outcome: None }, Some(Stage::Lost)),
             Settled::Outcome(outcome) => {
-                let (stage, text) = written(&outcome);
-                (Work::Settle { key: key.clone(), claim, stage, outcome: text }, Some(Stage::Ended(outcome)))
+                // It may be large, so it is written by the thread that keeps it.
+                let outcome = Arc::new(outcome);
+                let work = Work::Settle { key: key.clone(), claim, outcome: Some(Arc::clone(&outcome)) };
+                (work, Some(Stage::Ended(outcome)))
             }
         };
         // Still under the lock: whoever looks next finds the job in the queue before its own.
@@ -159,19 +159,5 @@ impl Shared {
             None => drop(keys.remove(key)),
         }
         pushed.map(Some)
-    }
-}
-
-/// An outcome as the file keeps it. One that cannot be written is lost.
-fn written(outcome: &Recorded) -> (&'static str, Option<String>) {
-    match outcome {
-        Recorded::Output(output) => match std::str::from_utf8(output.json()) {
-            Ok(text) => ("output", Some(text.to_owned())),
-            Err(_) => ("lost", None),
-        },
-        Recorded::Problem(problem) => match serde_json::to_string(problem) {
-            Ok(text) => ("problem", Some(text)),
-            Err(_) => ("lost", None),
-        },
     }
 }

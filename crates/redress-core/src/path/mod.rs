@@ -244,9 +244,10 @@ impl Call {
             }
             outcome => outcome.and_then(|output| this.check_output(entry, output)),
         };
-        if let Some(claim) = claim {
-            Box::pin(claim.settle(&outcome)).await;
-        }
+        let outcome = match claim {
+            Some(claim) => Box::pin(claim.settle(outcome)).await,
+            None => outcome,
+        };
         drop(permits);
         outcome
     }

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
-use crate::{Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household, registry::Entry};
+use crate::{
+    Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household,
+    offload::{LARGE, offload},
+    registry::Entry,
+};
 
 /// What became of the key.
 pub(super) enum Claimed<'a> {
@@ -87,14 +91,21 @@ impl Call {
 }
 
 impl Claim<'_> {
-    /// Says what became of the call, and waits until that is kept.
-    pub(super) async fn settle(mut self: Box<Self>, outcome: &Result<Output, Box<Bad>>) {
+    /// Says what became of the call, and waits until that is kept. A large output is copied off the workers.
+    pub(super) async fn settle(mut self: Box<Self>, outcome: Result<Output, Box<Bad>>) -> Result<Output, Box<Bad>> {
+        let (settled, outcome) = match outcome {
+            Ok(output) if output.json().len() > LARGE => {
+                let (kept, output) = offload(move || (output.clone(), output)).await;
+                (Settled::Outcome(Recorded::Output(kept)), Ok(output))
+            }
+            outcome => (self.settled_by(&outcome), outcome),
+        };
         self.settled = true;
-        let settled = self.settled_by(outcome);
         if let Err(error) = self.store.settle(&self.key, settled).await {
             // The caller has its outcome all the same; a repetition will learn that nobody knows it.
             tracing::error!(request_id = %self.call.ctx.request_id, operation = self.call.operation(), cause = %self.call.logged(&*error.0), "the outcome of a call with an idempotency key cannot be kept");
         }
+        outcome
     }
 
     fn settled_by(&self, outcome: &Result<Output, Box<Bad>>) -> Settled {
