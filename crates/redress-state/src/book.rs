@@ -35,6 +35,7 @@ pub(crate) struct Book {
     /// The lock on the folder, given back when the last word is written.
     folder: Taken,
     others: Others,
+    addresses: quotas::Addresses,
 }
 
 impl Book {
@@ -44,7 +45,8 @@ impl Book {
         folder: Taken,
     ) -> Result<Book, sqlx::Error> {
         let last_id = connect::newest(&mut connection).await?;
-        Ok(Book { connection, upkeep, last_id, folder, others: Others::default() })
+        let addresses = quotas::Addresses::counted(&mut connection).await?;
+        Ok(Book { connection, upkeep, last_id, folder, others: Others::default(), addresses })
     }
 
     /// Keeps the clocks, moves the log into the file, and lets go of both.
@@ -176,10 +178,10 @@ impl Book {
                 }
                 return Ok(Answer::Ordered(orders));
             }
-            Work::Used(calls) => return quotas::used(calls, connection).await.map(Answer::Used),
+            Work::Used(calls) => return quotas::used(calls, &mut self.addresses, connection).await.map(Answer::Used),
             Work::Count(calls, _) => quotas::add(calls, connection).await?,
             Work::Uncount(calls) => quotas::take_back(calls, connection).await?,
-            Work::Upkeep => self.upkeep.run(shared, connection).await?,
+            Work::Upkeep => self.upkeep.run(shared, &mut self.addresses, connection).await?,
         }
         Ok(Answer::Done)
     }
