@@ -270,7 +270,8 @@ fn kept(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// How many counts of addresses there are in the file, those included that have just been let in.
+/// How many counts of addresses there are in the file, those included that have just been let in. Whoever is let in and
+/// not counted yet when they are counted anew is missed, so that the bound is passed by no more than that many.
 pub(crate) struct Addresses(i64);
 
 impl Addresses {
