@@ -7,7 +7,7 @@ use std::{
 };
 
 use redress_core::{Consent, ConsentScope, HeldConsent, Registry, rfc3339};
-use redress_state::ConsentDesk;
+use redress_state::{ConsentDesk, DeskError};
 use serde_json::{Value, json};
 
 use crate::{
@@ -199,7 +199,10 @@ impl StateFolder {
         if asks().any(|operation| scope.covers(operation.name())) { Ok(scope) } else { Err(unknown()) }
     }
 
-    fn unusable(&self, error: &redress_state::DeskError) -> Trouble {
+    fn unusable(&self, error: &DeskError) -> Trouble {
+        if let DeskError::Missing(_) = error {
+            return Trouble::ConsentUnreachable { says: format!("{error}, so that no service would see the consent") };
+        }
         Trouble::StateUnusable { path: self.path.display().to_string(), says: chain(error) }
     }
 }

@@ -14,14 +14,16 @@ pub fn is_unprintable(c: char) -> bool {
     c.is_control() || is_format(c)
 }
 
-/// The format characters of Unicode (Cf), the two separators of lines, and the letters that fill a place with nothing.
+/// The format characters of Unicode (Cf), the two separators of lines, the letters that fill a place with nothing, and what
+/// only changes the letter before it (joiners, variation selectors) or may be one of these in a later Unicode.
 fn is_format(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
-        | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}'
-        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+        | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The text with everything in it that is unprintable written by its number, as JSON writes it. Ends of lines and tabs
@@ -32,6 +34,7 @@ fn is_format(c: char) -> bool {
 ///
 /// assert_eq!(printable("a\u{202e}b\u{1b}[2J\n"), "a\\u202eb\\u001b[2J\n");
 /// assert_eq!(printable("\u{e0041}"), "\\udb40\\udc41");
+/// assert_eq!(printable("a\u{fe0f}"), "a\\ufe0f");
 /// assert_eq!(printable("grüße 😀"), "grüße 😀");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {

@@ -3,18 +3,18 @@
 use std::{borrow::Cow, sync::Arc};
 
 use redress_core::{
-    Begin, HeldConsent, Recorded,
+    Begin, Recorded,
     contract::{Json, Output},
 };
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
-    clock::{ms, to_ms},
+    clock::ms,
     connect,
     folder::Taken,
     hash,
     job::{Answer, Work},
-    orders::{self, Order},
+    orders::{self, Others},
     queue::{Load, Records},
     quotas,
     shared::Shared,
@@ -34,8 +34,8 @@ pub(crate) struct Book {
     last_id: i64,
     /// The lock on the folder, given back when the last word is written.
     folder: Taken,
-    /// What other connections had changed when that was last looked at; nothing before the first look.
-    changed: Option<i64>,
+    others: Others,
+    addresses: quotas::Addresses,
 }
 
 impl Book {
@@ -45,7 +45,8 @@ impl Book {
         folder: Taken,
     ) -> Result<Book, sqlx::Error> {
         let last_id = connect::newest(&mut connection).await?;
-        Ok(Book { connection, upkeep, last_id, folder, changed: None })
+        let addresses = quotas::Addresses::counted(&mut connection).await?;
+        Ok(Book { connection, upkeep, last_id, folder, others: Others::default(), addresses })
     }
 
     /// Keeps the clocks, moves the log into the file, and lets go of both.
@@ -56,12 +57,10 @@ impl Book {
         kept.and(closed)
     }
 
-    /// Whether others may have placed orders since the last look. A look that fails finds nothing.
+    /// Whether others may have placed orders since the last look.
     pub(crate) async fn is_changed(&mut self) -> bool {
-        match orders::changes_of_others(&mut self.connection).await {
-            Ok(now) => self.changed.replace(now) != Some(now),
-            Err(_) => false,
-        }
+        let found = orders::changes_of_others(&mut self.connection).await;
+        self.others.have_changed(found)
     }
 
     /// One transaction with all of the load in it.
@@ -171,45 +170,22 @@ impl Book {
                 .execute(connection)
                 .await?;
             }
-            Work::Grant { consent, .. } => grant(consent, connection).await?,
-            Work::Withdraw { caller, scope, .. } => withdraw(caller, scope, connection).await?,
+            Work::Grant { consent, .. } => orders::grant(consent, connection).await?,
+            Work::Withdraw { caller, scope, .. } => orders::withdraw(caller, scope, connection).await?,
             Work::Orders { .. } => {
                 let orders = orders::take(connection).await?;
                 for order in &orders {
-                    match order {
-                        Order::Grant(consent) => grant(consent, connection).await?,
-                        Order::Withdraw { caller, scope } => withdraw(caller, &scope.to_string(), connection).await?,
-                    }
+                    orders::carry_out(order, connection).await?;
                 }
                 return Ok(Answer::Ordered(orders));
             }
-            Work::Used(calls) => return quotas::used(calls, connection).await.map(Answer::Used),
+            Work::Used(calls) => return quotas::used(calls, &mut self.addresses, connection).await.map(Answer::Used),
             Work::Count(calls, _) => quotas::add(calls, connection).await?,
             Work::Uncount(calls) => quotas::take_back(calls, connection).await?,
-            Work::Upkeep => self.upkeep.run(shared, connection).await?,
+            Work::Upkeep => self.upkeep.run(shared, &mut self.addresses, connection).await?,
         }
         Ok(Answer::Done)
     }
-}
-
-async fn grant(consent: &HeldConsent, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT OR REPLACE INTO consents (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?)")
-        .bind(consent.caller.as_str())
-        .bind(consent.scope.to_string())
-        .bind(to_ms(consent.until))
-        .bind(consent.reason.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-async fn withdraw(caller: &str, scope: &str, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM consents WHERE caller = ? AND scope = ?")
-        .bind(caller.to_owned())
-        .bind(scope.to_owned())
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 const LOST: (&str, Option<Cow<'_, str>>) = ("lost", None);

@@ -67,6 +67,7 @@ pub(crate) fn migrator() -> Migrator {
         (1, "state", include_str!("../migrations/0001_state.sql")),
         (2, "quotas", include_str!("../migrations/0002_quotas.sql")),
         (3, "consent orders", include_str!("../migrations/0003_consent_orders.sql")),
+        (4, "refused orders", include_str!("../migrations/0004_refused_orders.sql")),
     ];
     let step = |(version, says, sql): (i64, &'static str, &'static str)| {
         Migration::new(version, says.into(), MigrationType::Simple, sql.into_sql_str(), false)

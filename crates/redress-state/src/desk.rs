@@ -5,16 +5,16 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use redress_core::{Consent, ConsentScope, HeldConsent, StoreBroken};
+use redress_core::{Consent, ConsentScope, HeldConsent};
 use sqlx::{Connection as _, SqliteConnection};
 
 use crate::{
-    StateOptions,
     clock::to_ms,
     connect,
-    folder::{self, Found},
-    orders::{self, Order},
-    state::{CloseError, OpenError, State, held},
+    folder::{self, Borrowed, Found, Untaken},
+    look::shape,
+    orders::{self, Order, Stage},
+    state::{OpenError, held},
 };
 
 /// How long the running service has to carry an order out, and how often it is looked whether it has.
@@ -31,12 +31,18 @@ pub enum DeskError {
     /// The file cannot be read or written.
     #[error("the state file cannot be used")]
     File(#[from] sqlx::Error),
-    /// It could not be kept.
-    #[error(transparent)]
-    Unkept(#[from] StoreBroken),
-    /// The state did not close as it should.
-    #[error(transparent)]
-    Close(#[from] CloseError),
+    /// There is no state in the folder: a consent that is kept where no service looks would let nothing pass.
+    #[error("there is no state in `{}`", .0.display())]
+    Missing(PathBuf),
+    /// The file is of an older version.
+    #[error("the state file is of an older version: start the service on it once, which brings it into today's shape")]
+    Outdated,
+    /// The service that runs on the folder cannot read the order.
+    #[error(
+        "the service that runs on this state folder cannot read the order, so that nothing has changed: use the command \
+         of the same version"
+    )]
+    Refused,
     /// The service that runs on the folder has not carried the order out in time, and it was taken back.
     #[error(
         "the service that runs on this state folder did not take the order within five seconds, and it was taken back"
@@ -45,16 +51,19 @@ pub enum DeskError {
 }
 
 /// The consents of a state folder, for a person who may write it: whoever can change the file needs no other credential.
-/// Where a service runs on the folder, it carries out what is ordered here; where none does, the file is changed at once.
+/// Where a service runs on the folder, it carries out what is ordered here; where none does, the file is changed at once,
+/// and the next service tells of it in its log. There has to be a state in the folder: a service makes it.
 ///
 /// ```
 /// use std::time::Duration;
 /// use redress_core::Consent;
 /// use redress_state::ConsentDesk;
+/// # use redress_state::{State, StateOptions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path().join("state");
+/// # State::open(StateOptions::new(&folder)).await.unwrap().close().await.unwrap();
 /// let desk = ConsentDesk::at(&folder);
 /// let scope: redress_core::ConsentScope = "files.remove".parse().unwrap();
 /// let consent = Consent {
@@ -81,26 +90,16 @@ impl ConsentDesk {
 
     /// Keeps a consent, in place of an earlier one for the same caller and scope. When it returns, the consent holds.
     pub async fn grant(&self, consent: Consent) -> Result<(), DeskError> {
-        let Some(state) = self.open().await? else {
-            let until = SystemTime::now().checked_add(consent.lasts).unwrap_or_else(SystemTime::now);
-            let consent = HeldConsent::new(consent.caller, consent.scope, until, consent.reason);
-            return self.order(&Order::Grant(consent)).await;
-        };
-        let granted = state.consents().grant(consent).await;
-        state.close().await?;
-        Ok(granted?)
+        let until = SystemTime::now().checked_add(consent.lasts).unwrap_or_else(SystemTime::now);
+        let consent = HeldConsent::new(consent.caller, consent.scope, until, consent.reason);
+        self.change(&Order::Grant(consent)).await
     }
 
     /// Takes a consent back, and says whether there was one. When it returns, the consent does not hold any more.
     pub async fn withdraw(&self, caller: &str, scope: &ConsentScope) -> Result<bool, DeskError> {
-        let Some(state) = self.open().await? else {
-            let was_held = self.list(Some(caller)).await?.iter().any(|held| held.scope == *scope);
-            self.order(&Order::Withdraw { caller: caller.to_owned(), scope: scope.clone() }).await?;
-            return Ok(was_held);
-        };
-        let taken = state.consents().withdraw(caller, scope).await;
-        state.close().await?;
-        Ok(taken?)
+        let was_held = self.list(Some(caller)).await?.iter().any(|held| held.scope == *scope);
+        self.change(&Order::Withdraw { caller: caller.to_owned(), scope: scope.clone() }).await?;
+        Ok(was_held)
     }
 
     /// The consents for `caller` that hold, or everybody's, sorted by caller and scope.
@@ -121,36 +120,78 @@ impl ConsentDesk {
         Ok(held)
     }
 
-    /// The state, unless a service runs on it.
-    async fn open(&self) -> Result<Option<State>, DeskError> {
-        match State::open(StateOptions::new(&self.folder)).await {
-            Ok(state) => Ok(Some(state)),
-            Err(OpenError::Taken) => Ok(None),
-            Err(error) => Err(error.into()),
+    /// Makes a change, or has the service make it that runs on the folder. Nothing in the file is touched but consents and
+    /// their orders: what else is past its time, only the service knows by its configuration.
+    async fn change(&self, order: &Order) -> Result<(), DeskError> {
+        match folder::look(&self.folder).map_err(OpenError::Folder)? {
+            Found::Nothing => return Err(DeskError::Missing(self.folder.clone())),
+            Found::Lost => return Err(OpenError::Lost.into()),
+            Found::State | Found::Taken => {}
+        }
+        let borrowed = self.borrow()?;
+        let mut connection = connect::ordering(&self.folder).await?;
+        let changed = match (is_todays(&mut connection).await, &borrowed) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Some(_)) => carry_out(order, None, &mut connection).await,
+            (Ok(()), None) => self.have_carried_out(order, &mut connection).await,
+        };
+        connection.close().await?;
+        // Not before the file is closed.
+        drop(borrowed);
+        changed
+    }
+
+    /// The folder, unless somebody has it.
+    fn borrow(&self) -> Result<Option<Borrowed>, DeskError> {
+        match folder::borrow(&self.folder) {
+            Ok(borrowed) => Ok(Some(borrowed)),
+            Err(Untaken::Taken) => Ok(None),
+            Err(Untaken::Io(error)) => Err(OpenError::Folder(error).into()),
         }
     }
 
     /// Has the service that runs carry out an order, and waits until it has.
-    async fn order(&self, order: &Order) -> Result<(), DeskError> {
-        if let Found::Lost = folder::look(&self.folder).map_err(OpenError::Folder)? {
-            return Err(OpenError::Lost.into());
+    async fn have_carried_out(&self, order: &Order, connection: &mut SqliteConnection) -> Result<(), DeskError> {
+        let id = orders::place(order, connection).await?;
+        let began = Instant::now();
+        loop {
+            match orders::stage(id, connection).await? {
+                Stage::CarriedOut => return Ok(()),
+                Stage::Refused => {
+                    orders::cancel(id, connection).await?;
+                    return Err(DeskError::Refused);
+                }
+                Stage::Waits => {}
+            }
+            // It may have been somebody else's desk that had the folder, or the service has ended since.
+            if let Some(_borrowed) = self.borrow()? {
+                return carry_out(order, Some(id), connection).await;
+            }
+            if began.elapsed() >= PATIENCE {
+                return if orders::cancel(id, connection).await? { Err(DeskError::NotTaken) } else { Ok(()) };
+            }
+            tokio::time::sleep(LOOK).await;
         }
-        let mut connection = connect::ordering(&self.folder).await?;
-        let id = orders::place(order, &mut connection).await?;
-        let ended = carried_out(id, &mut connection).await;
-        connection.close().await?;
-        ended
     }
 }
 
-/// Waits until the order of this number is carried out, and takes it back where nobody does it.
-async fn carried_out(id: i64, connection: &mut SqliteConnection) -> Result<(), DeskError> {
-    let began = Instant::now();
-    while orders::waits(id, connection).await? {
-        if began.elapsed() >= PATIENCE {
-            return if orders::cancel(id, connection).await? { Err(DeskError::NotTaken) } else { Ok(()) };
-        }
-        tokio::time::sleep(LOOK).await;
+/// Carries out an order where no service runs. It stays in the file, so that the next service tells of it in its log; one
+/// that has been placed and is gone was carried out by somebody else.
+async fn carry_out(order: &Order, placed: Option<i64>, connection: &mut SqliteConnection) -> Result<(), DeskError> {
+    let mut change = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let waits = match placed {
+        Some(id) => orders::stage(id, &mut change).await? != Stage::CarriedOut,
+        None => orders::place(order, &mut change).await.map(|_| true)?,
+    };
+    if waits {
+        orders::carry_out(order, &mut change).await?;
     }
+    change.commit().await?;
     Ok(())
+}
+
+/// Whether the file has today's shape. To bring it there is left to the service: an older one could not open it any more.
+async fn is_todays(connection: &mut SqliteConnection) -> Result<(), DeskError> {
+    let steps = shape(connection).await?;
+    if steps < connect::migrator().iter().count() { Err(DeskError::Outdated) } else { Ok(()) }
 }

@@ -44,9 +44,38 @@ pub(crate) struct Taken {
 
 /// Makes the folder if need be and takes it.
 pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
+    let handle = lock_folder(folder, make_private)?;
+    let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
+    lock_alone(&lock)?;
+    // SQLite makes its other files with the rights of this one.
+    private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
+    Ok(Taken { _folder: handle, lock })
+}
+
+/// The locks of a folder, held by somebody who runs no service on it.
+#[derive(Debug)]
+pub(crate) struct Borrowed {
+    _locks: [Option<File>; 2],
+}
+
+/// Takes the folder of a state as it is. Nothing is made in it: a person may be another user than the service, which
+/// could not open a file of theirs.
+pub(crate) fn borrow(folder: &Path) -> Result<Borrowed, Untaken> {
+    let handle = lock_folder(folder, |_| Ok(()))?;
+    // Where a folder cannot be locked, the file is all that there is.
+    let lock = OpenOptions::new().create(handle.is_none()).truncate(false).write(true).open(folder.join(LOCK));
+    let lock = there(lock)?;
+    if let Some(lock) = &lock {
+        lock_alone(lock)?;
+    }
+    Ok(Borrowed { _locks: [handle, lock] })
+}
+
+/// Locks the folder itself, once it is prepared.
+fn lock_folder(folder: &Path, prepare: impl Fn(&Path) -> io::Result<()>) -> Result<Option<File>, Untaken> {
     let mut attempts = 0;
     let handle = loop {
-        make_private(folder)?;
+        prepare(folder)?;
         let handle = open_folder(folder)?;
         if let Some(handle) = &handle {
             lock_alone(handle)?;
@@ -63,11 +92,7 @@ pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
     };
     alone(folder, LOCK)?;
     alone(folder, DATABASE)?;
-    let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
-    lock_alone(&lock)?;
-    // SQLite makes its other files with the rights of this one.
-    private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
-    Ok(Taken { _folder: handle, lock })
+    Ok(handle)
 }
 
 impl Taken {

@@ -82,8 +82,8 @@ pub(crate) enum Answer {
     Done,
     /// What became of the key that was to be claimed.
     Begin(Begin),
-    /// How many calls were counted of each.
-    Used(Vec<u64>),
+    /// How many calls were counted of each; nothing for an address that is not told apart.
+    Used(Vec<Option<u64>>),
     /// What was ordered and is kept now.
     Ordered(Vec<Order>),
 }

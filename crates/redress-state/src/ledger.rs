@@ -73,13 +73,16 @@ impl Ledger {
         self.each(calls, |known| known.used = known.used.saturating_sub(1));
     }
 
-    /// Takes up what the file says of counts that are not known. Of one that is, this process knows more.
-    pub(crate) fn learn(&mut self, calls: &Counting, used: &[u64]) {
+    /// Takes up what the file says of counts that are not known. Of one that is, this process knows more; one of which the
+    /// file says nothing is none.
+    pub(crate) fn learn(&mut self, calls: &Counting, used: &[Option<u64>]) {
         if self.counts.len() >= REMEMBERED {
             self.counts.retain(|_, known| known.held > 0);
         }
         for (count, used) in calls.iter().zip(used) {
-            self.counts.entry(count.key.clone()).or_insert(Known { used: *used, held: 0 });
+            if let Some(used) = *used {
+                self.counts.entry(count.key.clone()).or_insert(Known { used, held: 0 });
+            }
         }
     }
 
@@ -125,7 +128,7 @@ mod tests {
     fn a_call_is_set_aside_in_all_of_its_allowances_or_in_none() {
         let (mut ledger, both) = (Ledger::default(), calls(&[("a", 2), ("b", 1)]));
         assert_eq!(ledger.set_aside(&both), Aside::Unknown);
-        ledger.learn(&both, &[0, 0]);
+        ledger.learn(&both, &[Some(0), Some(0)]);
         assert_eq!(ledger.set_aside(&both), Aside::Held);
         assert_eq!(ledger.set_aside(&both), Aside::Exhausted(vec![1, 1]), "what `b` refuses takes nothing from `a`");
         ledger.release(&both);
@@ -135,10 +138,10 @@ mod tests {
     #[test]
     fn what_somebody_holds_is_never_forgotten_and_never_learnt_anew() {
         let (mut ledger, held) = (Ledger::default(), calls(&[("a", 9)]));
-        ledger.learn(&held, &[3]);
+        ledger.learn(&held, &[Some(3)]);
         assert_eq!(ledger.set_aside(&held), Aside::Held);
         ledger.forget_ended(u64::MAX);
-        ledger.learn(&held, &[0]);
+        ledger.learn(&held, &[Some(0)]);
         assert_eq!(ledger.taken(&held[0].key), Some(4));
         ledger.counted(&held);
         assert_eq!(ledger.counts[&held[0].key], Known { used: 4, held: 0 });
@@ -149,11 +152,11 @@ mod tests {
     #[test]
     fn no_more_counts_are_remembered_than_so_many_and_those_that_are_held() {
         let (mut ledger, held) = (Ledger::default(), calls(&[("held", 9)]));
-        ledger.learn(&held, &[0]);
+        ledger.learn(&held, &[Some(0)]);
         ledger.set_aside(&held);
         for number in 0..REMEMBERED {
             let one: Arc<[Count]> = calls(&[(&number.to_string(), 1)]);
-            ledger.learn(&one, &[0]);
+            ledger.learn(&one, &[Some(0)]);
         }
         assert!(ledger.counts.len() <= REMEMBERED && ledger.taken(&held[0].key) == Some(1));
     }

@@ -29,14 +29,15 @@ impl State {
     }
 }
 
-/// Whether every step that the file has been through is known here.
-async fn shape(connection: &mut SqliteConnection) -> Result<(), OpenError> {
+/// Whether every step that the file has been through is known here, and how many those are.
+pub(crate) async fn shape(connection: &mut SqliteConnection) -> Result<usize, OpenError> {
     let begun = "SELECT count(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
     if sqlx::query_scalar::<_, i64>(begun).fetch_one(&mut *connection).await? == 0 {
-        return Ok(());
+        return Ok(0);
     }
     let migrator = connect::migrator();
-    for row in sqlx::query("SELECT version, checksum FROM _sqlx_migrations").fetch_all(connection).await? {
+    let taken = sqlx::query("SELECT version, checksum FROM _sqlx_migrations").fetch_all(connection).await?;
+    for row in &taken {
         let (version, checksum): (i64, Vec<u8>) = (row.try_get(0)?, row.try_get(1)?);
         let Some(known) = migrator.iter().find(|step| step.version == version) else {
             return Err(OpenError::Shape(MigrateError::VersionMissing(version)));
@@ -45,5 +46,5 @@ async fn shape(connection: &mut SqliteConnection) -> Result<(), OpenError> {
             return Err(OpenError::Shape(MigrateError::VersionMismatch(version)));
         }
     }
-    Ok(())
+    Ok(taken.len())
 }

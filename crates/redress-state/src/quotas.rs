@@ -26,6 +26,17 @@ const KEPT_S: i64 = 31 * 24 * 60 * 60;
 /// How many of them are removed at once, so that no call waits for long.
 const PIECE: i64 = 1_000;
 
+/// What the name of those begins with that are told apart by their address.
+const ADDRESS: &str = "\0";
+/// Behind all of them.
+const PAST_ADDRESSES: &str = "\u{1}";
+/// Those that are not told apart, since there are too many.
+const OTHERS: &str = "\0others";
+/// How many counts of addresses there may be: nobody gives an address, so whoever has many could fill the disk with them.
+const ADDRESSES: i64 = 100_000;
+/// How many there are before those of what is over make room.
+const CROWDED: i64 = ADDRESSES / 2;
+
 /// What is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CountKey {
@@ -37,8 +48,15 @@ pub(crate) struct CountKey {
     pub(crate) renews: u64,
 }
 
+impl CountKey {
+    /// Whether it is of one address.
+    fn is_address(&self) -> bool {
+        self.caller.starts_with(ADDRESS) && &*self.caller != OTHERS
+    }
+}
+
 /// One allowance that a call is taken from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Count {
     pub(crate) key: CountKey,
     pub(crate) policy: Arc<str>,
@@ -95,7 +113,7 @@ impl QuotaStore for Quotas {
             if !shared.queue.is_open() {
                 return Err(broken(unwritable()));
             }
-            let calls = shared.counting(caller, shares);
+            let mut calls = shared.counting(caller, shares);
             loop {
                 let aside = shared.ledger().set_aside(&calls);
                 match aside {
@@ -108,7 +126,9 @@ impl QuotaStore for Quotas {
                     }
                     Aside::Unknown => {
                         let asked = shared.queue.push(Work::Used(Arc::clone(&calls))).map_err(broken)?;
-                        asked.answer().await.map_err(broken)?;
+                        if let Answer::Used(used) = asked.answer().await.map_err(broken)? {
+                            calls = with_others(calls, &used);
+                        }
                     }
                 }
             }
@@ -118,6 +138,21 @@ impl QuotaStore for Quotas {
     fn is_open(&self) -> bool {
         self.0.queue.is_open()
     }
+}
+
+/// The same calls, taken from what all addresses share that are not told apart, where this one is not.
+fn with_others(calls: Counting, used: &[Option<u64>]) -> Counting {
+    if used.iter().all(Option::is_some) {
+        return calls;
+    }
+    let counted = |(count, used): (&Count, &Option<u64>)| {
+        let mut count = count.clone();
+        if used.is_none() {
+            count.key.caller = OTHERS.into();
+        }
+        count
+    };
+    calls.iter().zip(used).map(counted).collect()
 }
 
 fn unwritable() -> StoreBroken {
@@ -235,8 +270,60 @@ fn kept(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// How many calls the file has of each.
-pub(crate) async fn used(calls: &Counting, connection: &mut SqliteConnection) -> Result<Vec<u64>, sqlx::Error> {
+/// How many counts of addresses there are in the file, those included that have just been let in. Whoever is let in and
+/// not counted yet when they are counted anew is missed, so that the bound is passed by no more than that many.
+pub(crate) struct Addresses(i64);
+
+impl Addresses {
+    pub(crate) async fn counted(connection: &mut SqliteConnection) -> Result<Addresses, sqlx::Error> {
+        sqlx::query_scalar("SELECT count(*) FROM quotas WHERE caller >= ? AND caller < ?")
+            .bind(ADDRESS)
+            .bind(PAST_ADDRESSES)
+            .fetch_one(connection)
+            .await
+            .map(Addresses)
+    }
+
+    /// Whether one more is told apart.
+    fn let_in(&mut self) -> bool {
+        let fits = self.0 < ADDRESSES;
+        self.0 += i64::from(fits);
+        fits
+    }
+
+    /// Counts them anew, removes some of those that are over where there are many, and tells whether there are more.
+    pub(crate) async fn make_room(
+        &mut self,
+        now_s: i64,
+        connection: &mut SqliteConnection,
+    ) -> Result<bool, sqlx::Error> {
+        *self = Addresses::counted(connection).await?;
+        if self.0 <= CROWDED {
+            return Ok(false);
+        }
+        let removed = sqlx::query(
+            "DELETE FROM quotas WHERE (caller, rule, period, starts) IN ( \
+               SELECT caller, rule, period, starts FROM quotas \
+               WHERE renews <= ? AND caller >= ? AND caller < ? ORDER BY renews LIMIT ?)",
+        )
+        .bind(now_s)
+        .bind(ADDRESS)
+        .bind(PAST_ADDRESSES)
+        .bind(PIECE)
+        .execute(connection)
+        .await?
+        .rows_affected();
+        self.0 -= i64::try_from(removed).unwrap_or(PIECE);
+        Ok(removed == PIECE.unsigned_abs())
+    }
+}
+
+/// How many calls the file has of each; nothing for an address that is not told apart.
+pub(crate) async fn used(
+    calls: &Counting,
+    addresses: &mut Addresses,
+    connection: &mut SqliteConnection,
+) -> Result<Vec<Option<u64>>, sqlx::Error> {
     let mut all = Vec::with_capacity(calls.len());
     for Count { key, .. } in calls.iter() {
         let used: Option<i64> =
@@ -247,7 +334,8 @@ pub(crate) async fn used(calls: &Counting, connection: &mut SqliteConnection) ->
                 .bind(kept(key.starts))
                 .fetch_optional(&mut *connection)
                 .await?;
-        all.push(u64::try_from(used.unwrap_or(0)).unwrap_or(0));
+        let is_apart = used.is_some() || !key.is_address() || addresses.let_in();
+        all.push(is_apart.then(|| u64::try_from(used.unwrap_or(0)).unwrap_or(0)));
     }
     Ok(all)
 }

@@ -19,6 +19,7 @@ use crate::{
     folder::{self, Untaken},
     job::Work,
     keys::Keys,
+    orders,
     quotas::Quotas,
     shared::Shared,
     upkeep,
@@ -108,6 +109,7 @@ impl State {
         // Whoever held these has gone, and nobody knows how far it had come.
         sqlx::query("UPDATE keys SET stage = 'lost' WHERE stage = 'running'").execute(&mut connection).await?;
         let salt = connect::salt(&mut connection).await?;
+        orders::catch_up(&mut connection).await?;
         let consents = Consents::of(held(&mut connection).await?);
         let ran_before = upkeep::ran_before(&mut connection).await?;
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());

@@ -70,7 +70,12 @@ impl Clock {
     }
 
     /// Removes what is past its time, some of it where there is much.
-    pub(crate) async fn run(&mut self, shared: &Shared, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    pub(crate) async fn run(
+        &mut self,
+        shared: &Shared,
+        addresses: &mut quotas::Addresses,
+        connection: &mut SqliteConnection,
+    ) -> Result<(), sqlx::Error> {
         self.keep(shared, connection).await?;
         sqlx::query("DELETE FROM consents WHERE until_ms <= ?")
             .bind(shared.latest_ms())
@@ -81,7 +86,9 @@ impl Clock {
         let oldest = self.at_ms.saturating_sub(ms(shared.options.retention));
         let batches = self.remove_batches(oldest, connection).await?;
         let counts = quotas::remove_ended(self.at_ms / 1000, connection).await?;
-        self.more = keys || batches || counts;
+        // By the wall too, so that what it counts by now stays where it was set back.
+        let over = addresses.make_room(self.at_ms.min(shared.wall_ms()) / 1000, connection).await?;
+        self.more = keys || batches || counts || over;
         Ok(())
     }
 

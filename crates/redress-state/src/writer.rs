@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::{
     book::Book,
     job::{Answer, Job, Work},
-    orders::Order,
+    orders,
     queue::{Load, Records},
     shared::Shared,
 };
@@ -70,7 +70,7 @@ impl Writer {
         let (mut upkeep, mut look) = (Instant::now(), Instant::now());
         loop {
             if Instant::now() >= look {
-                if attend(&shared, &[], self.book.is_changed()).await {
+                if looked(&shared, self.book.is_changed()).await {
                     // Under the lock, so that the order of changes is that of the queue.
                     let mut consents = shared.consents();
                     let order = consents.next();
@@ -193,6 +193,14 @@ async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Outpu
     }
 }
 
+/// Waits for a look at the file. One that has come back is no write that failed, however long it took: whether writing
+/// works, the next write tells.
+async fn looked(shared: &Shared, look: impl Future<Output = bool>) -> bool {
+    let found = attend(shared, &[], look).await;
+    shared.queue.set_failing(false);
+    found
+}
+
 /// Tells those whose work has not begun that it will not.
 fn refuse_new(shared: &Shared, load: &mut Load, cause: &sqlx::Error) {
     let (insisting, refused): (Vec<Job>, Vec<Job>) =
@@ -225,9 +233,9 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
             Work::Count(calls, settled) => shared.counted(calls, settled),
             Work::Uncount(calls) => shared.ledger().take_back(calls),
             Work::Orders { order } => {
-                if let Answer::Ordered(orders) = &answer {
-                    tell(orders);
-                    shared.consents().ordered(orders, *order);
+                if let Answer::Ordered(ordered) = &answer {
+                    orders::tell(ordered);
+                    shared.consents().ordered(ordered, *order);
                 }
             }
             Work::Upkeep => {
@@ -237,20 +245,6 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
             Work::Begin { .. } | Work::Free { .. } => {}
         }
         let _ = job.reply.send(Ok(answer));
-    }
-}
-
-/// Says in the log what was ordered in the folder: no call did it, so that nothing else tells of it.
-fn tell(orders: &[Order]) {
-    for order in orders {
-        match order {
-            Order::Grant(consent) => {
-                tracing::info!(caller = consent.caller, scope = %consent.scope, "a consent was granted in the state folder");
-            }
-            Order::Withdraw { caller, scope } => {
-                tracing::info!(caller, %scope, "a consent was taken back in the state folder");
-            }
-        }
     }
 }
 
@@ -286,5 +280,18 @@ mod tests {
         let hangs = std::future::pending::<()>();
         let _ = timeout(Duration::from_secs(6), attend(&shared, &[], hangs)).await;
         assert!(!shared.queue.is_open());
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_took_long_leaves_the_state_open() {
+        let options =
+            StateOptions::new("nowhere").patience(Duration::from_secs(5)).clock(Arc::new(Held(Instant::now())));
+        let shared = Shared::new(options, [0; 16], Consents::of(Vec::new()), 0);
+        let slow = async {
+            sleep(Duration::from_secs(7)).await;
+            assert!(!shared.queue.is_open(), "while it hangs, nothing is written either");
+            true
+        };
+        assert!(looked(&shared, slow).await);
+        assert!(shared.queue.is_open());
     }
 }

@@ -15,6 +15,7 @@ fn place(more: &str) -> Place {
 #[test]
 fn consents_are_given_seen_and_taken_back_in_a_folder_that_nobody_uses() {
     let place = place("");
+    Served::start(&mut place.command(&["serve", "redress.toml", "--json", "--log-level", "off"])).stop();
     let granted = place.run(&["consent", "grant", "files/remove", "--reason", "tidying", "--json"]);
     assert_eq!(granted.json(), json!({"caller": "local", "operation": "files.remove", "minutes": 60}));
     assert_eq!(place.run(&["consent", "grant", "files.*", "--caller", "ada", "--minutes", "1"]).code, 0);
@@ -54,6 +55,16 @@ fn what_cannot_be_consented_to_or_where_is_told() {
         assert!(ran.out.contains(says), "{words:?} {}", ran.out);
         assert!(ran.json()["hint"].as_str().unwrap().split(' ').count() > 4 && ran.json()["next"][0].is_string());
     }
+    // A folder in which no service has made a state is none that one reads.
+    for words in [["grant", "files.remove", "--state", "sttae"], ["revoke", "files.remove", "--state", "sttae"]] {
+        let ran = place.run(&[&["consent"], words.as_slice(), &["--json"]].concat());
+        assert_eq!((ran.code, &ran.json()["code"]), (2, &json!("CONSENT_UNREACHABLE")), "{}", ran.seen());
+        assert!(ran.out.contains("there is no state in `sttae`"), "{}", ran.out);
+        assert!(ran.json()["hint"].as_str().unwrap().contains("state folder"), "{}", ran.out);
+        assert_eq!(ran.json()["next"][0], "redress explain CONSENT_UNREACHABLE");
+        assert!(!place.path().join("sttae").exists());
+    }
+    assert!(!place.path().join("state").exists(), "nor is the configured one made");
     let nowhere = Place::new().run(&["consent", "grant", "files.remove"]);
     assert!(nowhere.err.starts_with("CONSENT_UNREACHABLE"), "{}", nowhere.err);
     let memory = Place::new().with("redress.toml", "state = \"memory\"\n").run(&["consent", "list"]);

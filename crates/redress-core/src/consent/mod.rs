@@ -6,6 +6,7 @@ mod list;
 mod question;
 mod revoke;
 mod store;
+mod written;
 
 use redress_contract::{self as contract, Caller, Effect, Failure, Kind, Recovery};
 use serde_json::json;
@@ -15,6 +16,7 @@ pub use list::consent_list;
 pub(crate) use question::{hint, question};
 pub use revoke::consent_revoke;
 pub use store::{Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent};
+pub(crate) use written::Written;
 
 use crate::{Ctx, DynamicFailure, StoreBroken};
 

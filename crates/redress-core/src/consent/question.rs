@@ -1,9 +1,9 @@
 //! What a person is told whose consent is needed: the question, and the command where nobody can be asked.
 
 use redress_contract::{self as contract, Caller};
-use serde_json::Value;
 
-use crate::{Field, Form, Question};
+use super::Written;
+use crate::{Field, Form, Question, is_unprintable};
 
 /// How much of an input the question shows.
 const SHOWN: usize = 1_000;
@@ -35,9 +35,9 @@ pub(crate) fn hint(operation: &contract::Operation, caller: &Caller) -> String {
 /// An input as a person can read it. What would be shown otherwise than it is, or not at all, is escaped, and what is
 /// left out is told: nobody agrees to what they are not shown.
 fn shown(input: &[u8]) -> String {
-    let tidied = (input.len() <= TIDIED).then(|| serde_json::from_slice::<Value>(input).ok()).flatten();
+    let tidied = (input.len() <= TIDIED).then(|| Written::read(input)).flatten();
     let (text, mut cut) = match &tidied {
-        Some(value) => (value.to_string().into(), false),
+        Some(written) => (written.to_string().into(), false),
         None => {
             let beginning = input.get(..SHOWN * 4);
             (String::from_utf8_lossy(beginning.unwrap_or(input)), beginning.is_some())
@@ -47,7 +47,7 @@ fn shown(input: &[u8]) -> String {
     for letter in text.chars().take(SHOWN) {
         match letter {
             ' ' => shown.push(letter),
-            letter if letter.is_whitespace() || letter.is_control() || is_unseen(letter) => {
+            letter if letter.is_whitespace() || is_unprintable(letter) => {
                 shown.extend(letter.escape_unicode());
             }
             letter => shown.push(letter),
@@ -60,14 +60,6 @@ fn shown(input: &[u8]) -> String {
     shown
 }
 
-/// Whether a letter is not seen itself and changes how others are: marks of direction, joiners, fillers.
-fn is_unseen(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +68,12 @@ mod tests {
     fn an_input_is_shown_as_it_is_and_what_is_left_out_is_told() {
         assert_eq!(shown(b" {\"path\" :\n\"a b\"}"), r#"{"path":"a b"}"#);
         assert_eq!(shown("\"a\u{202e}b\u{a0}\"".as_bytes()), r#""a\u{202e}b\u{a0}""#);
+        let amount = r#"{"amount":340282366920938463463374607431768211455}"#;
+        assert_eq!(shown(amount.as_bytes()), amount, "no digit is lost");
+        let unseen = ["\u{34f}", "\u{600}", "\u{13430}", "\u{fe0f}", "\u{fff0}", "\u{e0100}"];
+        for letter in unseen {
+            assert!(shown(format!("\"{letter}\"").as_bytes()).starts_with("\"\\u{"), "{letter:?}");
+        }
         let long = format!("[{}1]", " ".repeat(5_000));
         assert_eq!(shown(long.as_bytes()), "[1]", "blanks push nothing out of sight");
         let long = format!("\"{}\"", "x".repeat(5_000));

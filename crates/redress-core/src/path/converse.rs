@@ -9,6 +9,7 @@ use super::{Asked, Bad, Call, admit::Permits, apart::Taken};
 use crate::{
     Conversation, Question, Registry, Request,
     ask::{Asking, Round},
+    consent::Written,
     input::document,
     registry::Entry,
 };
@@ -159,14 +160,9 @@ pub(super) fn fingerprint_of(entry: &Entry, caller: Option<&Caller>, input: &[u8
     // A caller may write its input anew, with the members in another order. One that is too
     // large is refused in a moment, and not read here.
     let input = document(input);
-    let read = (input.len() <= entry.max_input).then(|| serde_json::from_slice(input));
-    match read {
-        Some(Ok::<serde_json::Value, _>(mut value)) => {
-            // A program may have switched on that members keep the order they came in.
-            value.sort_all_objects();
-            digest.update(value.to_string());
-        }
-        Some(Err(_)) | None => digest.update(input),
+    match (input.len() <= entry.max_input).then(|| Written::read(input)).flatten() {
+        Some(written) => digest.update(written.sorted().to_string()),
+        None => digest.update(input),
     }
     digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

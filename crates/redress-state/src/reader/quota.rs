@@ -12,13 +12,16 @@ use sqlx::{Row as _, SqliteConnection};
 use super::ReadError;
 use crate::{clock::to_ms, connect, folder};
 
+/// The end of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
 /// How much a caller has used of one allowance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct QuotaRecord {
     /// Who; nobody for those without an id.
     pub caller: Option<String>,
-    /// Where those without an id come from, where that is known.
+    /// Where those without an id come from, where that is known; `others` for all that are too many to be told apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// What is counted together: the operations of the rule, and its callers where it names some.
@@ -93,6 +96,12 @@ impl QuotaReader {
     }
 }
 
+/// The moment so many seconds after 1970, where a date can be written for it. No other was ever counted to.
+fn renewal(seconds: u64) -> Option<SystemTime> {
+    let since = (seconds <= LAST_SECOND).then(|| Duration::from_secs(seconds))?;
+    SystemTime::UNIX_EPOCH.checked_add(since)
+}
+
 fn record(row: &sqlx::sqlite::SqliteRow) -> Result<QuotaRecord, ReadError> {
     let number = |place| row.try_get::<i64, _>(place).map(|number| u64::try_from(number).unwrap_or_default());
     let (who, period): (String, String) = (row.try_get(0)?, row.try_get(2)?);
@@ -110,6 +119,7 @@ fn record(row: &sqlx::sqlite::SqliteRow) -> Result<QuotaRecord, ReadError> {
             .ok_or_else(|| ReadError::File(sqlx::Error::Decode(format!("`{period}` is no window").into())))?,
         used: number(3)?,
         limit: number(4)?,
-        renews_at: SystemTime::UNIX_EPOCH + Duration::from_secs(number(5)?),
+        renews_at: renewal(number(5)?)
+            .ok_or_else(|| ReadError::File(sqlx::Error::Decode("a count renews past all times".into())))?,
     })
 }

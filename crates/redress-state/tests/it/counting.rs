@@ -316,6 +316,66 @@ async fn what_has_been_over_for_a_month_is_removed_and_nothing_sooner() {
     state.close().await.unwrap();
 }
 
+/// A call of nobody's, from an address.
+async fn from(registry: &Registry, peer: &str) -> Envelope {
+    let nobody = Request::new(b"{}".as_slice()).with_peer(peer.parse().unwrap());
+    registry.call("work.once", nobody).await
+}
+
+#[tokio::test]
+async fn addresses_past_a_bound_share_one_count_until_what_is_over_makes_room() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::at(LATE_IN_FEBRUARY));
+    at(folder.path(), &hands).await.close().await.unwrap();
+    let (starts, renews) = (LATE_IN_FEBRUARY - LATE_IN_FEBRUARY % 86_400, LATE_IN_FEBRUARY + 30 * 60);
+    let many = format!(
+        "INSERT INTO quotas WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 99999) \
+         SELECT char(0) || '2001:db8:0:' || printf('%x', n) || '::', '*', 'day', {starts}, {renews}, 1, 2 FROM n"
+    );
+    sqlx::query(sqlx::AssertSqlSafe(many)).execute(&mut other(folder.path()).await).await.unwrap();
+    let rows = async || -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM quotas").fetch_one(&mut other(folder.path()).await).await.unwrap()
+    };
+    let state = at(folder.path(), &hands).await;
+    // The first upkeep, so that none comes between the calls and counts anew.
+    state.upkeep().await.unwrap();
+    let registry = service(&state, a_day(2), &Runs::default());
+    assert_eq!(left(&from(&registry, "192.0.2.1").await), [1], "one more is told apart");
+    assert_eq!(rows().await, 100_000);
+    assert_eq!(left(&from(&registry, "192.0.2.2").await), [1]);
+    assert_eq!(left(&from(&registry, "192.0.2.3").await), [0], "the next share what is left");
+    assert_eq!(from(&registry, "192.0.2.4").await.code(), Some("QUOTA_EXHAUSTED"));
+    assert_eq!(left(&from(&registry, "192.0.2.1").await), [0], "who was told apart still is");
+    assert_eq!(left(&call(&registry, "work.once").await), [1], "and so is every caller with an id");
+    assert_eq!(rows().await, 100_002);
+    let mut reader = QuotaReader::open(folder.path()).await.unwrap();
+    let shown = reader.read(hands.wall(), None).await.unwrap();
+    let others: Vec<_> = shown.iter().filter(|record| record.address.as_deref() == Some("others")).collect();
+    assert_eq!(others.iter().map(|record| record.used).collect::<Vec<_>>(), [2]);
+    // Upkeep leaves the day that runs alone, and makes room of the one that is over.
+    state.upkeep().await.unwrap();
+    assert_eq!(rows().await, 100_002);
+    hands.pass(HOUR);
+    for _ in 0..60 {
+        state.upkeep().await.unwrap();
+    }
+    let left_over = rows().await;
+    assert!((49_000..=50_001).contains(&left_over), "no more than need be: {left_over}");
+    for peer in ["192.0.2.5", "192.0.2.6"] {
+        assert_eq!(left(&from(&registry, peer).await), [1], "{peer}");
+    }
+    state.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_count_that_never_renews_is_damage_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    open_state(folder.path()).await.close().await.unwrap();
+    let damaged = "INSERT INTO quotas VALUES ('ada', '*', 'day', 0, 9223372036854775807, 1, 2)";
+    sqlx::query(damaged).execute(&mut other(folder.path()).await).await.unwrap();
+    let mut reader = QuotaReader::open(folder.path()).await.unwrap();
+    assert!(reader.read(std::time::SystemTime::now(), None).await.is_err());
+}
+
 #[tokio::test]
 async fn while_nothing_can_be_counted_no_call_runs() {
     let folder = tempfile::tempdir().unwrap();

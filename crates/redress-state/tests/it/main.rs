@@ -10,6 +10,7 @@ mod crashing;
 mod folders;
 mod keeping;
 mod locked;
+mod log;
 mod lost;
 mod service;
 mod upkeep;

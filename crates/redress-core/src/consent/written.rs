@@ -1,0 +1,167 @@
+//! A JSON document with its numbers as they were written.
+//!
+//! `serde_json::Value` holds a number of more digits than 64 bits take as a rounded one, by which two inputs would be
+//! shown, and bound to a consent, as the same.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// What the strings of the marked document begin with: those that were strings, names of members among them, and those
+/// that were numbers.
+const TEXT: u8 = b's';
+const NUMBER: u8 = b'n';
+
+/// A JSON document. It is shown without blanks, with its strings written in one way, and its numbers as they came.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Written(Value);
+
+impl Written {
+    /// Reads a document; nothing where it is none.
+    pub(crate) fn read(document: &[u8]) -> Option<Written> {
+        // Marked, what was no number could be read.
+        serde_json::from_slice::<IgnoredAny>(document).ok()?;
+        serde_json::from_slice(&marked(document)).ok().map(Written)
+    }
+
+    /// The same document, however its members were ordered.
+    pub(crate) fn sorted(mut self) -> Written {
+        // A program may have switched on that members keep the order they came in.
+        self.0.sort_all_objects();
+        self
+    }
+}
+
+/// The document with a mark in each string, and its numbers as strings.
+fn marked(document: &[u8]) -> Vec<u8> {
+    let mut marked = Vec::with_capacity(document.len() + document.len() / 4);
+    let mut rest = document;
+    while let Some((&first, after)) = rest.split_first() {
+        let length = match first {
+            b'"' => {
+                marked.extend([b'"', TEXT]);
+                let length = string(after);
+                marked.extend(&after[..length]);
+                length + 1
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_more = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let length = rest.iter().take_while(|byte| is_more(byte)).count();
+                marked.extend([b'"', NUMBER]);
+                marked.extend(&rest[..length]);
+                marked.push(b'"');
+                length
+            }
+            other => {
+                marked.push(other);
+                1
+            }
+        };
+        rest = &rest[length..];
+    }
+    marked
+}
+
+/// How many bytes of a string are left behind its first quote, with the last one.
+fn string(after: &[u8]) -> usize {
+    let mut is_escaped = false;
+    let end = after.iter().position(|byte| {
+        let ends = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map_or(after.len(), |end| end + 1)
+}
+
+impl Display for Written {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write(&self.0, f)
+    }
+}
+
+fn write(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
+    match value {
+        Value::String(marked) => write_marked(marked, f),
+        Value::Array(items) => {
+            f.write_str("[")?;
+            for (place, item) in items.iter().enumerate() {
+                f.write_str(if place == 0 { "" } else { "," })?;
+                write(item, f)?;
+            }
+            f.write_str("]")
+        }
+        Value::Object(members) => {
+            f.write_str("{")?;
+            for (place, (name, member)) in members.iter().enumerate() {
+                f.write_str(if place == 0 { "" } else { "," })?;
+                write_marked(name, f)?;
+                f.write_str(":")?;
+                write(member, f)?;
+            }
+            f.write_str("}")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.fmt(f),
+    }
+}
+
+fn write_marked(marked: &str, f: &mut Formatter<'_>) -> fmt::Result {
+    match marked.strip_prefix(char::from(NUMBER)) {
+        Some(number) => f.write_str(number),
+        None => Value::from(marked.strip_prefix(char::from(TEXT)).unwrap_or(marked)).fmt(f),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(document: &str) -> Option<String> {
+        Written::read(document.as_bytes()).map(|written| written.to_string())
+    }
+
+    #[test]
+    fn numbers_stay_as_they_were_written() {
+        for number in [
+            "0",
+            "-0",
+            "1.50",
+            "1E+2",
+            "18446744073709551617",
+            "340282366920938463463374607431768211455",
+            "0.10000000000000000000000000000001",
+            "1e999",
+        ] {
+            let document = format!(r#"{{"amount":{number},"of":[{number},true,null]}}"#);
+            assert_eq!(read(&document).as_ref(), Some(&document));
+        }
+    }
+
+    #[test]
+    fn what_is_a_string_stays_one_whatever_it_begins_with() {
+        for text in [r#""n12""#, r#""s""#, r#""""#, r#""1""#, r#""a\"-1\\""#, r#"{"n1":"n1","s1":["\\","1"]}"#] {
+            assert_eq!(read(text).as_deref(), Some(text));
+        }
+        assert_ne!(read("\"n1\""), read("1"));
+        assert_eq!(
+            read(" { \"\\u0061\" : \"\\u0062\" } ").as_deref(),
+            Some(r#"{"a":"b"}"#),
+            "strings are written in one way"
+        );
+    }
+
+    #[test]
+    fn what_is_no_document_is_not_read() {
+        for broken in ["", "{", "01", "1.", "1.2.3", "-", "\"", "\"\\\"", "[1 2]", "1 2", "{1:2}", "\"\\ud800\""] {
+            assert_eq!(read(broken), None, "{broken}");
+        }
+        assert!(Written::read(b"\"\xff\"").is_none());
+        assert!(Written::read(&b"[".repeat(100_000)).is_none());
+    }
+
+    #[test]
+    fn the_order_of_members_can_be_taken_away() {
+        let sorted = |document: &str| Written::read(document.as_bytes()).unwrap().sorted().to_string();
+        assert_eq!(sorted(r#"{"b":[{"d":1,"c":2}],"a":3}"#), r#"{"a":3,"b":[{"c":2,"d":1}]}"#);
+    }
+}
