@@ -137,10 +137,10 @@ fn explain() -> contract::Operation {
 async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default().to_owned();
     // It goes through every operation that the caller may call, which may be many.
-    Ok(offload(move || explained(&ctx, &wanted)).await?)
+    offload(move || explained(&ctx, &wanted)).await
 }
 
-fn explained(ctx: &Ctx, wanted: &str) -> Result<Value, DynamicFailure> {
+fn explained(ctx: &Ctx, wanted: &str) -> Outcome<Value, DynamicFailure> {
     let open = ctx.disclosed();
     match pages::code_json(&open, of_extension(ctx, wanted).as_ref(), wanted) {
         Some(page) => Ok(page),

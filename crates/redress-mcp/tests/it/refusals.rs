@@ -71,8 +71,8 @@ async fn whatever_is_wrong_with_the_headers_or_the_members_of_a_request() {
     let version = ("mcp-protocol-version", MODERN);
     let meta = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}});
     for (body, headers, expected) in [
-        (ping.clone(), vec![("mcp-session-id", "a"), ("mcp-session-id", "b")], (400, -32020, "INVALID_REQUEST")),
-        (ping.clone(), vec![("authorization", "Bearer a"), ("authorization", "b")], (400, -32020, "INVALID_REQUEST")),
+        (ping.clone(), vec![("mcp-session-id", "a"), ("mcp-session-id", "b")], (400, -32600, "INVALID_REQUEST")),
+        (ping.clone(), vec![("authorization", "Bearer a"), ("authorization", "b")], (400, -32600, "INVALID_REQUEST")),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#.to_owned(), vec![], (400, -32600, "INVALID_REQUEST")),
         (request("initialize", hello), vec![("mcp-protocol-version", OLDER)], (400, -32600, "INVALID_REQUEST")),
         (request("tools/list", meta.clone()), vec![], (400, -32020, "INVALID_REQUEST")),
@@ -111,6 +111,16 @@ async fn whatever_is_wrong_with_the_headers_or_the_members_of_a_request() {
         let answer = running.send(body, &headers).await;
         heard.assert_refused(&answer, expected);
     }
+    for name in ["mcp-session-id", "mcp-protocol-version", "last-event-id"] {
+        let request = running.client.post(running.url()).header("content-type", "application/json");
+        let request = request.header(name, b"\xff".as_slice()).body(request_of("ping"));
+        let answer = whole(request.send().await.unwrap()).await;
+        heard.assert_refused(&answer, (400, -32020, "INVALID_REQUEST"));
+    }
+}
+
+fn request_of(method: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method}).to_string()
 }
 
 #[tokio::test]

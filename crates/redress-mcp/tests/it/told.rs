@@ -19,7 +19,7 @@ async fn running() -> Running {
     let run = one(contract::Operation::query("trace.run").with_access(Access::anyone()));
     let unsupported = Failure::new("UNSUPPORTED", Kind::Conflict)
         .with_when("It cannot be traced.")
-        .with_recovery(Recovery::call("trace.run", "Run it without a trace first."));
+        .with_recovery(Recovery::ask_user("Ask whether it may run without a trace."));
     let wipe = contract::Operation::mutation("disks.wipe").with_description("For good.");
     let wipe = one(wipe.with_access(Access::caller().consent()));
     let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, one| builder.add(one));
@@ -52,7 +52,7 @@ async fn the_code_of_an_extension_is_explained_alike_by_page_operation_and_docum
     let code = "trace.UNSUPPORTED";
     let page = running.routed(&format!("/errors/{code}")).await;
     assert_eq!((&page["code"], &page["when"]), (&json!(code), &json!("It cannot be traced.")));
-    assert_eq!(page["recovery"]["hint"], "Run it without a trace first.", "{page}");
+    assert_eq!(page["recovery"]["hint"], "Ask whether it may run without a trace.", "{page}");
     assert_eq!(running.called("errors_explain", json!({"code": code})).await, page);
     assert_eq!(running.document(&format!("redress://errors/{code}")).await, page);
     let engine = running.routed("/errors/TIMEOUT").await;
