@@ -134,8 +134,8 @@ pub(crate) enum UnconfirmedFailure {
     /// The content was written, and the disk did not confirm that it keeps it.
     #[failure(kind = unavailable, message = "{path} was written, and the disk did not confirm it", effect = unknown,
               recover(verify = "files.check", bind(path = path, sha256 = sha256), done = "/same", is = true,
-                      why = "see whether it holds the new content",
-                      hint = "Look whether the file holds the new content; make the call again if not."))]
+                      why = "see whether it holds the new content, and have the disk confirm it",
+                      hint = "Look whether the disk has the new content by now; make the call again if not."))]
     WriteUnconfirmed {
         path: String,
         /// The SHA-256 of the new content.

@@ -73,11 +73,12 @@ pub(crate) enum MoveFailure {
     TargetFolderMissing { folder: String },
     /// It was moved, and the disk did not confirm that it keeps that.
     #[failure(kind = unavailable, message = "{path} was moved, and the disk did not confirm it", effect = unknown,
-              recover(verify = "files.check", bind(path = path), done = "/exists", is = false,
-                      why = "see whether it is gone from the old path",
-                      hint = "Look whether it is gone from the old path; move it again if not."))]
+              recover(verify = "files.check", bind(path = to, from = path), done = "/moved", is = true,
+                      why = "see whether it is at the new path, and have the disk confirm it",
+                      hint = "Look whether the disk has it at the new path by now; move it again if not."))]
     MoveUnconfirmed {
         path: String,
+        to: String,
         #[source]
         cause: io::Error,
     },
@@ -94,11 +95,11 @@ pub(crate) enum MoveFailure {
     idempotency_key,
     verify(
         query = "files.check",
-        bind(path = path),
-        done = "/exists",
-        is = false,
-        why = "see whether it is gone from the old path",
-        hint = "Look whether it is gone from the old path; move it again if not."
+        bind(path = to, from = path),
+        done = "/moved",
+        is = true,
+        why = "see whether it is at the new path, and no longer at the old",
+        hint = "Look whether it is at the new path, and no longer at the old; move it again if not."
     ),
     tags("files"),
     example(
@@ -135,10 +136,11 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
         unless_cancelled(stop)?;
         atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
             .map_err(|error| not_moved(error, &path, &to))?;
-        atomic::sync(&folder)
-            .and_then(|()| atomic::sync(&from))
-            .map_err(|cause| MoveFailure::MoveUnconfirmed { path: path.as_str().to_owned(), cause })?;
-        Ok(Moved { path: path.as_str().to_owned(), to: to.as_str().to_owned(), kind })
+        let (path, to) = (path.as_str().to_owned(), to.as_str().to_owned());
+        match atomic::sync(&folder).and_then(|()| atomic::sync(&from)) {
+            Ok(()) => Ok(Moved { path, to, kind }),
+            Err(cause) => Err(MoveFailure::MoveUnconfirmed { path, to, cause })?,
+        }
     })
     .await
 }

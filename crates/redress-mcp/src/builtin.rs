@@ -1,8 +1,10 @@
 //! The documents about the registry itself: its codes and its operations, as far as a caller may
 //! know of them.
 
+use std::sync::Arc;
+
 use redress_contract::{Caller, EngineCode, Operation};
-use redress_core::Registry;
+use redress_core::{Registry, offload::offload};
 use redress_wire::{consent, pages};
 use serde_json::{Value, json};
 
@@ -31,11 +33,21 @@ pub(crate) fn documents() -> [Operation; 4] {
     ]
 }
 
-/// What is in the document `name`, for this caller. `about` is what it is about.
-pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -> Option<Value> {
+/// What is in the document `name`, for this caller. `about` is what it is about. It grows with the operations, so it is
+/// made off the workers.
+pub(crate) async fn read(registry: &Registry, name: &str, about: &str, caller: Option<Arc<Caller>>) -> Option<Value> {
+    let (registry, name, about) = (registry.clone(), name.to_owned(), about.to_owned());
+    offload(move || made(&registry, &name, &about, caller.as_deref())).await
+}
+
+fn made(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -> Option<Value> {
     match name {
         CODES => Some(pages::index_json(&registry.disclosed_to(caller))),
-        CODE => pages::code_json(&registry.disclosed_to(caller), None, about),
+        CODE => {
+            // A code that no operation declares at all belongs to an extension as a whole.
+            let extra = registry.disclosed_code(about, caller);
+            pages::code_json(&registry.disclosed_to(caller), extra.as_ref(), about)
+        }
         OPERATIONS => {
             let line = |operation: &Operation| {
                 json!({
@@ -48,7 +60,7 @@ pub(crate) fn read(registry: &Registry, name: &str, about: &str, caller: Option<
             };
             Some(json!({"operations": registry.open_to(caller).map(line).collect::<Vec<_>>()}))
         }
-        OPERATION => consent::shown(&registry.disclosed_operation(about, caller)?),
+        OPERATION => serde_json::to_value(consent::shown(&registry.disclosed_operation(about, caller)?)).ok(),
         _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! What a request has to say of itself before it is answered.
 
+use std::borrow::Cow;
+
 use ::http::{
     HeaderMap,
     header::{AUTHORIZATION, HeaderName},
@@ -8,15 +10,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use redress_wire::{
     http::header::LAST_EVENT_ID,
     jsonrpc::Id,
-    mcp::{Era, MODERN, ProtocolError, RequestMeta, VERSIONS, header, method},
+    mcp::{Era, MODERN, RequestMeta, header},
 };
-use serde_json::json;
 
-use crate::{
-    asked::Asked,
-    reply::{Ending, Reply},
-    session,
-};
+use crate::{asked::Asked, refused::Unfit, session};
 
 pub(crate) static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
 pub(crate) static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
@@ -36,51 +33,43 @@ pub(crate) fn is_id(id: Id<'_>) -> bool {
     json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
-/// The answer to a request whose id is none.
-pub(crate) fn no_id() -> Reply {
-    Reply::error(Id::NULL, ProtocolError::InvalidRequest, "an id is a string or a whole number", None)
-}
-
 /// The session that a message belongs to, if it says so. In the modern era there are none, and each request stands on
 /// its own whatever it names. What tells whose message it is, and of what, stands once: of two, the one that is looked
 /// at here need not be the one that another has looked at on the way.
-pub(crate) fn session(headers: &HeaderMap) -> Result<Option<&str>, Reply> {
+pub(crate) fn session(headers: &HeaderMap) -> Result<Option<&str>, Unfit> {
     // What is no token at all is for others to refuse.
     if headers.get_all(&AUTHORIZATION).iter().nth(1).is_some() {
-        return Err(mismatch(Id::NULL, "the header authorization stands twice"));
+        return Err(mismatch(&AUTHORIZATION, "the header authorization stands twice"));
     }
-    single(Id::NULL, headers, &RESUMED)?;
-    let modern = single(Id::NULL, headers, &VERSION)?.is_some_and(|version| version >= MODERN);
-    Ok(single(Id::NULL, headers, &SESSION)?.filter(|_| !modern))
+    single(headers, &RESUMED)?;
+    let modern = single(headers, &VERSION)?.is_some_and(|version| version >= MODERN);
+    Ok(single(headers, &SESSION)?.filter(|_| !modern))
 }
 
 /// Which era a request over standard input speaks, or why it cannot be answered.
-pub(crate) fn over_lines(id: Id<'_>, asked: &Asked<'_>) -> Result<Era, Reply> {
+pub(crate) fn over_lines(asked: &Asked<'_>) -> Result<Era, Unfit> {
     let nothing = RequestMeta::default();
     let meta = asked.meta().unwrap_or(&nothing);
     let era = match &meta.protocol_version {
-        Some(version) => Era::of(version).ok_or_else(|| unsupported(id, version))?,
+        Some(version) => Era::of(version).ok_or_else(|| Unfit::version(version))?,
         None if matches!(asked, Asked::Discover(_)) => Era::Modern,
         None => Era::Legacy,
     };
-    complete(id, era, meta)?;
+    complete(era, meta)?;
     Ok(era)
 }
 
 /// Which era a request over HTTP speaks, or why it cannot be answered: what its headers say has
 /// to be what its body says, because others on the way go by the headers.
-pub(crate) fn over_http(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<Era, Reply> {
-    let header = single(id, headers, &VERSION)?;
+pub(crate) fn over_http(headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<Era, Unfit> {
+    let header = single(headers, &VERSION)?;
     if let Asked::Initialize(params) = asked {
         return match header {
-            Some(header) if *header != *params.protocol_version => {
-                let says = "the header MCP-Protocol-Version is not the version in the parameters";
-                Err(malformed(Reply::error(id, ProtocolError::InvalidRequest, says, None)))
-            }
+            Some(header) if *header != *params.protocol_version => Err(Unfit::OtherVersion),
             // The handshake may leave the method out, but not say another one.
-            Some(header) if header >= MODERN => match single(id, headers, &METHOD)? {
+            Some(header) if header >= MODERN => match single(headers, &METHOD)? {
                 Some(said) if said != method => {
-                    Err(mismatch(id, "the header Mcp-Method is not the method in the body"))
+                    Err(mismatch(&METHOD, "the header Mcp-Method is not the method in the body"))
                 }
                 Some(_) | None => Ok(Era::Legacy),
             },
@@ -88,53 +77,53 @@ pub(crate) fn over_http(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &A
         };
     }
     if header.is_some_and(|header| header >= MODERN) {
-        routing(id, headers, method, asked)?;
+        routing(headers, method, asked)?;
     }
     let nothing = RequestMeta::default();
     let meta = asked.meta().unwrap_or(&nothing);
     let era = match (header, meta.protocol_version.as_deref()) {
         (None, None) if matches!(asked, Asked::Discover(_)) => Era::Modern,
         (None, None) => Era::Legacy,
-        (None, Some(_)) => return Err(mismatch(id, "the header MCP-Protocol-Version is missing")),
+        (None, Some(_)) => return Err(mismatch(&VERSION, "the header MCP-Protocol-Version is missing")),
         (Some(header), Some(body)) if header != body => {
-            return Err(mismatch(id, "the header MCP-Protocol-Version is not the version in `_meta`"));
+            return Err(mismatch(&VERSION, "the header MCP-Protocol-Version is not the version in `_meta`"));
         }
         (Some(header), _) => match Era::of(header) {
             Some(_) if matches!(asked, Asked::Discover(_)) => Era::Modern,
             Some(era) => era,
-            None => return Err(unsupported(id, header)),
+            None => return Err(Unfit::version(header)),
         },
     };
-    complete(id, era, meta)?;
+    complete(era, meta)?;
     Ok(era)
 }
 
 /// What the modern era wants of a notification over HTTP.
-pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Reply> {
-    let modern = single(Id::NULL, headers, &VERSION)?.is_some_and(|header| header >= MODERN);
-    match single(Id::NULL, headers, &METHOD)? {
+pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Unfit> {
+    let modern = single(headers, &VERSION)?.is_some_and(|header| header >= MODERN);
+    match single(headers, &METHOD)? {
         Some(said) if modern && said != method => {
-            Err(mismatch(Id::NULL, "the header Mcp-Method is not the method in the body"))
+            Err(mismatch(&METHOD, "the header Mcp-Method is not the method in the body"))
         }
-        None if modern => Err(mismatch(Id::NULL, "the header Mcp-Method is missing")),
+        None if modern => Err(mismatch(&METHOD, "the header Mcp-Method is missing")),
         Some(_) | None => Ok(()),
     }
 }
 
 /// The headers by which others on the way lead the request.
-fn routing(id: Id<'_>, headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<(), Reply> {
-    match single(id, headers, &METHOD)? {
-        None => return Err(mismatch(id, "the header Mcp-Method is missing")),
+fn routing(headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<(), Unfit> {
+    match single(headers, &METHOD)? {
+        None => return Err(mismatch(&METHOD, "the header Mcp-Method is missing")),
         Some(said) if said != method => {
-            return Err(mismatch(id, "the header Mcp-Method is not the method in the body"));
+            return Err(mismatch(&METHOD, "the header Mcp-Method is not the method in the body"));
         }
         Some(_) => {}
     }
     let Some(subject) = asked.subject() else { return Ok(()) };
-    match single(id, headers, &NAME)? {
-        None => Err(mismatch(id, "the header Mcp-Name is missing")),
+    match single(headers, &NAME)? {
+        None => Err(mismatch(&NAME, "the header Mcp-Name is missing")),
         Some(said) if said != subject && decoded(said).as_deref() != Some(subject.as_bytes()) => {
-            Err(mismatch(id, "the header Mcp-Name is not the name in the body"))
+            Err(mismatch(&NAME, "the header Mcp-Name is not the name in the body"))
         }
         Some(_) => Ok(()),
     }
@@ -146,64 +135,31 @@ fn decoded(value: &str) -> Option<Vec<u8>> {
 }
 
 /// Whether a request of the modern era says all that it has to, and any request nothing odd.
-fn complete(id: Id<'_>, era: Era, meta: &RequestMeta<'_>) -> Result<(), Reply> {
+fn complete(era: Era, meta: &RequestMeta<'_>) -> Result<(), Unfit> {
     let missing = if era == Era::Modern { meta.missing() } else { Vec::new() };
     if !missing.is_empty() {
-        let says = format!("`_meta` lacks, or has wrong: {}", missing.join(", "));
-        return Err(malformed(Reply::error(id, ProtocolError::InvalidParams, &says, None)));
+        return Err(Unfit::Meta(missing.join(", ")));
     }
     if era == Era::Modern && meta.log_level.as_deref().is_some_and(|level| session::level(level).is_none()) {
-        return Err(Reply::error(id, ProtocolError::InvalidParams, "there is no such level of notes", None));
+        return Err(Unfit::LogLevel);
     }
     match meta.progress_token.map(|token| token.get().as_bytes()) {
         None => Ok(()),
         Some(token @ [b'"' | b'-' | b'0'..=b'9', ..]) if token.len() <= LONGEST_TOKEN => Ok(()),
-        Some(_) => {
-            let says = "a progress token is a string or a number of at most 1,024 bytes";
-            Err(Reply::error(id, ProtocolError::InvalidParams, says, None))
-        }
+        Some(_) => Err(Unfit::ProgressToken),
     }
 }
 
 /// The one value of a header. Two could be read differently by two readers.
-fn single<'a>(id: Id<'_>, headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Reply> {
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Unfit> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     match (value.to_str(), values.next()) {
         (Ok(value), None) => Ok(Some(value)),
-        (Ok(_) | Err(_), _) => Err(mismatch(id, &format!("the header {name} cannot be read, or stands twice"))),
+        (Ok(_) | Err(_), _) => Err(mismatch(name, format!("the header {name} cannot be read, or stands twice"))),
     }
 }
 
-fn mismatch(id: Id<'_>, says: &str) -> Reply {
-    Reply::error(id, ProtocolError::HeaderMismatch, says, None)
-}
-
-fn malformed(mut reply: Reply) -> Reply {
-    reply.ending = Ending::Malformed;
-    reply
-}
-
-fn unsupported(id: Id<'_>, version: &str) -> Reply {
-    // What was sent comes back, as the protocol asks, but no more of it than a version has.
-    let requested: String = version.chars().take(32).collect();
-    let data = json!({"supported": VERSIONS, "requested": requested}).to_string();
-    Reply::error(id, ProtocolError::UnsupportedVersion, "the protocol version is not served", Some(data.as_bytes()))
-}
-
-/// The answer to parameters that a method does not take.
-pub(crate) fn unreadable(id: Id<'_>, asked: &str) -> Reply {
-    let says = match asked {
-        method::TOOLS_CALL => "the parameters need `name`, and may have `arguments` and `_meta`",
-        method::PROMPTS_GET => "the parameters need `name`, and may have `arguments` and `_meta`",
-        method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
-            "the parameters need `uri`"
-        }
-        method::COMPLETE => "the parameters need `ref` and `argument`",
-        method::SET_LEVEL => "the parameters need `level`",
-        method::LISTEN => "the parameters need `notifications`",
-        method::INITIALIZE => "the parameters need `protocolVersion`, `capabilities` and `clientInfo`",
-        _ => "the parameters are not what the method takes",
-    };
-    Reply::error(id, ProtocolError::InvalidParams, says, None)
+fn mismatch(header: &HeaderName, says: impl Into<Cow<'static, str>>) -> Unfit {
+    Unfit::Header(header.clone(), says.into())
 }

@@ -3,7 +3,7 @@
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CompleteParams, Era, ProtocolError, Reference},
+    mcp::{CompleteParams, Era, Reference},
 };
 use serde_json::{Value, json};
 
@@ -18,9 +18,7 @@ impl Inner {
         let Some(item) = found.filter(|item| item.is_open(&self.registry, asking.caller())) else {
             return match &params.reference {
                 Reference::Prompt { name } => self.unknown_prompt(id, name, asking),
-                Reference::Resource { .. } => {
-                    Reply::error(id, ProtocolError::InvalidParams, "there is no such template", None)
-                }
+                Reference::Resource { .. } => self.refuse(&crate::refused::Unfit::Template, id, asking),
             };
         };
         // What completes an argument changes nothing, so no key has a use here.

@@ -150,11 +150,11 @@ impl HttpFace {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if let Err(unfit) = admission::admit(&self.options, &parts) {
-            return self.unfit(unfit, Id::NULL, &asking);
+            return self.unfit(&unfit, Id::NULL, &asking);
         }
         let session = match checks::session(&parts.headers) {
             Ok(session) => session.map(Box::<str>::from),
-            Err(reply) => return bad(reply),
+            Err(unfit) => return self.unfit(&unfit, Id::NULL, &asking),
         };
         if let Err(why) = self.identify(token.as_ref(), &mut asking).await {
             return self.unidentified(&parts, why, &asking);
@@ -176,7 +176,7 @@ impl HttpFace {
             _ => return self.not_allowed(&asking),
         }
         if let Err(unfit) = admission::negotiate(&parts.headers) {
-            return self.unfit(unfit, Id::NULL, &asking);
+            return self.unfit(&unfit, Id::NULL, &asking);
         }
         let mut reading = pin!(Limited::new(body, self.options.max_body).collect());
         let read = match poll!(reading.as_mut()) {
@@ -195,7 +195,7 @@ impl HttpFace {
         };
         let body = match read {
             Ok(body) => body.to_bytes(),
-            Err(_) => return self.unfit(Unfit::TooLarge(self.options.max_body), Id::NULL, &asking),
+            Err(_) => return self.unfit(&Unfit::TooLarge(self.options.max_body), Id::NULL, &asking),
         };
         match jsonrpc::read(&body, 1) {
             Ok(Message::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
@@ -204,16 +204,16 @@ impl HttpFace {
             {
                 empty(StatusCode::ACCEPTED)
             }
-            Ok(Message::Single(Member::Invalid(id))) => self.unfit(Unfit::NoRequest, id, &asking),
+            Ok(Message::Single(Member::Invalid(id))) => self.unfit(&Unfit::NoRequest, id, &asking),
             Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                self.unfit(Unfit::Batch, Id::NULL, &asking)
+                self.unfit(&Unfit::Batch, Id::NULL, &asking)
             }
-            Err(Unreadable::NotJson) => self.unfit(Unfit::NotJson, Id::NULL, &asking),
+            Err(Unreadable::NotJson) => self.unfit(&Unfit::NotJson, Id::NULL, &asking),
         }
     }
 
     /// The answer to a message that is refused as a whole.
-    fn unfit(&self, unfit: Unfit, id: Id<'_>, asking: &Asking) -> Response<Body> {
+    fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &Asking) -> Response<Body> {
         let (reply, status) = self.inner.unfit(unfit, id, asking);
         let id = reply.request_id.as_ref().and_then(request_id);
         let mut response = bad(reply);
@@ -224,8 +224,13 @@ impl HttpFace {
         response
     }
 
+    /// The answer to a request that is refused by itself, with the status that its era has for it.
+    fn refuse(&self, parts: &Parts, unfit: &Unfit, id: Id<'_>, asking: &Asking, era: Era) -> Response<Body> {
+        self.respond(parts, self.inner.refuse(unfit, id, asking), era)
+    }
+
     fn not_allowed(&self, asking: &Asking) -> Response<Body> {
-        let mut response = self.unfit(Unfit::Method, Id::NULL, asking);
+        let mut response = self.unfit(&Unfit::Method, Id::NULL, asking);
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         response
     }
@@ -261,18 +266,18 @@ impl HttpFace {
                     empty(StatusCode::ACCEPTED)
                 }
                 (None, Ok(())) => empty(StatusCode::ACCEPTED),
-                (None, Err(reply)) => self.respond(parts, reply, Era::Modern),
+                (None, Err(unfit)) => self.refuse(parts, &unfit, Id::NULL, asking, Era::Modern),
             };
         };
         if !checks::is_id(id) {
-            return self.respond(parts, checks::no_id(), Era::Modern);
+            return self.refuse(parts, &Unfit::Id, id, asking, Era::Modern);
         }
         let Some(asked) = Asked::read(&call.method, call.params) else {
-            return self.respond(parts, checks::unreadable(id, &call.method), Era::Legacy);
+            return self.refuse(parts, &Unfit::params_of(&call.method), id, asking, Era::Legacy);
         };
-        let era = match checks::over_http(id, &parts.headers, &call.method, &asked) {
+        let era = match checks::over_http(&parts.headers, &call.method, &asked) {
             Ok(era) => era,
-            Err(reply) => return self.respond(parts, reply, Era::Modern),
+            Err(unfit) => return self.refuse(parts, &unfit, id, asking, Era::Modern),
         };
         // Before it takes a place: what calls nothing has no use for a key.
         if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {

@@ -7,13 +7,13 @@ use redress_core::Registry;
 use redress_wire::{
     http::header::TraceParent,
     jsonrpc::Id,
-    mcp::{self, Capabilities, Cost, Era, InitializeParams, ProtocolError, RequestMeta, VERSIONS, negotiate},
+    mcp::{self, Capabilities, Cost, Era, InitializeParams, RequestMeta, VERSIONS, negotiate},
 };
 use tracing::Instrument as _;
 
 use crate::{
-    Asking, HttpFace, HttpOptions, McpOptions, asked::Asked, catalogue::Catalogue, reply::Reply, rounds::Seal, session,
-    shelf::Shelf, stdio, way::Way,
+    Asking, HttpFace, HttpOptions, McpOptions, asked::Asked, catalogue::Catalogue, refused::Unfit, reply::Reply,
+    rounds::Seal, session, shelf::Shelf, stdio, way::Way,
 };
 
 /// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
@@ -154,7 +154,7 @@ impl Inner {
             | Asked::Unsubscribe(_)
             | Asked::Other(_) => match (era, way.session) {
                 (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, asking, session)).await,
-                (Era::Legacy | Era::Modern, _) => no_method(id),
+                (Era::Legacy | Era::Modern, _) => self.refuse(&Unfit::NoMethod, id, asking),
             },
         }
     }
@@ -170,7 +170,7 @@ impl Inner {
     ) -> Reply {
         if let Asked::SetLevel(params) = asked {
             let Some(level) = session::level(&params.level) else {
-                return Reply::error(id, ProtocolError::InvalidParams, "there is no such level", None);
+                return self.refuse(&Unfit::Level, id, asking);
             };
             session.set_level(level);
             return Reply::result(id, b"{}");
@@ -182,7 +182,7 @@ impl Inner {
             session.unsubscribe(&params.uri);
             return Reply::result(id, b"{}");
         }
-        no_method(id)
+        self.refuse(&Unfit::NoMethod, id, asking)
     }
 
     fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, way: Way<'_>) -> Reply {
@@ -191,10 +191,6 @@ impl Inner {
         let result = results.iter().find(|(version, _)| *version == agreed);
         Reply::result(id, result.map(|(_, result)| result.as_slice()).unwrap_or(b"{}"))
     }
-}
-
-fn no_method(id: Id<'_>) -> Reply {
-    Reply::error(id, ProtocolError::MethodNotFound, "there is no such method", None)
 }
 
 /// The span of a request that belongs to its caller's trace, as the span of one over HTTP. What cannot be

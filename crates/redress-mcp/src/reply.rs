@@ -76,8 +76,16 @@ impl AsRef<[u8]> for HeldBytes {
 
 /// An envelope with one more member, as the data of an error.
 pub(crate) fn with_member(envelope: &Envelope, name: &str, value: &Value) -> Vec<u8> {
+    with_members(envelope, &[(name, value)])
+}
+
+/// An envelope with more members, as the data of an error.
+pub(crate) fn with_members(envelope: &Envelope, members: &[(&str, &Value)]) -> Vec<u8> {
     let whole = envelope.to_bytes();
-    let mut data = format!("{{{}:{value},", Value::from(name)).into_bytes();
+    let mut data = vec![b'{'];
+    for (name, value) in members {
+        data.extend_from_slice(format!("{}:{value},", Value::from(*name)).as_bytes());
+    }
     // An envelope is an object with members.
     data.extend_from_slice(whole.strip_prefix(b"{").unwrap_or(&whole));
     data

@@ -5,15 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use redress_wire::{
-    jsonrpc::Id,
-    mcp::{ProtocolError, read_params},
-};
+use redress_wire::{jsonrpc::Id, mcp::read_params};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::{checks, reply::Reply};
+use crate::{checks, refused::Unfit};
 
 /// The requests of one client that run, by their ids as they were written. A clone is of the same client.
 #[derive(Clone, Debug, Default)]
@@ -26,14 +23,13 @@ impl Requests {
     }
 
     /// Takes note of a request that starts, and gives what tells it that it was called off.
-    pub(crate) fn admit(&self, id: Id<'_>) -> Result<CancellationToken, Reply> {
+    pub(crate) fn admit(&self, id: Id<'_>) -> Result<CancellationToken, Unfit> {
         if !checks::is_id(id) {
-            return Err(checks::no_id());
+            return Err(Unfit::Id);
         }
         let mut running = self.running();
         if running.contains_key(id.as_json()) {
-            let says = "a request of this id still runs";
-            return Err(Reply::error(id, ProtocolError::InvalidRequest, says, None));
+            return Err(Unfit::IdRuns);
         }
         let token = CancellationToken::new();
         running.insert(id.as_json().into(), token.clone());

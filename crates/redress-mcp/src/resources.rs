@@ -70,7 +70,7 @@ impl Inner {
             }
             let about = about.unwrap_or_default();
             let name = item.operation.name().as_str();
-            if let Some(document) = builtin::read(&self.registry, name, &about, asking.caller()) {
+            if let Some(document) = builtin::read(&self.registry, name, &about, asking.caller.clone()).await {
                 return contents(id, &[Part::text(uri, "application/json", document.to_string())], era);
             }
         }
@@ -83,8 +83,7 @@ impl Inner {
             return self.no_document(id, uri, era, asking);
         }
         if !session.subscribe(uri) {
-            let says = "this connection is told of as many documents as it may be";
-            return Reply::error(id, ProtocolError::InvalidParams, says, None);
+            return self.refuse(&crate::refused::Unfit::Documents, id, asking);
         }
         Reply::result(id, b"{}")
     }

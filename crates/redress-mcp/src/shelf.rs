@@ -6,10 +6,10 @@ use redress_contract::{Caller, Operation, Role};
 use redress_core::{Registry, Shown};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{self, Capabilities, Era, ListParams, Listed, Listing, ProtocolError},
+    mcp::{self, Capabilities, Era, ListParams, Listed, Listing},
 };
 
-use crate::{Asking, McpOptions, builtin, mcp::Inner, reply::Reply, search};
+use crate::{Asking, McpOptions, builtin, mcp::Inner, refused::Unfit, reply::Reply, search};
 
 /// The prompts and documents of a registry, each in the order of their names.
 #[derive(Debug)]
@@ -133,13 +133,13 @@ impl Inner {
         let caller = asking.caller();
         let write = |listing: &Listing| match listing.page(params.cursor.as_deref()) {
             Some(page) => Reply::result(id, page),
-            None => Reply::error(id, ProtocolError::InvalidParams, "the cursor is not one of this list", None),
+            None => self.refuse(&Unfit::Cursor, id, asking),
         };
         if listed == Listed::Tools {
             return write(self.catalogue.visible(caller).listing(era));
         }
         if listed == Listed::Prompts && self.shelf.prompts.is_empty() {
-            return Reply::error(id, ProtocolError::MethodNotFound, "there are no prompts", None);
+            return self.refuse(&Unfit::NoPrompts, id, asking);
         }
         let open = self.shelf.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
         let texts: Vec<Cow<'_, [u8]>> = open.map(|item| item.text(&self.registry, caller)).collect();

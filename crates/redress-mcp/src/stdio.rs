@@ -168,7 +168,7 @@ impl Connection {
     async fn take(&mut self, line: Line) {
         let Line::Whole(line) = line else {
             let limit = longest(&self.inner);
-            return self.send(self.inner.unfit(Unfit::TooLarge(limit), Id::NULL, &self.asking).0).await;
+            return self.send(self.inner.refuse(&Unfit::TooLarge(limit), Id::NULL, &self.asking)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
             Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.running.admit(id) {
@@ -187,15 +187,15 @@ impl Connection {
                     self.tasks.spawn(request.run(line));
                     return;
                 }
-                Err(reply) => reply,
+                Err(unfit) => self.inner.refuse(&unfit, id, &self.asking),
             },
             Ok(Message::Single(Member::Call(call))) => return self.notified(&call),
             Ok(Message::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
-            Ok(Message::Single(Member::Invalid(id))) => self.inner.unfit(Unfit::NoRequest, id, &self.asking).0,
+            Ok(Message::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.asking),
             Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                self.inner.unfit(Unfit::Batch, Id::NULL, &self.asking).0
+                self.inner.refuse(&Unfit::Batch, Id::NULL, &self.asking)
             }
-            Err(Unreadable::NotJson) => self.inner.unfit(Unfit::NotJson, Id::NULL, &self.asking).0,
+            Err(Unreadable::NotJson) => self.inner.refuse(&Unfit::NotJson, Id::NULL, &self.asking),
         };
         self.send(reply).await;
     }

@@ -1,8 +1,10 @@
 //! What is served, told by operations: `services.list`, `services.schema` and
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
-use redress_contract::{self as contract, Access, Effect, Example, ExampleEnding, Failure, Kind, Recovery};
-use redress_core::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
+use redress_contract::{
+    self as contract, Access, Disclosure, Effect, Example, ExampleEnding, Failure, Kind, Reach, Recovery, Role,
+};
+use redress_core::{Ctx, DynamicFailure, Face, Failure as _, Operation, Outcome, offload::offload};
 use redress_wire::{consent, http, pages};
 use serde_json::{Value, json};
 
@@ -98,7 +100,7 @@ fn schema() -> contract::Operation {
 async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let wanted = input.get("name").and_then(Value::as_str).unwrap_or_default();
     match ctx.disclosed_operation(wanted) {
-        Some(operation) => Ok(consent::shown(&operation).unwrap_or_default()),
+        Some(operation) => Ok(serde_json::to_value(consent::shown(&operation))?),
         None => {
             let names = ctx.open().map(|operation| operation.name().as_str());
             Err(DynamicFailure::new("SERVICE_UNKNOWN", json!({"name": wanted})).with_similar(wanted, names))
@@ -133,9 +135,14 @@ fn explain() -> contract::Operation {
 }
 
 async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
-    let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default();
+    let wanted = input.get("code").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // It goes through every operation that the caller may call, which may be many.
+    offload(move || explained(&ctx, &wanted)).await
+}
+
+fn explained(ctx: &Ctx, wanted: &str) -> Outcome<Value, DynamicFailure> {
     let open = ctx.disclosed();
-    match pages::code_json(&open, None, wanted) {
+    match pages::code_json(&open, of_extension(ctx, wanted).as_ref(), wanted) {
         Some(page) => Ok(page),
         None => {
             let engine = contract::EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned());
@@ -144,6 +151,20 @@ async fn run_explain(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
             Err(DynamicFailure::new("CODE_UNKNOWN", json!({"code": wanted})).with_similar(wanted, codes))
         }
     }
+}
+
+/// The declaration of a code that no operation has for itself, as far as the caller is told of it: what
+/// [`Registry::disclosed_code`](redress_core::Registry::disclosed_code) gives to a face.
+fn of_extension(ctx: &Ctx, code: &str) -> Option<Failure> {
+    let declares = |operation: &contract::Operation| operation.failure(code).is_some();
+    let failure = ctx.declared(code).filter(|_| !ctx.contract().operations().iter().any(declares))?;
+    let reach = |name: &str| match ctx.contract().operation(name) {
+        None => Reach::Unknown,
+        Some(operation) if ctx.open().all(|open| open.name() != operation.name()) => Reach::Closed,
+        Some(operation) if ctx.face() == Face::Mcp && *operation.role() != Role::Plain => Reach::Listed,
+        Some(_) => Reach::Open,
+    };
+    Some(failure.disclosed(&Disclosure::to(ctx.caller(), &reach)))
 }
 
 fn input_field(name: &str, text: &str) -> Value {

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use redress_contract::{EngineCode, Failure, Operation};
-use serde_json::Value;
 
 /// What stands behind the description of an operation that needs a consent.
 const NEEDED: &str = "It needs a person's consent: without one it answers CONSENT_REQUIRED.";
@@ -25,15 +24,12 @@ pub(crate) fn failures(operation: &Operation) -> Vec<Failure> {
     operation.failures().iter().cloned().chain(consent).collect()
 }
 
-/// The declaration as a caller is shown it, CONSENT_REQUIRED among its failures where a consent is needed; nothing where
-/// it cannot be written.
-pub fn shown(operation: &Operation) -> Option<Value> {
-    let mut shown = serde_json::to_value(operation).ok()?;
-    if operation.access().needs_consent()
-        && let Value::Object(members) = &mut shown
-    {
-        members.insert("description".into(), description(operation).into());
-        members.insert("failures".into(), serde_json::to_value(failures(operation)).ok()?);
+/// The declaration as a caller is shown it: CONSENT_REQUIRED among its failures where a consent is needed, and said in its
+/// description. A contract as a whole is shown as it was declared, so that it can be read back and compared.
+pub fn shown(operation: &Operation) -> Cow<'_, Operation> {
+    if !operation.access().needs_consent() {
+        return Cow::Borrowed(operation);
     }
-    Some(shown)
+    let told = operation.clone().with_description(description(operation).into_owned());
+    Cow::Owned(told.without_failures().with_failures(failures(operation)))
 }

@@ -101,6 +101,7 @@ fn the_codes_that_clients_match_on_stay() {
         .collect();
     let known = [
         "AFTER_INVALID",
+        "CHECK_UNCONFIRMED",
         "CONTENT_NOT_BASE64",
         "EDIT_AMBIGUOUS",
         "EXPECTED_TWICE",

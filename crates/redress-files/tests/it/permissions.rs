@@ -73,22 +73,32 @@ async fn as_somebody_who_may_not() {
 /// In a folder that can be changed and not read, a name can be put, and the disk cannot be made to confirm it.
 async fn unconfirmed(folder: &Folder) {
     folder.put("blind/a", "old");
-    folder.put("blind/b", "old");
+    folder.put("blind/b", "new");
+    folder.put("blind/e", "old");
+    let mut ended = Vec::new();
     mode(folder, "blind", 0o333);
     for (name, input, code) in [
         ("write", json!({"path": "blind/a", "content": "new", "mode": "replace"}), "WRITE_UNCONFIRMED"),
         ("write", json!({"path": "blind/c", "content": "new", "mode": "create"}), "WRITE_UNCONFIRMED"),
-        ("edit", json!({"path": "blind/b", "old": "old", "new": "new"}), "WRITE_UNCONFIRMED"),
+        ("edit", json!({"path": "blind/e", "old": "old", "new": "new"}), "WRITE_UNCONFIRMED"),
         ("move", json!({"path": "blind/b", "to": "blind/d"}), "MOVE_UNCONFIRMED"),
     ] {
         let answer = folder.call(name, input.clone()).await;
         let problem = answer.problem();
         assert_eq!((problem.code.as_str(), problem.effect), (code, Effect::Unknown), "{name} {input}");
         assert_eq!(problem.retry, Retry::AfterVerify, "{name} {input}");
-        assert!(follow(folder, problem).await, "{name} {input}: the change was made");
+        // The content is there to be read, and that it is does not say that the disk keeps it.
+        let [next] = &problem.next_actions[..] else { panic!("{:?}", problem.next_actions) };
+        let input = serde_json::from_str(next.input.get()).unwrap();
+        let unkept = folder.call("check", input).await;
+        assert_eq!(assert_failure!(unkept, CHECK_UNCONFIRMED).effect, Effect::None, "{name}");
+        ended.push((name, problem.clone()));
     }
     mode(folder, "blind", 0o755);
-    for (path, text) in [("blind/a", "new"), ("blind/c", "new"), ("blind/d", "new")] {
+    for (name, problem) in &ended {
+        assert!(follow(folder, problem).await, "{name}: the change was made, and the disk confirms it");
+    }
+    for (path, text) in [("blind/a", "new"), ("blind/c", "new"), ("blind/d", "new"), ("blind/e", "new")] {
         assert_eq!(folder.text(path), text);
     }
 }

@@ -57,6 +57,15 @@ async fn a_path_is_compared_with_what_it_should_hold() {
         (json!({"path": "d"}), json!({"path": "d", "exists": false})),
         (json!({"path": "d/e", "content": ""}), json!({"path": "d/e", "exists": false, "same": false})),
         (json!({"path": "a.txt/e"}), json!({"path": "a.txt/e", "exists": false})),
+        (
+            json!({"path": "a.txt", "from": "d/gone"}),
+            json!({"path": "a.txt", "exists": true, "kind": "file", "moved": true}),
+        ),
+        (
+            json!({"path": "b/c.txt", "from": "a.txt"}),
+            json!({"path": "b/c.txt", "exists": true, "kind": "file", "moved": false}),
+        ),
+        (json!({"path": "d", "from": "gone"}), json!({"path": "d", "exists": false, "moved": false})),
     ];
     for (input, expected) in rows {
         assert_eq!(folder.output("check", input.clone()).await, expected, "{input}");
@@ -108,6 +117,18 @@ fn a_change_that_is_cut_off_says_how_to_find_out_whether_it_took_place() {
             assert_ok!(folder.call(name, input.clone()).await);
             assert!(follow(&folder, &problem).await, "{name}: it was made again");
         }
+    });
+}
+
+/// That nothing is at the old path says nothing where nothing ever was there.
+#[test]
+fn a_move_of_what_never_was_there_does_not_verify_as_done() {
+    with_one_thread(async {
+        let folder = Folder::with(&[("a.txt", "old")]);
+        let input = json!({"path": "never.txt", "to": "b.txt"});
+        let problem = assert_failure!(cut_off(&folder, "move", &input).await, CANCELLED).clone();
+        assert!(!follow(&folder, &problem).await);
+        assert_failure!(folder.call("move", input).await, FILE_NOT_FOUND);
     });
 }
 

@@ -65,8 +65,8 @@ impl HttpFace {
         asked: &Asked<'_>,
         asking: &Asking,
     ) -> Result<CancellationToken, Box<Response<Body>>> {
-        let cancelled =
-            session.requests.admit(id).map_err(|reply| Box::new(self.respond(parts, reply, Era::Legacy)))?;
+        let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, asking, Era::Legacy));
+        let cancelled = session.requests.admit(id).map_err(refused)?;
         if session.requests.len() > self.inner.options.in_flight {
             session.requests.ended(id.as_json());
             let refusal = Refusal::new(EngineCode::Overloaded)
@@ -88,7 +88,7 @@ impl HttpFace {
     /// before is at its end: a connection that was lost may seem open for long.
     pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &Asking) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
         }
         let open = match self.open(parts, Id::NULL, None, asking) {
             Ok(open) => open,
@@ -118,7 +118,7 @@ impl HttpFace {
         asking: &Asking,
     ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
         }
         let open = match self.open(parts, id, Some(asked), asking) {
             Ok(open) => open,

@@ -14,7 +14,7 @@ use futures_util::Stream;
 use redress_core::offload::{LARGE, offload_future};
 use redress_wire::{
     jsonrpc::{self, Call, Id, Member, Message},
-    mcp::{Era, ProtocolError},
+    mcp::Era,
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -32,6 +32,7 @@ use crate::{
     Asking,
     asked::Asked,
     mcp::Inner,
+    refused::Unfit,
     reply::Reply,
     session,
     way::{Next, Telling, Tells, Way},
@@ -67,6 +68,8 @@ impl HttpFace {
         let trace = asking.trace.clone().unwrap_or_else(tracing::Span::none);
         let (alone, mut answered) = oneshot::channel();
         let large = message.len() > LARGE;
+        // An answer of JSON is given even to what was called off, and says what it answers.
+        let json = (accepts == Accepts::Json).then(|| (message.clone(), asking.clone()));
         let call = CallTask {
             inner: Arc::clone(&self.inner),
             message,
@@ -96,14 +99,17 @@ impl HttpFace {
             // It has ended in this very moment.
             None => answered.await.ok(),
         };
-        match alone {
-            Some(reply) => self.respond(parts, reply, era),
+        match (alone, json) {
+            (Some(reply), _) => self.respond(parts, reply, era),
             // What was called off has no answer, and only an event stream can say nothing.
-            None if accepts == Accepts::Json => {
-                let says = "the request was cancelled";
-                self.respond(parts, Reply::error(Id::NULL, ProtocolError::Internal, says, None), era)
+            (None, Some((message, asking))) => {
+                let id = match jsonrpc::read(&message, 1) {
+                    Ok(Message::Single(Member::Call(call))) => call.id.unwrap_or(Id::NULL),
+                    Ok(_) | Err(_) => Id::NULL,
+                };
+                self.refuse(parts, &Unfit::CalledOff, id, &asking, era)
             }
-            None => {
+            (None, None) => {
                 let number = session.filter(|_| resumable).map(|session| session.opened(&log));
                 open.keep(sse::response(Events::new(log, None, number, task), over))
             }
@@ -155,7 +161,7 @@ impl CallTask {
 
     async fn answer(&self, id: Id<'_>, call: &Call<'_>) -> Reply {
         let Some(asked) = Asked::read(&call.method, call.params) else {
-            return crate::checks::unreadable(id, &call.method);
+            return self.inner.refuse(&Unfit::params_of(&call.method), id, &self.asking);
         };
         let (inner, meta) = (&self.inner, asked.meta());
         let token = meta.and_then(|meta| meta.progress_token);

@@ -22,6 +22,7 @@ use crate::{
     asked::Rounds,
     mcp::Inner,
     owner::Owner,
+    refused::Unfit,
     reply::{Ending, Reply, with_member},
     way::Way,
 };
@@ -76,7 +77,7 @@ impl Inner {
         Rounds { params, asking }: Rounds<'_>,
     ) -> Result<Envelope, Reply> {
         let owner = Owner::of(asking);
-        let wrong = |says: &str| Reply::error(id, ProtocolError::InvalidParams, says, None);
+        let wrong = |unfit: Unfit| self.refuse(&unfit, id, asking);
         let (mut conversation, number) = match params.state {
             None => (Conversation::new(kinds(params.can)), None),
             Some(sealed) => {
@@ -85,14 +86,14 @@ impl Inner {
                 let resumed = state.and_then(|Opened { number, state }| {
                     Some((Conversation::resumed(kinds(params.can), &state).ok()?, Some(number)))
                 });
-                resumed.ok_or_else(|| wrong("the request state is not one of this server for you, or is too old"))?
+                resumed.ok_or_else(|| wrong(Unfit::State))?
             }
         };
         if let Some(responses) = params.responses {
             let given: Map<String, Value> =
-                serde_json::from_str(responses.get()).map_err(|_| wrong("`inputResponses` is no object"))?;
+                serde_json::from_str(responses.get()).map_err(|_| wrong(Unfit::Responses))?;
             for (key, response) in given {
-                let answer = answer(response).ok_or_else(|| wrong("an input response is not what was asked for"))?;
+                let answer = answer(response).ok_or_else(|| wrong(Unfit::Response))?;
                 conversation = conversation.answer(key, answer);
             }
         }

@@ -17,6 +17,7 @@ use crate::{
     checks,
     mcp::Inner,
     prompts::failed,
+    refused::Unfit,
     reply::Reply,
     requests::Requests,
     session,
@@ -53,10 +54,12 @@ impl Request {
     }
 
     async fn answer(&self, id: Id<'_>, method: &str, params: &[u8]) -> Reply {
-        let Some(asked) = Asked::read(method, params) else { return checks::unreadable(id, method) };
-        let era = match checks::over_lines(id, &asked) {
+        let Some(asked) = Asked::read(method, params) else {
+            return self.inner.refuse(&Unfit::params_of(method), id, &self.asking);
+        };
+        let era = match checks::over_lines(&asked) {
             Ok(era) => era,
-            Err(reply) => return reply,
+            Err(unfit) => return self.inner.refuse(&unfit, id, &self.asking),
         };
         if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
             let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));

@@ -218,13 +218,16 @@ async fn next(stream: &mut Response, read: &mut String) -> (String, Value) {
 /// An answer without what differs from one call to the next.
 async fn shape(answer: Response) -> (u16, Vec<(String, String)>, String) {
     let status = answer.status().as_u16();
-    // How long it is follows from the body, but for the digits of the time that it took.
+    let length = answer.headers().get("content-length").map(|length| length.to_str().unwrap().to_owned());
+    // How long it is follows from the body, but for the digits of the time that it took; that they are there does not differ.
     let own = |name: &str| matches!(name, "date" | "x-request-id" | "content-length");
-    let headers = answer.headers().iter().filter(|(name, _)| !own(name.as_str()));
+    let shown = |name: &str, value: &str| if own(name) { String::new() } else { value.to_owned() };
+    let headers = answer.headers().iter();
     let mut headers: Vec<_> =
-        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
+        headers.map(|(name, value)| (name.to_string(), shown(name.as_str(), value.to_str().unwrap()))).collect();
     headers.sort();
     let text = answer.text().await.unwrap();
+    assert!(length.is_none_or(|length| length == text.len().to_string()), "{text}");
     let Ok(mut body) = serde_json::from_str::<Value>(&text) else { return (status, headers, text) };
     if let Some(meta) = body.pointer_mut("/error/data/_meta").and_then(Value::as_object_mut) {
         meta.insert("request_id".to_owned(), "".into());

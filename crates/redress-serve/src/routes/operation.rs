@@ -7,7 +7,7 @@ use axum::{
 };
 use redress_contract::{EngineCode, Name, Operation, Shape};
 use redress_core::Refusal;
-use redress_wire::http::FlatInput;
+use redress_wire::{consent, http::FlatInput};
 
 use super::stream;
 use crate::{
@@ -71,7 +71,7 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.disclosed_operation(&name, caller.as_deref()) else {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     };
-    let declaration = Tagged::new(serde_json::to_vec(&operation).unwrap_or_default());
+    let declaration = Tagged::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
     let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
     declaration.answer(&exchange.parts.headers, media, "accept, authorization")
 }
