@@ -118,18 +118,20 @@ impl Call {
             Ok(opening)
         };
         this.within(this.guards(&entry, asked)).await?;
-        let counted = this.counted(permits.quota.take()).await?;
-        let opening = match opening {
-            Ok(opening) => opening,
-            // What was counted stays so, as where the handler fails.
-            Err(failed) => return this.end_checked(&entry, failed),
+        let items = {
+            let counted = this.counted(permits.quota.take()).await?;
+            let opening = match opening {
+                Ok(opening) => opening,
+                // What was counted stays so, as where the handler fails.
+                Err(failed) => return this.end_checked(&entry, failed),
+            };
+            permits.ran(waited(&entry, asked, counted.is_some()).then(Instant::now));
+            let driven = this.drive(opening).await;
+            if let Some(counted) = counted {
+                counted.ended(matches!(driven, Driven::Asks));
+            }
+            this.map(&entry, driven)?
         };
-        permits.ran(waited(&entry, asked, counted.is_some()).then(Instant::now));
-        let driven = this.drive(opening).await;
-        if let Some(counted) = counted {
-            counted.ended(matches!(driven, Driven::Asks));
-        }
-        let items = this.map(&entry, driven)?;
         self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
         Ok(Opened { entry, items, permits, streaming, runtime })
