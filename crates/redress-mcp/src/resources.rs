@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use redress_contract::{EngineCode, Operation, Part};
+use redress_contract::{Access, EngineCode, Envelope, Operation, Part};
 use redress_core::{Refusal, offload::LARGE};
 use redress_wire::{
     jsonrpc::Id,
@@ -79,8 +79,10 @@ impl Inner {
 
     /// Takes note that the client wants to be told when a document changes.
     pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking, session: &Session) -> Reply {
-        if !self.may_read(uri, asking).await {
-            return self.no_document(id, uri, era, asking);
+        match self.may_read(&[uri], asking).await {
+            Ok(may) if may == [true] => {}
+            Ok(_) => return self.no_document(id, uri, era, asking),
+            Err(envelope) => return failed(id, &envelope, Some(uri), era),
         }
         if !session.subscribe(uri) {
             return self.refuse(&crate::refused::Unfit::Documents, id, asking);
@@ -88,29 +90,47 @@ impl Inner {
         Reply::result(id, b"{}")
     }
 
-    /// Whether there is a document at `uri` that the caller may read: that it changes is told to nobody else.
-    pub(crate) async fn may_read(&self, uri: &str, asking: &Asking) -> bool {
-        let document = self.document(uri);
-        let item = document.as_ref().and_then(|(operation, _)| self.shelf.of(operation));
-        let item = item.or_else(|| self.shelf.builtin(uri).map(|(item, _)| item));
-        if !item.is_some_and(|item: &Item| item.is_open(&self.registry, asking.caller())) {
-            return false;
+    /// At which of `uris` there is a document that the caller may read: that it changes is told to nobody else. All
+    /// that has to be asked of the operations is asked at once, so that one message takes the time and the limits of
+    /// one call; where those refuse it, what they say comes back.
+    async fn may_read(&self, uris: &[&str], asking: &Asking) -> Result<Vec<bool>, Envelope> {
+        let mut calls = Vec::new();
+        let judged: Vec<Option<bool>> = uris
+            .iter()
+            .map(|uri| {
+                let document = self.document(uri);
+                let item = document.as_ref().and_then(|(operation, _)| self.shelf.of(operation));
+                let item = item.or_else(|| self.shelf.builtin(uri).map(|(item, _)| item));
+                if !item.is_some_and(|item: &Item| item.is_open(&self.registry, asking.caller())) {
+                    return Some(false);
+                }
+                let asks = |access: &Access| access.is_checked() || access.needs_consent();
+                match document.filter(|(operation, _)| asks(operation.access())) {
+                    None => Some(true),
+                    Some(call) => {
+                        calls.push(call);
+                        None
+                    }
+                }
+            })
+            .collect();
+        if calls.is_empty() {
+            return Ok(judged.into_iter().flatten().collect());
         }
-        match document {
-            Some((operation, input)) if operation.access().is_checked() => {
-                self.registry.allows(operation.name().as_str(), asking.request(&input)).await
-            }
-            Some(_) | None => true,
-        }
+        let wanted: Vec<(&str, &[u8])> =
+            calls.iter().map(|(operation, input)| (operation.name().as_str(), input.as_slice())).collect();
+        let mut allowed = self.registry.allows(&wanted, asking.request(b"")).await?.into_iter();
+        Ok(judged.into_iter().map(|known| known.or_else(|| allowed.next()).unwrap_or(false)).collect())
     }
 
-    /// Those of `uris` at which there is a document that the caller may read.
+    /// Those of `uris` at which there is a document that the caller may read. Where the limits refuse to ask for them,
+    /// there is none: which ones are listened for is the first thing that the client is told.
     pub(crate) async fn readable(&self, uris: &BTreeSet<String>, asking: &Asking) -> BTreeSet<String> {
+        let uris: Vec<&str> = uris.iter().take(MOST_DOCUMENTS).map(String::as_str).collect();
+        let may = self.may_read(&uris, asking).await.unwrap_or_default();
         let mut documents = Documents::default();
-        for uri in uris.iter().take(MOST_DOCUMENTS) {
-            if self.may_read(uri, asking).await {
-                documents.add(uri);
-            }
+        for (uri, _) in uris.iter().zip(may).filter(|(_, may)| *may) {
+            documents.add(uri);
         }
         documents.into_names()
     }

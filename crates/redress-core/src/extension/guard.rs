@@ -10,11 +10,13 @@ use crate::{Guard, GuardBroken, GuardedCall, Veto, WhenBroken, handler::BoxFutur
 pub(super) struct OwnedGuard {
     namespace: String,
     guard: Arc<dyn Guard>,
+    /// The codes of the whole extension, as they are written: a parent may be any of them.
+    own: Arc<[Code]>,
 }
 
 impl OwnedGuard {
-    pub(super) fn new(namespace: &str, guard: Arc<dyn Guard>) -> OwnedGuard {
-        OwnedGuard { namespace: namespace.to_owned(), guard }
+    pub(super) fn new(namespace: &str, guard: Arc<dyn Guard>, own: Arc<[Code]>) -> OwnedGuard {
+        OwnedGuard { namespace: namespace.to_owned(), guard, own }
     }
 }
 
@@ -24,9 +26,8 @@ impl Guard for OwnedGuard {
     }
 
     fn failures(&self) -> Vec<Failure> {
-        let written = self.guard.failures();
-        let is_own = |code: &Code| written.iter().any(|failure| failure.code() == code);
-        written.iter().map(|failure| failure.clone().in_namespace(&self.namespace, is_own)).collect()
+        let is_own = |code: &Code| self.own.contains(code);
+        self.guard.failures().into_iter().map(|failure| failure.in_namespace(&self.namespace, is_own)).collect()
     }
 
     fn covers(&self, operation: &Operation) -> bool {

@@ -198,7 +198,10 @@ impl Extension {
 
     /// Its guards, whose codes are in its namespace.
     pub(crate) fn guards(&self) -> impl Iterator<Item = Arc<dyn Guard>> {
-        self.guards.iter().map(|guard| Arc::new(OwnedGuard::new(&self.namespace, Arc::clone(guard))) as Arc<dyn Guard>)
+        let own: Arc<[Code]> = self.own_codes().collect();
+        self.guards.iter().map(move |guard| {
+            Arc::new(OwnedGuard::new(&self.namespace, Arc::clone(guard), Arc::clone(&own))) as Arc<dyn Guard>
+        })
     }
 
     /// Its limits.
@@ -221,9 +224,15 @@ impl Extension {
         self.operations.iter().flat_map(|operation| operation.declaration.failures()).chain(&self.codes)
     }
 
+    /// Every code of its own, as it is written: those of its operations, of the whole and of its guards.
+    fn own_codes(&self) -> impl Iterator<Item = Code> {
+        let guards = self.guards.iter().flat_map(|guard| guard.failures());
+        self.written().map(|failure| failure.code().clone()).chain(guards.map(|failure| failure.code().clone()))
+    }
+
     /// The failure under the namespace, and so its parents, as far as they are the extension's own.
     fn owned(&self, failure: &Failure) -> Failure {
-        let is_own = |code: &Code| self.written().any(|own| own.code() == code);
+        let is_own = |code: &Code| self.own_codes().any(|own| own == *code);
         failure.clone().in_namespace(&self.namespace, is_own)
     }
 
@@ -237,11 +246,7 @@ impl Extension {
 
     /// The code under the namespace, if it is one of the extension's own.
     fn owned_code(&self, code: &str) -> String {
-        if self.written().any(|own| *own.code() == *code) {
-            format!("{}.{code}", self.namespace)
-        } else {
-            code.to_owned()
-        }
+        if self.own_codes().any(|own| own == *code) { format!("{}.{code}", self.namespace) } else { code.to_owned() }
     }
 }
 

@@ -31,6 +31,13 @@ impl Permits {
     }
 }
 
+/// Whether a call had to wait for more than its handler since the limits admitted it, by no doing of the handler's: for
+/// a check, a guard, a quota's file or another thread that reads a large input.
+#[inline]
+pub(super) fn waited(entry: &Entry, asked: &Asked<'_>, counted: bool) -> bool {
+    counted || entry.check.is_some() || !entry.guards.is_empty() || asked.is_large()
+}
+
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
@@ -73,9 +80,28 @@ impl Call {
         })
     }
 
+    /// Asks the person behind the call, where that can be done, and says what became of the limits. They come first
+    /// then: nobody is asked for a call that is refused all the same, nor more often than a caller may call. What they
+    /// hand out is held while the person thinks, and for the rest of the call.
+    pub(super) async fn agree_within_limits(
+        &self,
+        entry: &Entry,
+        asked: &Asked<'_>,
+    ) -> Result<Option<Box<Permits>>, Box<Bad>> {
+        let permits = if self.can_ask_consent() { Some(Box::new(self.all_limits(entry).await?)) } else { None };
+        self.within(self.agree(entry, asked)).await?;
+        Ok(permits)
+    }
+
+    /// Whether the person behind the call can be asked. An operation that calls another cannot agree for that person,
+    /// who did not call that.
+    fn can_ask_consent(&self) -> bool {
+        self.ctx.parent.is_none() && self.ctx.can_ask(QuestionKind::Form)
+    }
+
     /// Asks the person behind the call, or says what that person can do. Nothing here grants a consent, and no next
     /// action does: an agent that follows what it is told must not end up agreeing for its user.
-    pub(super) async fn agree(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    async fn agree(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         if self.ask_consent(entry, asked).await {
             return Ok(());
@@ -87,10 +113,9 @@ impl Call {
     }
 
     /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
-    /// nowhere but in the conversation of this call. An operation that calls another cannot agree for the person
-    /// behind it, who did not call that.
+    /// nowhere but in the conversation of this call.
     async fn ask_consent(&self, entry: &Entry, asked: &Asked<'_>) -> bool {
-        if self.ctx.parent.is_some() || !self.ctx.can_ask(QuestionKind::Form) {
+        if !self.can_ask_consent() {
             return false;
         }
         let question = consent::question(&entry.declaration, document(&asked.input));
@@ -130,6 +155,13 @@ impl Call {
                 }
             }
         }
+        Ok(permits)
+    }
+
+    /// Asks every limit, and sets the call aside in its allowances.
+    pub(super) async fn all_limits(&self, entry: &Entry) -> Result<Permits, Box<Bad>> {
+        let mut permits = self.limits(entry)?;
+        permits.quota = self.set_aside(entry).await?;
         Ok(permits)
     }
 

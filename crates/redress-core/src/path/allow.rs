@@ -1,41 +1,104 @@
-//! Whether a call would be let in, without making it: for what tells of a thing without giving it.
+//! Whether calls would be let in, without making them: for what tells of a thing without giving it.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use futures_util::FutureExt as _;
+use redress_contract::{EngineCode, Envelope};
+use tokio::time::Instant;
 
-use super::{Asked, Bad, Call};
+use super::{Asked, Bad, Call, admit::Permits};
 use crate::{
     Registry, Request,
     handler::{Bound, Reads},
+    registry::Entry,
 };
 
+/// An operation that calls are asked about, once its caller may call it at all.
+struct Open {
+    call: Call,
+    entry: Arc<Entry>,
+}
+
 impl Registry {
-    /// Whether the caller may have what this call asks for: access and the operation's check, and nothing of the
-    /// handler. It is for what tells of a thing without giving it, such as that a document has changed. Where anything
-    /// refuses or cannot tell, the answer is no.
-    pub async fn allows(&self, name: &str, request: Request<'_>) -> bool {
-        let (mut call, asked) = self.begin(name, request);
-        let allowed = AssertUnwindSafe(call.allowed(&asked)).catch_unwind().await;
-        // Nothing has been called, so there is nothing to tell the observers of.
-        call.ended = true;
-        matches!(allowed, Ok(Ok(())))
+    /// Which of these calls, each the name of an operation and an input, the caller would be let into: access, consent
+    /// and the operation's check, and nothing of the handler. It is for what tells of a thing without giving it, such as
+    /// that a document has changed. Where anything refuses or cannot tell, the answer is no.
+    ///
+    /// However many calls are asked about, each operation takes one call from its limits, and together they take no
+    /// longer than one call may. An operation whose limits refuse that ends the whole with their refusal. An idempotency
+    /// key says nothing here.
+    pub async fn allows(&self, wanted: &[(&str, &[u8])], request: Request<'_>) -> Result<Vec<bool>, Envelope> {
+        let (mut whole, Asked { token, .. }) = self.begin("", request);
+        // Nothing is called, so there is nothing to tell the observers of.
+        whole.ended = true;
+        whole.ctx.idempotency_key = None;
+        whole.found_nothing();
+        let mut permits = Vec::new();
+        let mut opened: HashMap<&str, Option<Open>> = HashMap::new();
+        let mut allowed = Vec::with_capacity(wanted.len());
+        for &(name, input) in wanted {
+            let asked = Asked { name, input: input.into(), token: token.clone() };
+            let open = match opened.entry(name) {
+                hash_map::Entry::Occupied(open) => open.into_mut(),
+                hash_map::Entry::Vacant(place) => place.insert(whole.open_for(&asked, &mut permits).await?),
+            };
+            // A check that never waits would be done after any deadline.
+            let late = whole.ctx.deadline.is_some_and(|deadline| deadline <= Instant::now());
+            allowed.push(match open {
+                Some(open) if !late => {
+                    matches!(AssertUnwindSafe(open.lets_in(&asked)).catch_unwind().await, Ok(Ok(true)))
+                }
+                Some(_) | None => false,
+            });
+        }
+        Ok(allowed)
     }
 }
 
 impl Call {
-    async fn allowed(&mut self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        let entry = self.look(asked).await?;
-        if entry.check.is_none() {
-            return Ok(());
+    /// The operation, where its caller may call it and a person has agreed to that; its limits are taken from.
+    async fn open_for(&self, asked: &Asked<'_>, held: &mut Vec<Permits>) -> Result<Option<Open>, Envelope> {
+        let mut call = Call::begin(self.ctx.clone(), self.since);
+        call.ended = true;
+        let looked = AssertUnwindSafe(call.look_agreed(asked)).catch_unwind().await;
+        let Ok(Ok(entry)) = looked else { return Ok(None) };
+        let limited = catch_unwind(AssertUnwindSafe(|| call.limits(&entry)));
+        match limited.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
+            Ok(permits) => {
+                held.push(permits);
+                Ok(Some(Open { call, entry }))
+            }
+            Err(bad) => Err(call.end_outside(Err(bad))),
         }
-        let this = &*self;
-        this.size(&entry, asked)?;
+    }
+
+    async fn look_agreed(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
+        let entry = self.look(asked).await?;
+        if entry.declaration.access().needs_consent() && !self.within(self.has_agreed(&entry)).await? {
+            return Err(self.refuse(EngineCode::ConsentRequired));
+        }
+        Ok(entry)
+    }
+}
+
+impl Open {
+    /// Whether the check of the operation lets this call in.
+    async fn lets_in(&self, asked: &Asked<'_>) -> Result<bool, Box<Bad>> {
+        let Open { call, entry } = self;
+        if entry.check.is_none() {
+            return Ok(true);
+        }
+        call.size(entry, asked)?;
         let reader: Arc<dyn Reads> = match &entry.bound {
             Bound::Once(handler) => Arc::clone(handler) as _,
             Bound::Stream(handler) => Arc::clone(handler) as _,
-            Bound::Nothing => return Err(this.refuse(redress_contract::EngineCode::HandlerNotBound)),
+            Bound::Nothing => return Err(call.refuse(EngineCode::HandlerNotBound)),
         };
-        this.read_checked(&entry, reader, asked).await.map(drop)
+        let (_, failed) = call.read_checked(entry, reader, asked).await?;
+        Ok(failed.is_none())
     }
 }

@@ -116,6 +116,14 @@ impl Call {
         self.polled.store(true, Ordering::Relaxed);
     }
 
+    /// What `map` says where the handler has started, whether it has or not.
+    pub(super) fn as_if_started<T>(&self, map: impl FnOnce() -> T) -> T {
+        let polled = self.polled.swap(true, Ordering::Relaxed);
+        let mapped = map();
+        self.polled.store(polled, Ordering::Relaxed);
+        mapped
+    }
+
     /// How far the call has come.
     pub(super) fn started(&self) -> Started {
         if !self.polled.load(Ordering::Relaxed) {

@@ -20,19 +20,22 @@ impl Call {
     /// Asks the check of the operation. It sees the caller of this very call: in a composed call that is whom the
     /// composing operation calls as.
     ///
+    /// A declared failure is no refusal yet: the call goes on as if it were let in, and ends with it in the handler's
+    /// place, so that guards, keys and quotas see what they would see of the handler's own.
+    ///
     /// The future is made before it is waited for, since an input need not be one that two threads may look at.
     pub(super) fn check<'a>(
         &'a self,
         entry: &'a Entry,
         check: &Check,
         input: &'a ReadInput,
-    ) -> impl Future<Output = Result<(), Box<Bad>>> + Send + 'a {
+    ) -> impl Future<Output = Result<Option<Box<Bad>>, Box<Bad>>> + Send + 'a {
         let checking = check.run(&self.ctx, &**input);
         let verdict = async move {
             match AssertUnwindSafe(checking).catch_unwind().await {
-                Ok(Ok(true)) => Ok(()),
+                Ok(Ok(true)) => Ok(None),
                 Ok(Ok(false)) => Err(Bad::new(Refusal::not_allowed().into_problem())),
-                Ok(Err(ending)) => Err(self.map_check(entry, *ending)),
+                Ok(Err(ending)) => self.map_check(entry, *ending),
                 Err(payload) => Err(self.check_panicked(&*payload)),
             }
         };
@@ -40,12 +43,27 @@ impl Call {
     }
 
     /// A bad ending that the check returned. A declared failure stands for the handler's own: it must be the same to
-    /// the last member, or the difference tells that there is something to hide.
-    fn map_check(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
-        if matches!(ending.cause, Cause::Failure(_)) {
-            self.start();
+    /// the last member, or the difference tells that there is something to hide. Whatever else it is refuses the call,
+    /// of which nothing has run.
+    fn map_check(&self, entry: &Entry, ending: Ending) -> Result<Option<Box<Bad>>, Box<Bad>> {
+        if !matches!(ending.cause, Cause::Failure(_)) {
+            return Err(self.map_ending(entry, ending));
         }
-        self.map_ending(entry, ending)
+        let mut bad = self.as_if_started(|| self.map_ending(entry, ending));
+        if bad.failure.is_some() {
+            return Ok(Some(bad));
+        }
+        // It was not declared, or its details are not what was declared.
+        bad.problem = self.engine(EngineCode::Internal, bad.problem.details.take(), None);
+        Err(bad)
+    }
+
+    /// Ends the call with the declared failure of its check, at the handler's place.
+    pub(super) fn end_checked<T>(&self, entry: &Entry, bad: Box<Bad>) -> Result<T, Box<Bad>> {
+        match self.start_handler() {
+            None => Err(bad),
+            Some(never) => self.map(entry, never),
+        }
     }
 
     #[cold]

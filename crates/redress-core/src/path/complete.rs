@@ -7,7 +7,7 @@ use redress_contract::Envelope;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Asked, Bad, Call, make_id};
+use super::{Asked, Bad, Call, admit::Permits, make_id};
 use crate::{Classification, Registry, Request, registry::Entry};
 
 /// How many values are given at once.
@@ -35,7 +35,9 @@ impl Registry {
     /// What `argument` of the operation `name` may be, where `value` is typed so far and the
     /// other members are `given`. The values come from the operation that the declaration names
     /// for it, called as the same caller, or else from those that its schema lists. Who may not
-    /// call the operation itself is refused as in a call.
+    /// call the operation itself is refused as in a call, and so is whom a limit on it refuses
+    /// where another operation has to run. No quota is taken from: it counts calls that were
+    /// made, and somebody who types has made none yet.
     pub async fn complete(
         &self,
         name: &str,
@@ -45,9 +47,10 @@ impl Registry {
         request: Request<'_>,
     ) -> Result<Completion, Envelope> {
         let (mut call, asked) = self.begin(name, request);
-        let looked = AssertUnwindSafe(call.look(&asked)).catch_unwind().await;
-        let entry = match looked.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
-            Ok(entry) => entry,
+        let admitted = AssertUnwindSafe(call.completing(&asked, argument)).catch_unwind().await;
+        // What the limits have handed out is held until the operation below has ended.
+        let (entry, _permits) = match admitted.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
+            Ok(admitted) => admitted,
             Err(bad) => return Err(call.end_outside(Err(bad))),
         };
         let declaration = &entry.declaration;
@@ -88,7 +91,24 @@ impl Call {
         Envelope::failure(self.engine(code, None, retry_after_ms), None, envelope.meta().clone())
     }
 
-    /// The steps up to access: nothing is run, so nobody has to agree to it.
+    /// The steps up to access, and the limits where another operation runs to complete the argument: for that one it
+    /// is a composed call, which no limit holds, since the call that makes it has passed them.
+    async fn completing(
+        &mut self,
+        asked: &Asked<'_>,
+        argument: &str,
+    ) -> Result<(Arc<Entry>, Option<Permits>), Box<Bad>> {
+        let entry = self.look(asked).await?;
+        // Nothing is changed, whatever the operation itself would change.
+        if self.ctx.idempotency_key.is_some() {
+            return Err(self.needless_key());
+        }
+        let runs = entry.declaration.completions().contains_key(argument);
+        let permits = if runs { Some(self.limits(&entry)?) } else { None };
+        Ok((entry, permits))
+    }
+
+    /// The steps up to access: the operation itself is not run, so nobody has to agree to it.
     pub(super) async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
         let Some(entry) = self.find(asked) else {
             return Err(self.not_found(asked).await);
@@ -98,8 +118,7 @@ impl Call {
             self.ctx.caller = self.within(self.identify(asked)).await?;
         }
         self.access(&entry)?;
-        // Nothing is changed, whatever the operation itself would change.
-        if self.ctx.idempotency_key.is_some() { Err(self.needless_key()) } else { Ok(entry) }
+        Ok(entry)
     }
 }
 

@@ -30,18 +30,26 @@ pub(super) enum Driven<T> {
 
 impl Call {
     pub(super) async fn drive<T>(&self, running: BoxFuture<'_, T>) -> Driven<T> {
+        if let Some(never) = self.start_handler() {
+            return never;
+        }
         let ctx = &self.ctx;
-        if ctx.is_cancelled() {
-            return Driven::Cancelled;
-        }
-        if ctx.deadline.is_some_and(|deadline| deadline <= self.since) {
-            return Driven::TimedOut;
-        }
-        self.start();
         let mut leaving = Leaving { ctx, returned: false };
         let driven = Drive { running: Some(running), ctx, stop: None }.await;
         leaving.returned = matches!(driven, Driven::Returned(_));
         driven
+    }
+
+    /// Takes note that the handler starts, unless it is too late for that.
+    pub(super) fn start_handler<T>(&self) -> Option<Driven<T>> {
+        if self.ctx.is_cancelled() {
+            return Some(Driven::Cancelled);
+        }
+        if self.ctx.deadline.is_some_and(|deadline| deadline <= self.since) {
+            return Some(Driven::TimedOut);
+        }
+        self.start();
+        None
     }
 }
 

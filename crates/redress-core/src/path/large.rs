@@ -75,13 +75,13 @@ impl Call {
     }
 
     /// Everything from the input's schema to the content guard, for an input that is large or that a check looks at: the
-    /// input as the handler takes it.
+    /// input as the handler takes it, and the declared failure of the check that the call ends with in its place.
     pub(super) async fn read_checked(
         &self,
         entry: &Arc<Entry>,
         reader: Arc<dyn Reads>,
         asked: &Asked<'_>,
-    ) -> Result<ReadInput, Box<Bad>> {
+    ) -> Result<(ReadInput, Option<Box<Bad>>), Box<Bad>> {
         let input = if asked.is_large() {
             self.read_large(entry, reader, asked).await?
         } else {
@@ -94,16 +94,19 @@ impl Call {
                 Err(error) => return Err(self.explain(entry, &*reader, &asked.input, error)),
             }
         };
-        if let Some(check) = &entry.check {
-            let allowed = self.check(entry, check, &input);
-            allowed.await?;
-        }
+        let failed = match &entry.check {
+            None => None,
+            Some(check) => {
+                let checking = self.check(entry, check, &input);
+                checking.await?
+            }
+        };
         if asked.is_large() {
             self.large_content(entry, asked).await?;
         } else {
             self.content(entry, &asked.input)?;
         }
-        Ok(input)
+        Ok((input, failed))
     }
 
     /// Explains the refusal of an input that is not large, and may still take long to explain.

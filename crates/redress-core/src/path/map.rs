@@ -14,6 +14,7 @@ use serde_json::json;
 use super::{
     Bad, Call,
     drive::{Driven, panic_text},
+    verify::FIND_OUT,
 };
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
@@ -216,7 +217,7 @@ impl Call {
                 Retry::advise(code.kind().retryable(), problem.effect, self.shape_called(), self.started(), None);
             problem.retryable = problem.retry.says_yes();
             if !problem.retryable {
-                problem.hint = "Find out what the call has done before you make it again.".into();
+                problem.hint = FIND_OUT.into();
             }
         }
         if problem.retryable {

@@ -44,12 +44,13 @@ use redress_contract::{EngineCode, Envelope, Output, Shape};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use admit::Permits;
+use admit::{Permits, waited};
 use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
+use drive::Driven;
 pub(crate) use refuse::Bad;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
@@ -159,19 +160,20 @@ impl Call {
     pub(super) async fn admitted(&mut self, asked: &Asked<'_>) -> Result<Permits, Box<Bad>> {
         let span = self.span.clone();
         let steps = async {
-            self.admit(asked, Shape::Query).await?;
+            let held = self.admit(asked, Shape::Query).await?;
             self.room().await?;
-            let mut permits = self.limits(self.entry()?)?;
-            permits.quota = self.set_aside(self.entry()?).await?;
-            Ok(permits)
+            match held {
+                Some(permits) => Ok(*permits),
+                None => self.all_limits(self.entry()?).await,
+            }
         };
         let ended = AssertUnwindSafe(steps).catch_unwind().instrument(span).await;
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    async fn steps(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+    async fn steps(&mut self, asked: &Asked<'_>, mut permits: Option<Permits>) -> Result<Output, Box<Bad>> {
         if permits.is_none() {
-            self.admit(asked, Shape::Query).await?;
+            permits = self.admit(asked, Shape::Query).await?.map(|held| *held);
             if self.expects_much() {
                 Box::pin(self.room()).await?;
             }
@@ -195,8 +197,10 @@ impl Call {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
         let running = if asked.is_large() || entry.check.is_some() {
-            let input = Box::pin(this.read_checked(entry, Arc::clone(handler) as _, asked)).await?;
-            handler.ready_with(&this.ctx, input)
+            match Box::pin(this.read_checked(entry, Arc::clone(handler) as _, asked)).await? {
+                (input, None) => Ok(handler.ready_with(&this.ctx, input)),
+                (_, Some(failed)) => Err(failed),
+            }
         } else {
             this.measure(asked)?;
             let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
@@ -207,7 +211,7 @@ impl Call {
                 Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
             };
             this.content(entry, &asked.input)?;
-            running
+            Ok(running)
         };
         // What most calls do without is boxed, so that it takes no room in every call.
         if !entry.guards.is_empty() {
@@ -217,27 +221,44 @@ impl Call {
             None => None,
             Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
                 repeat::Claimed::Run(claim) => Some(claim),
-                repeat::Claimed::Again(Ok(output)) => {
-                    return Box::pin(this.within(async { Ok(this.ctx.charged(output).await) })).await;
+                repeat::Claimed::Again(kept) => {
+                    return match (running, kept) {
+                        // What is kept is not for somebody who may not have it any more.
+                        (Err(failed), _) => Err(failed),
+                        (Ok(_), Ok(output)) => {
+                            Box::pin(this.within(async { Ok(this.ctx.charged(output).await) })).await
+                        }
+                        (Ok(_), Err(bad)) => Err(bad),
+                    };
                 }
-                repeat::Claimed::Again(Err(bad)) => return Err(bad),
             },
         };
         let counted = match permits.quota.take() {
             None => None,
             quota => Box::pin(this.counted(quota)).await?,
         };
-        let began = (claim.is_some() || !entry.guards.is_empty()).then(Instant::now);
-        // Whether a person was waited for is known at the end alone.
-        if this.ctx.asking.is_none() {
-            permits.ran(began);
-        }
-        let ended = this.drive(running).await;
-        drop(counted);
-        if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
-            permits.ran(began);
-        }
-        let outcome = this.map(entry, ended);
+        let outcome = match running {
+            Ok(running) => {
+                let began = (claim.is_some() || waited(entry, asked, counted.is_some())).then(Instant::now);
+                // Whether a person was waited for is known at the end alone.
+                if this.ctx.asking.is_none() {
+                    permits.ran(began);
+                }
+                let ended = this.drive(running).await;
+                if let Some(counted) = counted {
+                    counted.ended(matches!(ended, Driven::Asks));
+                }
+                if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
+                    permits.ran(began);
+                }
+                this.map(entry, ended)
+            }
+            Err(failed) => {
+                let ended = this.end_checked(entry, failed);
+                drop(counted);
+                ended
+            }
+        };
         let outcome = match outcome {
             Ok(output) if this.is_large_output(entry, &output) => {
                 Box::pin(this.check_large_output(entry, output)).await
@@ -253,8 +274,9 @@ impl Call {
     }
 
     /// The steps that every call takes before anything of it is decoded: find, visibility,
-    /// shape, caller, access, key, consent.
-    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<(), Box<Bad>> {
+    /// shape, caller, access, key, consent. Where a person is asked for consent, the limits come before the question,
+    /// and what they handed out comes back.
+    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, Box<Bad>> {
         let Some(entry) = self.find(asked) else {
             self.found_nothing();
             return Err(Box::pin(self.not_found(asked)).await);
@@ -290,12 +312,12 @@ impl Call {
                     Ok(false) => {
                         // Who is asked may leave.
                         self.note_any_input(asked).await?;
-                        Box::pin(self.within(self.agree(self.entry()?, asked))).await
+                        Box::pin(self.agree_within_limits(self.entry()?, asked)).await
                     }
-                    agreed => agreed.map(drop),
+                    agreed => agreed.map(|_| None),
                 }
             }
-            admitted => admitted,
+            admitted => admitted.map(|()| None),
         };
         if admitted.is_err() {
             // Why it is refused is known, even if its record has to do without a digest.

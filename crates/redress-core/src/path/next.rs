@@ -5,9 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Json, Name, NextAction, RecoveryStep, Retry, Shape};
+use redress_contract::{Json, Name, NextAction, Problem, RecoveryStep, Retry, Shape, Started};
 
-use super::{Bad, Call};
+use super::{Bad, Call, verify::FIND_OUT};
 use crate::{offload::LARGE, registry::Entry};
 
 impl Call {
@@ -17,9 +17,8 @@ impl Call {
         if let Some(target) = problem.recovery.as_ref().and_then(RecoveryStep::target)
             && self.callable(target).is_none()
         {
-            // Whoever cannot make the query cannot verify.
-            if problem.retry == Retry::AfterVerify {
-                problem.retry = Retry::Unsafe;
+            if matches!(problem.recovery, Some(RecoveryStep::Verify { .. })) {
+                self.without_query(problem);
             }
             problem.recovery = Some(RecoveryStep::without_target());
         }
@@ -33,6 +32,24 @@ impl Call {
             }
             fits
         });
+    }
+
+    /// Takes a declared verification back from whoever cannot make the query: the advice is what it would be without
+    /// one, and the hint tells of no query.
+    fn without_query(&self, problem: &mut Problem) {
+        if problem.retry == Retry::AfterVerify {
+            let declared = self.ctx.entry.as_ref().and_then(|entry| entry.failure(problem.code.as_str()));
+            let retryable =
+                declared.map_or_else(|| problem.kind.retryable(), |prepared| prepared.declaration.retryable());
+            // To verify is advised only after a mutation had started, and where no key settles it.
+            problem.retry = Retry::advise(retryable, problem.effect, Shape::Mutation, Started::Yes, None);
+        }
+        problem.hint = match problem.retry {
+            Retry::Safe => "Make the same call again: nothing has been changed.",
+            Retry::SafeWithKey => "Make the same call again with the same idempotency key.",
+            Retry::AfterVerify | Retry::Unsafe | Retry::AfterFix | Retry::Never => FIND_OUT,
+        }
+        .into();
     }
 
     /// Those of the actions that a call site adds which its caller could take now.
@@ -56,7 +73,7 @@ impl Call {
     /// The operation that the caller of this call could call by this name now, for one answer. Who is told the ending of
     /// a composed call is an operation, for which internal ones are there too. What is for persons alone, consents above
     /// all, is never named: an agent makes the calls that it is advised to make.
-    fn callable(&self, name: &Name) -> Option<&Entry> {
+    pub(super) fn callable(&self, name: &Name) -> Option<&Entry> {
         let (registry, caller) = (&self.ctx.registry, self.ctx.caller());
         let open = |entry: &&Arc<Entry>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
         let entry = match &self.ctx.parent {

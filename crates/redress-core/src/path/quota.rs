@@ -82,11 +82,20 @@ impl Call {
     }
 }
 
+impl Counted<'_> {
+    /// The handler has ended, or its call ends with a question and goes on in a next round. That a question is open
+    /// says nothing: the handler may have come to its end without the answer.
+    pub(super) fn ended(mut self, asks: bool) {
+        if asks {
+            drop(self.hold.take());
+        }
+    }
+}
+
+/// A call that is cut off in the middle stays counted.
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        let asks = self.call.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting());
         if self.call.started() != Started::No
-            && !asks
             && let Some(hold) = self.hold.take()
         {
             hold.spend();

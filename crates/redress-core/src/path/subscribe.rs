@@ -17,11 +17,16 @@ use serde_json::json;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
+    time::Instant,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use super::{Asked, Bad, Call, admit::Permits, drive::let_go};
+use super::{
+    Asked, Bad, Call,
+    admit::{Permits, waited},
+    drive::{Driven, let_go},
+};
 use crate::{
     Ctx, Registry, Request,
     handler::{Bound, Items},
@@ -80,10 +85,12 @@ struct Opened {
 
 impl Call {
     async fn open(&mut self, asked: &Asked<'_>) -> Result<Opened, Box<Bad>> {
-        self.admit(asked, Shape::Subscription).await?;
+        let held = self.admit(asked, Shape::Subscription).await?;
         let entry = Arc::clone(self.entry()?);
-        let mut permits = self.limits(&entry)?;
-        permits.quota = self.set_aside(&entry).await?;
+        let mut permits = match held {
+            Some(permits) => *permits,
+            None => self.all_limits(&entry).await?,
+        };
         self.note_any_input(asked).await?;
         let this = &*self;
         this.size(&entry, asked)?;
@@ -94,8 +101,10 @@ impl Call {
         // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
         let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
         let opening = if asked.is_large() || entry.check.is_some() {
-            let input = this.read_checked(&entry, Arc::clone(handler) as _, asked).await?;
-            handler.ready_with(outlives(), input)
+            match this.read_checked(&entry, Arc::clone(handler) as _, asked).await? {
+                (input, None) => Ok(handler.ready_with(outlives(), input)),
+                (_, Some(failed)) => Err(failed),
+            }
         } else {
             this.measure(asked)?;
             let opening = match handler.ready(outlives(), &entry.input, &asked.input) {
@@ -106,14 +115,23 @@ impl Call {
                 Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
             };
             this.content(&entry, &asked.input)?;
-            opening
+            Ok(opening)
         };
         this.within(this.guards(&entry, asked)).await?;
-        let counted = this.counted(permits.quota.take()).await?;
-        permits.ran(None);
-        let driven = this.drive(opening).await;
-        drop(counted);
-        let items = this.map(&entry, driven)?;
+        let items = {
+            let counted = this.counted(permits.quota.take()).await?;
+            let opening = match opening {
+                Ok(opening) => opening,
+                // What was counted stays so, as where the handler fails.
+                Err(failed) => return this.end_checked(&entry, failed),
+            };
+            permits.ran(waited(&entry, asked, counted.is_some()).then(Instant::now));
+            let driven = this.drive(opening).await;
+            if let Some(counted) = counted {
+                counted.ended(matches!(driven, Driven::Asks));
+            }
+            this.map(&entry, driven)?
+        };
         self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
         Ok(Opened { entry, items, permits, streaming, runtime })

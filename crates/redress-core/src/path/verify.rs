@@ -10,6 +10,9 @@ const MAX_INPUT: usize = 16 * 1024;
 /// What a caller who comes again with the key would only be told again.
 const NEW_KEY: &str = "A call that is made again needs a new idempotency key.";
 
+/// What is left to say where nobody knows what a call did, and no query is known that shows it.
+pub(super) const FIND_OUT: &str = "Find out what the call has done before you make it again.";
+
 impl Call {
     /// The same ending with the query that shows whether the call took place, where nobody knows that and the
     /// operation says how to find out.
@@ -32,6 +35,10 @@ impl Call {
         let retry =
             Retry::advise(code.kind().retryable(), bad.problem.effect, entry.declaration.shape(), started, recovery);
         if retry != Retry::AfterVerify || asked.input.len() > MAX_INPUT {
+            return bad;
+        }
+        // Whoever cannot make the query is told what is told where there is none.
+        if verifying.step.target().is_none_or(|target| self.callable(target).is_none()) {
             return bad;
         }
         let Some(query) = verifying.query(&asked.input) else { return bad };

@@ -189,3 +189,37 @@ async fn the_client_of_the_protocols_library_goes_through_rounds_by_itself() {
     assert_eq!(greeted.structured_content, Some(json!({"greeted": "Ada"})));
     client.cancel().await.unwrap();
 }
+
+/// Admits so many calls.
+struct AtMost(std::sync::atomic::AtomicUsize);
+
+impl redress_core::Limit for AtMost {
+    fn admit(&self, _: &redress_core::LimitedCall<'_>) -> Result<Option<redress_core::Permit>, redress_core::Limited> {
+        use std::sync::atomic::Ordering::SeqCst;
+        match self.0.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)) {
+            Ok(_) => Ok(None),
+            Err(_) => Err(redress_core::Limited::rate(5)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_message_about_many_documents_takes_one_call_from_the_limits() {
+    let limit = AtMost(1.into());
+    let mut talk = Talk::start(vault().fitted(redress_core::Fittings::new().limit(limit)));
+    let many: Vec<String> = (0..500).map(|number| format!("vault://{number}")).chain(["vault://mine".into()]).collect();
+    let wanted = json!({"notifications": {"resourceSubscriptions": many}});
+    talk.modern(7, "subscriptions/listen", wanted.clone(), json!({}));
+    let acknowledged = talk.next().await;
+    assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(["vault://mine"]));
+    // Nothing is left: no document is listened for, and who asks for one is told why.
+    talk.modern(8, "subscriptions/listen", wanted, json!({}));
+    let acknowledged = talk.next().await;
+    assert_eq!(acknowledged["params"]["notifications"].get("resourceSubscriptions"), None);
+
+    let limit = AtMost(0.into());
+    let mut talk = Talk::start(vault().fitted(redress_core::Fittings::new().limit(limit)));
+    talk.hello(json!({})).await;
+    talk.send(json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "vault://mine"}}));
+    assert_eq!(talk.next().await["error"]["data"]["code"], "RATE_LIMITED");
+}

@@ -18,7 +18,10 @@ use redress::{
 };
 use serde_json::{Value, json};
 
-use crate::service::{built, failure, mutation, query, registry, with};
+use crate::{
+    limited::Count,
+    service::{built, failure, mutation, query, registry, with},
+};
 
 /// Whose each ticket is, and how often a handler has run.
 #[derive(Default)]
@@ -189,15 +192,99 @@ async fn what_is_hidden_is_the_same_to_the_last_member_as_what_does_not_exist() 
     let (_, eve) = asked_by("eve");
     for key in [None, Some("a")] {
         let answer = async |ticket: &str, key: Option<&str>| {
-            let mut request = Request::new(json!({"ticket": ticket}).to_string().into_bytes());
-            if let Some(key) = key {
-                request = request.with_idempotency_key(format!("{key}-{ticket}"));
-            }
-            let answer = eve.send("tickets.close", request).await;
+            let answer = closed(&eve, ticket, key.map(|key| format!("{key}-{ticket}"))).await;
             assert_failure!(answer, TICKET_UNKNOWN);
             serde_json::to_string(&told(&answer)).unwrap().replace(ticket, "…")
         };
         assert_eq!(answer("t-1", key).await, answer("t-2", key).await, "{key:?}");
+    }
+}
+
+async fn closed(harness: &Harness, ticket: &str, key: Option<String>) -> redress::testing::Answer {
+    let mut request = Request::new(json!({"ticket": ticket}).to_string().into_bytes());
+    if let Some(key) = key {
+        request = request.with_idempotency_key(key);
+    }
+    harness.send("tickets.close", request).await
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_the_same_to_quotas_and_keys_as_what_does_not_exist() {
+    // Everything that a caller can see from outside, of a ticket that is another's and of one that is not there.
+    let seen = async |ticket: &str| {
+        let count = Count::default();
+        let tickets = Arc::new(Tickets::of(&[("t-1", "ada")]));
+        let builder = desk(&tickets).limit(count.clone()).quotas(count.clone());
+        let eve = built(builder).as_caller(Caller::new("eve"));
+        let mut seen = Vec::new();
+        // Without a key; with one; with the same once more; and with the same for another ticket.
+        for (ticket, key) in [(ticket, None), (ticket, Some("k")), (ticket, Some("k")), ("t-3", Some("k"))] {
+            let answer = closed(&eve, ticket, key.map(str::to_owned)).await;
+            let left: Vec<u64> = answer.envelope().allowances().iter().map(|left| left.remaining).collect();
+            let told = serde_json::to_string(&told(&answer)).unwrap().replace(ticket, "…");
+            seen.push((answer.code().map(str::to_owned), told, left, count.spent()));
+        }
+        assert_eq!(tickets.runs.load(Ordering::SeqCst), 0);
+        seen
+    };
+    let (hidden, missing) = (seen("t-1").await, seen("t-2").await);
+    assert_eq!(hidden, missing);
+    let codes: Vec<_> = missing.iter().filter_map(|(code, ..)| code.as_deref()).collect();
+    assert_eq!(codes, ["TICKET_UNKNOWN", "TICKET_UNKNOWN", "TICKET_UNKNOWN", "IDEMPOTENCY_CONFLICT"]);
+    let counted: Vec<_> = missing.iter().map(|(_, _, left, spent)| (left.clone(), *spent)).collect();
+    assert_eq!(counted, [(vec![99], 1), (vec![98], 2), (vec![], 2), (vec![], 2)]);
+}
+
+/// Refuses everything.
+struct Closed;
+
+impl redress::Guard for Closed {
+    fn name(&self) -> &str {
+        "closed"
+    }
+
+    fn failures(&self) -> Vec<redress::contract::Failure> {
+        vec![failure("SHOP_CLOSED", Kind::Forbidden)]
+    }
+
+    fn check<'a>(
+        &'a self,
+        _: &'a redress::GuardedCall<'a>,
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<redress::Veto>, redress::GuardBroken>> {
+        Box::pin(std::future::ready(Ok(Some(redress::Veto::new("SHOP_CLOSED", json!({}))))))
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_the_same_to_a_guard_as_what_does_not_exist() {
+    let tickets = Arc::new(Tickets::of(&[("t-1", "ada")]));
+    let eve = built(desk(&tickets).guard(Closed)).as_caller(Caller::new("eve"));
+    let [hidden, missing] = [closed(&eve, "t-1", None).await, closed(&eve, "t-2", None).await];
+    let problem = assert_failure!(hidden, SHOP_CLOSED);
+    assert_eq!(problem.effect, redress::Effect::None, "nothing has run");
+    assert_eq!(told(&hidden), told(&missing));
+}
+
+/// Follow a ticket, of which nobody but its owner knows.
+#[operation(subscription, name = "tickets.watch", access(check = sees))]
+async fn watch(tickets: State<Arc<Tickets>>, input: Close) -> Outcome<Events<String, TicketFailure>, TicketFailure> {
+    match tickets.owner(&input.ticket) {
+        Some(_) => Ok(Events::new(futures_util::stream::iter([Ok(input.ticket)]))),
+        None => Err(TicketFailure::TicketUnknown { ticket: input.ticket })?,
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_what_is_hidden_is_counted_like_one_of_what_does_not_exist() {
+    for ticket in ["t-1", "t-2"] {
+        let count = Count::default();
+        let tickets = Arc::new(Tickets::of(&[("t-1", "ada")]));
+        let builder = Registry::builder().state(Arc::clone(&tickets)).add(watch);
+        let eve = built(builder.limit(count.clone()).quotas(count.clone())).as_caller(Caller::new("eve"));
+        let request = Request::new(json!({"ticket": ticket}).to_string().into_bytes());
+        let refused = eve.open("tickets.watch", request).await.unwrap_err();
+        assert_eq!(refused.code(), Some("TICKET_UNKNOWN"));
+        assert_eq!((refused.problem().unwrap().effect, count.spent()), (redress::Effect::Unknown, 1), "{ticket}");
     }
 }
 
@@ -322,7 +409,8 @@ async fn a_check_that_cannot_tell_refuses_and_says_nothing() {
     ];
     for harness in cases {
         let answer = harness.call("tickets.close", json!({})).await;
-        assert_failure!(answer, INTERNAL);
+        let problem = assert_failure!(answer, INTERNAL);
+        assert_eq!(problem.effect, redress::Effect::None, "the handler had not begun");
         canary.check("the envelope", answer.bytes());
     }
     canary.assert_clean();

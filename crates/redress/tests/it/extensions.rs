@@ -395,6 +395,47 @@ async fn a_guard_of_an_extension_takes_its_codes_along_to_what_it_covers() {
     assert_eq!(log.lines(), ["guard trace.run", "guard files.read"]);
 }
 
+/// A guard whose failure extends a code of its extension.
+struct Quiet;
+
+impl Guard for Quiet {
+    fn name(&self) -> &str {
+        "quiet"
+    }
+
+    fn failures(&self) -> Vec<Failure> {
+        vec![failure("QUIET_HOURS").extending("CLOSED")]
+    }
+
+    fn check<'a>(
+        &'a self,
+        _: &'a GuardedCall<'a>,
+    ) -> futures_util::future::BoxFuture<'a, Result<Option<Veto>, GuardBroken>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+#[tokio::test]
+async fn a_parent_is_the_extensions_own_whoever_of_it_declares_the_two() {
+    let extended = extension("trace")
+        .code(failure("CLOSED"))
+        .code(failure("NIGHT").extending("QUIET_HOURS"))
+        .code(failure("OVER_BUDGET").extending("BUDGET"))
+        .guard(Quiet)
+        .guard(Budget(Log::default()));
+    let registry = with(extended).start().await.unwrap();
+    let operation = registry.operation("trace.run").unwrap();
+    for (code, parent) in [
+        ("trace.QUIET_HOURS", "trace.CLOSED"),
+        ("trace.NIGHT", "trace.QUIET_HOURS"),
+        ("trace.OVER_BUDGET", "trace.BUDGET"),
+        ("trace.BUDGET_SPENT", "trace.BUDGET"),
+    ] {
+        let extends: Vec<&str> = operation.failure(code).unwrap().extends().iter().map(|code| code.as_str()).collect();
+        assert_eq!(extends.first(), Some(&parent), "{code}");
+    }
+}
+
 #[tokio::test]
 async fn an_extension_brings_state_limits_and_observers() {
     let log = Log::default();

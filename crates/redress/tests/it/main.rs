@@ -22,6 +22,7 @@ mod extent;
 mod guards;
 mod idempotency;
 mod licences;
+mod limited;
 mod listening;
 mod macros;
 mod mapping;

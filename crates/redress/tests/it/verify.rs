@@ -10,7 +10,7 @@ use std::{
 };
 
 use redress::{
-    DynamicFailure, Effect, Fail, Kind, Operation, Outcome, Registry, Request, Retry, Verification,
+    DynamicFailure, Effect, Fail, Kind, Operation, Outcome, Registry, Request, Retry, Shown, Verification,
     contract::{self, Failure, Problem, RecoveryStep},
     testing::{Harness, assert_failure},
 };
@@ -217,6 +217,63 @@ async fn a_declared_failure_says_how_to_find_out_from_its_details() {
     }
     let keyed = problem(&harness, &input("unsure", true), Some("k")).await;
     assert_eq!((keyed.retry, keyed.retryable), (Retry::SafeWithKey, true));
+}
+
+/// The bank on a face that does not show how to look.
+fn unseen(verified: bool) -> Harness {
+    let (harness, _) = bank(verified);
+    let shown = |operation: &contract::Operation| match operation.name().as_str() {
+        "pay.look" => Shown::No,
+        _ => Shown::Callable,
+    };
+    Harness::new(harness.registry().view(shown))
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_look_is_told_what_is_told_where_there_is_nothing_to_look_at() {
+    let (verified, without) = (unseen(true), bank(false).0);
+    for (ends, _) in CUT_OFF {
+        let [seen, expected] =
+            [problem(&verified, &input(ends, true), None).await, problem(&without, &input(ends, true), None).await];
+        let [seen, expected] = [seen, expected].map(|problem| serde_json::to_value(problem).unwrap());
+        assert_eq!(seen, expected, "{ends}");
+    }
+    // A key that is lost, too.
+    for key in ["k", "k"] {
+        let [seen, expected] = [
+            problem(&verified, &input("late", true), Some(key)).await,
+            problem(&without, &input("late", true), Some(key)).await,
+        ];
+        assert_eq!((seen.retry, &seen.hint, &seen.recovery), (expected.retry, &expected.hint, &expected.recovery));
+    }
+}
+
+#[tokio::test]
+async fn a_declared_way_to_find_out_is_taken_back_whole_from_who_cannot_go_it() {
+    let harness = unseen(false);
+    let plain = problem(&harness, &input("unsure", true), None).await;
+    assert_eq!((plain.code.as_str(), plain.retry, plain.retryable), ("BANK_UNSURE", Retry::Unsafe, false));
+    assert_eq!((plain.recovery, plain.next_actions.is_empty()), (Some(RecoveryStep::AskUser), true));
+    assert_eq!(&*plain.hint, "Find out what the call has done before you make it again.");
+    let keyed = problem(&harness, &input("unsure", true), Some("k")).await;
+    assert_eq!((keyed.retry, keyed.retryable), (Retry::SafeWithKey, true));
+    assert_eq!(&*keyed.hint, "Make the same call again with the same idempotency key.");
+    // What time cannot heal is not worth making again.
+    let lost = Failure::new("RECEIPT_LOST", Kind::Conflict)
+        .with_when("The receipt was lost on its way.")
+        .with_effect(Effect::Unknown)
+        .with_details(of(json!({"order": {"type": "integer"}}), &["order"]))
+        .with_recovery(Verification::new("pay.look", "/paid", HINT).is(true).bind("order", "order").into());
+    let lose = Operation::dynamic(mutation("pay.lose").fails(lost))
+        .with_handler(|_, _: Value| async { Err(DynamicFailure::new("RECEIPT_LOST", json!({"order": 7})))? });
+    let seen = built(Registry::builder().add(lose).add(look(&Arc::default())));
+    assert_eq!(seen.call("pay.lose", json!({})).await.problem().retry, Retry::AfterVerify);
+    let shown = |operation: &contract::Operation| match operation.name().as_str() {
+        "pay.look" => Shown::No,
+        _ => Shown::Callable,
+    };
+    let unseen = Harness::new(seen.registry().view(shown));
+    assert_eq!(unseen.call("pay.lose", json!({})).await.problem().retry, Retry::Never);
 }
 
 #[tokio::test(start_paused = true)]
