@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use redress_contract::{self as contract, Access, Code, Finding, Name};
+use redress_contract::{self as contract, Access, Code, Disclosure, Finding, Name};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -139,9 +139,13 @@ pub(crate) fn introspection() -> Operation {
 
 async fn run(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
     let open: Vec<&str> = ctx.open().map(|operation| operation.name().as_str()).collect();
+    // What an extension is made of inside is told to those alone who are told it of any operation.
+    let internals = Disclosure::shows_internals(ctx.caller());
+    let is_told =
+        |name: &&Name| internals || ctx.contract().operation(name.as_str()).is_some_and(|one| one.is_external());
     let mut told = Vec::new();
     for extension in ctx.extensions() {
-        let brought = extension.operations.iter();
+        let brought = extension.operations.iter().filter(is_told);
         let brought: Vec<Value> =
             brought.map(|name| json!({"name": name, "open": open.contains(&name.as_str())})).collect();
         let mut about = serde_json::to_value(extension)?;

@@ -471,6 +471,13 @@ async fn what_is_loaded_is_told_to_who_has_the_scope() {
             },
         ])
     );
+    let reader = Caller::new("ada").scope("extensions:read");
+    for (caller, internals) in [(reader.clone(), false), (reader.scope("internals:read"), true)] {
+        let told = registry.call("services.extensions", Request::default().with_caller(caller)).await;
+        let told = String::from_utf8(told.into_bytes()).unwrap();
+        assert!(told.contains("trace.run"), "{told}");
+        assert_eq!(told.contains("trace.hidden"), internals, "{told}");
+    }
     let nosy = Request::default().with_caller(Caller::new("eve"));
     assert_eq!(registry.call("services.extensions", nosy).await.code(), Some("FORBIDDEN"));
     assert!(registry.open_to(Some(&Caller::new("eve"))).all(|operation| operation.name().namespace() != "services"));
