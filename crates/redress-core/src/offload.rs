@@ -26,11 +26,13 @@ use tokio_util::task::AbortOnDropHandle;
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
 
-/// One less than there are cores, so that one of them is left for the workers whatever comes in or goes out.
-static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
-    let cores = available_parallelism().map_or(1, usize::from);
-    Arc::new(Semaphore::new(cores.saturating_sub(1).max(1)))
-});
+static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(at_once())));
+
+/// How much work is done at once: one less than there are cores, so that one of them is left for the workers whatever
+/// comes in or goes out.
+fn at_once() -> usize {
+    available_parallelism().map_or(1, usize::from).saturating_sub(1).max(1)
+}
 
 thread_local! {
     /// Whether this thread does offloaded work at the moment.
@@ -214,7 +216,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         }
-        let all = u32::try_from(available_parallelism().map_or(1, usize::from)).unwrap();
+        let all = u32::try_from(at_once()).unwrap();
         assert!(Arc::clone(&permits).try_acquire_many_owned(all).is_err());
         end.send(()).unwrap();
         has_ended.recv().unwrap();

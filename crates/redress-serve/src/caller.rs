@@ -62,7 +62,7 @@ impl CallerOf for Anonymous {
     }
 }
 
-/// Whoever calls from this very machine, and through no proxy, is `local`, with all scopes; everyone else is nobody.
+/// Whoever calls from this very machine, and through no proxy, is `local`, with all scopes but that for consents; everyone else is nobody.
 ///
 /// A web page that the user of this machine looks at also comes from this machine. Unless it is
 /// one of this very server, or of an origin in [`cors_origins`](crate::Faces::cors_origins) by

@@ -135,9 +135,9 @@ async fn happened(code: EngineCode) -> Option<Value> {
             ada.call("orders.refund", json!({})).await.json()
         }
         EngineCode::ConsentRequired => {
-            let delete = mutation("files.delete").with_access(Access::caller().consent());
+            let delete = mutation("files.remove").with_access(Access::caller().consent());
             let builder = Registry::builder().add(consent_grant()).add(ends(delete, || Ok(json!(null))));
-            built(builder).call("files.delete", json!({})).await.json()
+            built(builder).call("files.remove", json!({})).await.json()
         }
         EngineCode::InvalidInput => {
             let read = query("files.read").with_input(json!({
