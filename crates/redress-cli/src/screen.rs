@@ -116,7 +116,8 @@ impl Screen<'_> {
             (Some(access), _) => format!("known by {}", known_by(access).join(", ")),
             (None, Some(_)) => "told by the token of each call".to_owned(),
             (None, None) => {
-                "local, with all scopes but consent:grant: no access is configured, and only this machine can call".to_owned()
+                "local, with all scopes but consent:grant: no access is configured, and only this machine can call"
+                    .to_owned()
             }
         }
     }

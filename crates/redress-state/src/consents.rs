@@ -82,6 +82,15 @@ impl Consents {
     }
 }
 
+/// For how long a consent is given at most.
+const LONGEST_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Whether a consent holds at this time. One that ends later than any that is given now was given by a clock that was
+/// ahead, the service's before it was set back or that of whoever ordered it: it gives nothing.
+pub(crate) fn holds(consent: &HeldConsent, now_ms: i64) -> bool {
+    (now_ms + 1..=now_ms.saturating_add(LONGEST_MS)).contains(&to_ms(consent.until))
+}
+
 /// The consents of a state.
 pub(crate) struct ConsentTable(pub(crate) Arc<Shared>);
 
@@ -89,9 +98,10 @@ impl ConsentStore for ConsentTable {
     fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
         let now_ms = self.0.latest_ms();
         let consents = self.0.consents();
-        let holds = consents.held.get(caller.id()).is_some_and(|own| {
-            own.values().any(|consent| consent.scope.covers(operation) && to_ms(consent.until) > now_ms)
-        });
+        let holds = consents
+            .held
+            .get(caller.id())
+            .is_some_and(|own| own.values().any(|consent| consent.scope.covers(operation) && holds(consent, now_ms)));
         drop(consents);
         Box::pin(ready(Ok(holds)))
     }
@@ -101,7 +111,7 @@ impl ConsentStore for ConsentTable {
             if !self.0.queue.is_open() {
                 return Err(StoreBroken::new("the state cannot be written right now"));
             }
-            let until = from_ms(self.0.latest_ms().saturating_add(ms(consent.lasts)));
+            let until = from_ms(self.0.latest_ms().saturating_add(ms(consent.lasts).min(LONGEST_MS)));
             let consent = HeldConsent::new(consent.caller, consent.scope, until, consent.reason);
             let waiting = {
                 // Under the lock, so that the order of changes is that of the queue.
@@ -123,7 +133,7 @@ impl ConsentStore for ConsentTable {
         // Even one that does not hold any more is taken out of the file.
         let pushed = self.0.queue.push(Work::Withdraw { caller: caller.to_owned(), scope: text, order });
         drop(consents);
-        let held = taken.is_some_and(|consent| to_ms(consent.until) > now_ms);
+        let held = taken.is_some_and(|consent| holds(&consent, now_ms));
         Box::pin(async move { pushed?.within(self.0.options.patience).await.map(|_| held) })
     }
 
@@ -132,7 +142,7 @@ impl ConsentStore for ConsentTable {
         let consents = self.0.consents();
         let whose = consents.held.iter().filter(|(whose, _)| caller.is_none_or(|caller| caller == *whose));
         let mut held: Vec<HeldConsent> =
-            whose.flat_map(|(_, own)| own.values()).filter(|held| to_ms(held.until) > now_ms).cloned().collect();
+            whose.flat_map(|(_, own)| own.values()).filter(|held| holds(held, now_ms)).cloned().collect();
         drop(consents);
         held.sort_by(|a, b| (&a.caller, &a.scope).cmp(&(&b.caller, &b.scope)));
         Box::pin(ready(Ok(held)))

@@ -10,7 +10,7 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use crate::{
     clock::to_ms,
-    connect,
+    connect, consents,
     folder::{self, Borrowed, Found, Untaken},
     look::shape,
     orders::{self, Order, Stage},
@@ -114,7 +114,7 @@ impl ConsentDesk {
         connection.close().await?;
         let now_ms = to_ms(SystemTime::now());
         let holds =
-            |held: &HeldConsent| to_ms(held.until) > now_ms && caller.is_none_or(|caller| held.caller == caller);
+            |held: &HeldConsent| consents::holds(held, now_ms) && caller.is_none_or(|caller| held.caller == caller);
         let mut held: Vec<HeldConsent> = kept.into_iter().filter(holds).collect();
         held.sort_by(|a, b| (&a.caller, &a.scope).cmp(&(&b.caller, &b.scope)));
         Ok(held)

@@ -85,9 +85,10 @@ impl Clock {
         let keys = remove_keys(oldest, connection).await?;
         let oldest = self.at_ms.saturating_sub(ms(shared.options.retention));
         let batches = self.remove_batches(oldest, connection).await?;
-        let counts = quotas::remove_ended(self.at_ms / 1000, connection).await?;
-        // By the wall too, so that what it counts by now stays where it was set back.
-        let over = addresses.make_room(self.at_ms.min(shared.wall_ms()) / 1000, connection).await?;
+        // By the wall too: where it was set back, what is counted now is long over by the clock that only goes forward.
+        let counted_s = self.at_ms.min(shared.wall_ms()) / 1000;
+        let counts = quotas::remove_ended(counted_s, connection).await?;
+        let over = addresses.make_room(counted_s, connection).await?;
         self.more = keys || batches || counts || over;
         Ok(())
     }

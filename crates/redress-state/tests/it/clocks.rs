@@ -172,3 +172,19 @@ async fn a_clock_that_is_set_back_makes_no_consent_longer() {
     assert!(consents.is_empty(), "{consents:?}");
     state.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_consent_of_a_clock_that_was_ahead_gives_nothing_after_a_restart() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
+    hands.set_ahead(60 * DAY);
+    let state = open(folder.path(), &hands).await;
+    call(&service(&state, &Runs::default()), "consent.grant", &json!({"operation": "pay.wipe", "minutes": 1})).await;
+    assert!(call(&service(&state, &Runs::default()), "pay.wipe", &json!({})).await.is_ok());
+    state.close().await.unwrap();
+    hands.set_back(60 * DAY);
+    let state = open(folder.path(), &hands).await;
+    let registry = service(&state, &Runs::default());
+    assert_eq!(call(&registry, "pay.wipe", &json!({})).await.code(), Some("CONSENT_REQUIRED"));
+    assert!(state.consents().list(None).await.unwrap().is_empty());
+    state.close().await.unwrap();
+}

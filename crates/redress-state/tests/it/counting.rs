@@ -299,6 +299,22 @@ async fn a_clock_that_is_set_back_finds_what_was_counted_and_gives_nothing_twice
 }
 
 #[tokio::test]
+async fn a_state_that_has_seen_a_clock_far_ahead_forgets_nothing_of_today_at_its_starts() {
+    let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::at(LATE_IN_FEBRUARY));
+    hands.set_ahead(60 * DAY);
+    at(folder.path(), &hands).await.close().await.unwrap();
+    hands.set_back(60 * DAY);
+    let runs = Runs::default();
+    for start in 0..3 {
+        let state = at(folder.path(), &hands).await;
+        assert_eq!(call(&service(&state, a_day(1), &runs), "work.once").await.is_ok(), start == 0, "start {start}");
+        state.upkeep().await.unwrap();
+        state.close().await.unwrap();
+    }
+    assert_eq!(runs.get(), 1);
+}
+
+#[tokio::test]
 async fn what_has_been_over_for_a_month_is_removed_and_nothing_sooner() {
     let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::at(LATE_IN_FEBRUARY));
     let state = at(folder.path(), &hands).await;
