@@ -38,7 +38,6 @@ use crate::{
     connection::{Line, OtherSide},
     cors::{self, Origins},
     documents::Documents,
-    etag,
     faces::Ready,
     framing,
     house::House,
@@ -124,7 +123,7 @@ impl Shared {
         #[cfg(feature = "compression")]
         if let Some(accepted) = accepted {
             response = crate::compression::compress(accepted, response).await;
-            etag::encoded(&mut response);
+            crate::etag::encoded(&mut response);
         }
         response
     }
