@@ -122,6 +122,12 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
 static LONG_WORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[A-Za-z0-9_+=-]{24,}").expect("it compiles, as a test proves"));
 
+/// See [`crate::warm_up`].
+pub(crate) fn warm_up() {
+    LazyLock::force(&FORMS);
+    LazyLock::force(&LONG_WORD);
+}
+
 fn redacted(text: &str) -> String {
     let mut text = Cow::Borrowed(text);
     for form in FORMS.iter() {

@@ -54,6 +54,7 @@ mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod verification;
+mod warm_up;
 
 pub use redress_contract as contract;
 
@@ -101,3 +102,4 @@ pub use request::Request;
 pub use rfc3339::rfc3339;
 pub use secret::{Credentials, Secret};
 pub use settings::Settings;
+pub use warm_up::warm_up;

@@ -81,6 +81,11 @@ impl Prepared {
         ENGINE.get(code as usize).expect("every engine code is in `EngineCode::ALL`")
     }
 
+    /// See [`crate::warm_up`].
+    pub(crate) fn warm_up() {
+        Prepared::engine(EngineCode::Internal);
+    }
+
     /// What the caller sees of one occurrence.
     pub(crate) fn problem(&self, occurrence: Occurrence<'_>) -> Problem {
         let declaration = &self.declaration;

@@ -166,6 +166,8 @@ impl BoundServer {
         // A server that is dropped takes its connections with it.
         let _closing = Closing(Arc::clone(&house));
         let (accepting, connections) = (TaskTracker::new(), TaskTracker::new());
+        // Nobody waits for it: a call that comes first does what is left of it.
+        drop(tokio::task::spawn_blocking(redress_core::warm_up));
         for listener in listeners {
             let here = Accepting { serving: Arc::clone(&serving), connections: connections.clone(), listener };
             accepting.spawn(here.run());

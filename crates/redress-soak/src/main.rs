@@ -10,6 +10,7 @@
 mod abuse;
 mod agree;
 mod client;
+mod disk;
 mod ending;
 mod home;
 mod hostile;

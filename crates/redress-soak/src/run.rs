@@ -1,6 +1,8 @@
 //! The driver: every scenario in its turn, and a table at the end.
 
 use std::{
+    env, io,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -8,6 +10,8 @@ use std::{
 use clap::Parser;
 
 use crate::{
+    disk,
+    measure::ms,
     report::Report,
     scenarios::{ALL, Scenario},
     stage::Stage,
@@ -32,6 +36,35 @@ struct Arguments {
     /// Only these scenarios, with the whole time for them.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Where the servers keep their state [default: in memory, where there is /dev/shm; else where temporary files are].
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+/// Where memory is a file system. A call is answered once its record is written, so a disk that is shared, and slow now
+/// and then, would be what a soak measures there. Nothing in it needs more than a process can lose.
+const MEMORY: &str = "/dev/shm";
+
+impl Arguments {
+    fn folder(&self) -> PathBuf {
+        let memory = || Some(PathBuf::from(MEMORY)).filter(|memory| memory.is_dir());
+        self.folder.clone().or_else(memory).unwrap_or_else(env::temp_dir)
+    }
+}
+
+/// Lets every server keep its state in `folder`, and tells how long it takes there to write something for good.
+fn settle(folder: &Path) -> io::Result<String> {
+    let written = disk::syncs(folder)?;
+    // Only the first to choose has a say, and nobody chose before.
+    let _ = tempfile::env::override_temp_dir(folder);
+    let (p50, p99, most) = (written.p50(), written.p99(), written.per_mille(1000));
+    Ok(format!(
+        "state in {}, where fdatasync takes {} (p99 {}, at most {})",
+        folder.display(),
+        ms(p50),
+        ms(p99),
+        ms(most)
+    ))
 }
 
 #[expect(clippy::print_stdout, reason = "a soak tells what it found")]
@@ -49,6 +82,13 @@ pub(crate) fn main() -> ExitCode {
     let shares: u32 = chosen.iter().map(|scenario| scenario.share).sum();
     let whole = Duration::from_secs_f64(arguments.minutes.clamp(0.1, 24.0 * 60.0) * 60.0);
     println!("seed {}, {} minutes, {} scenarios", arguments.seed, arguments.minutes, chosen.len());
+    match settle(&arguments.folder()) {
+        Ok(place) => println!("{place}"),
+        Err(error) => {
+            println!("nothing can be written in {}: {error}", arguments.folder().display());
+            return ExitCode::from(2);
+        }
+    }
     let mut reports = Vec::new();
     for scenario in chosen {
         let stage = Stage {

@@ -129,6 +129,11 @@ static STANDARD: LazyLock<Classifier> = LazyLock::new(|| {
     Classifier { own_types: Vec::new(), types: by_type::standard(), texts, set }
 });
 
+/// See [`crate::warm_up`].
+pub(crate) fn warm_up() {
+    LazyLock::force(&STANDARD);
+}
+
 impl Classification {
     /// What is answered for `kind`, and what decided on it.
     pub(crate) fn of_kind(kind: Kind, row: impl Into<Cow<'static, str>>) -> Classification {

@@ -1,38 +1,31 @@
 //! Work that grows with bytes from outside, done off the async workers.
 //!
 //! An async worker that parses a megabyte answers nobody else meanwhile, so whatever may take long because something
-//! large came in or goes out runs on tokio's blocking threads. What is small stays where it is, and pays nothing.
+//! large came in or goes out runs on threads of its own, which give way to the workers. What is small stays where it is,
+//! and pays nothing.
 //!
-//! Absent on purpose: `block_in_place`, which panics on runtimes of one thread.
+//! Absent on purpose: `block_in_place`, which panics on runtimes of one thread, and tokio's blocking threads: one that had
+//! been made to give way could not be used for anything else.
+
+mod threads;
 
 use std::{
     cell::Cell,
     future::{Future, pending},
     panic::resume_unwind,
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
-    thread::available_parallelism,
 };
 
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, Semaphore},
-};
+use threads::THREADS;
+use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
-
-static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(at_once())));
-
-/// How much work is done at once: one less than there are cores, so that one of them is left for the workers whatever
-/// comes in or goes out.
-fn at_once() -> usize {
-    available_parallelism().map_or(1, usize::from).saturating_sub(1).max(1)
-}
 
 thread_local! {
     /// Whether this thread does offloaded work at the moment.
@@ -55,7 +48,7 @@ impl Drop for Offloaded {
     }
 }
 
-/// Does `work` on a blocking thread, when one of the permits of this process is free. Without a runtime, and where this
+/// Does `work` on a thread for large work, when one of the permits of this process is free. Without a runtime, and where this
 /// is such a thread already, it is done in place. A panic inside is carried on here.
 ///
 /// Dropping the future drops work that has not begun. Work that has begun goes on to its end, which it should have
@@ -77,15 +70,14 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     // In a task of its own: a permit that is handed to a future which nobody polls would be missed by everybody.
     let task = runtime.spawn(async move {
         // Nobody closes the semaphore, so there is always a permit in the end.
-        let permit = Arc::clone(&PERMITS).acquire_owned().await;
-        AbortOnDropHandle::new(tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+        let Ok(permit) = Arc::clone(&THREADS.permits).acquire_owned().await else { return pending().await };
+        let work = move || {
             let _offloaded = Offloaded::enter();
             span.in_scope(work)
-        }))
-        .await
+        };
+        THREADS.run(Handle::current(), permit, work).await
     });
-    match AbortOnDropHandle::new(task).await.flatten() {
+    match AbortOnDropHandle::new(task).await {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {
             Ok(payload) => resume_unwind(payload),
@@ -95,7 +87,7 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     }
 }
 
-/// Runs `future` with each of its polls on a blocking thread, for work between its awaits that cannot be taken apart,
+/// Runs `future` with each of its polls on a thread for large work, for work between its awaits that cannot be taken apart,
 /// such as that of a library. While it waits it holds neither a thread nor a permit.
 pub async fn offload_future<F>(future: F) -> F::Output
 where
@@ -161,6 +153,15 @@ mod tests {
         assert_ne!(offload_future(async { thread_of() }).await, thread_of());
     }
 
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn large_work_gives_way_to_the_workers_and_they_to_nobody() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let here = nice();
+        assert!(offload(nice).await > here || here == 19, "the thread for large work is not below this one");
+        assert_eq!(nice(), here);
+    }
+
     #[test]
     fn without_a_runtime_work_is_done_in_place() {
         assert_eq!(offload(thread_of).now_or_never(), Some(thread_of()));
@@ -201,7 +202,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_was_abandoned_keeps_its_permit_until_it_ends() {
-        let permits = Arc::clone(&PERMITS);
+        let permits = Arc::clone(&THREADS.permits);
         let (begun, has_begun) = mpsc::channel();
         let (end, ends) = mpsc::channel::<()>();
         let (ended, has_ended) = mpsc::channel();
@@ -216,7 +217,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         }
-        let all = u32::try_from(at_once()).unwrap();
+        let all = u32::try_from(threads::at_once()).unwrap();
         assert!(Arc::clone(&permits).try_acquire_many_owned(all).is_err());
         end.send(()).unwrap();
         has_ended.recv().unwrap();

@@ -1,0 +1,87 @@
+//! The threads that do large work: as many as may work at once, and below the workers in the eyes of the scheduler.
+
+use std::{
+    future::pending,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
+    thread,
+};
+
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+};
+
+/// How many steps of `nice` large work is below everything else: about a third of the time where both want all of it.
+/// Without it the work of one large request on each core would keep a worker that was just woken waiting for as long
+/// as the scheduler lets anyone go on.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
+/// How much work is done at once: one less than there are cores, so that one of them is left for the workers whatever
+/// comes in or goes out.
+pub(super) fn at_once() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).max(1)
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+pub(super) struct Threads {
+    /// One for each thread, so that whoever has one finds a thread that does nothing else.
+    pub(super) permits: Arc<Semaphore>,
+    jobs: mpsc::Sender<Job>,
+}
+
+pub(super) static THREADS: LazyLock<Threads> = LazyLock::new(|| {
+    let (jobs, queue) = mpsc::channel::<Job>();
+    let queue = Arc::new(Mutex::new(queue));
+    for _ in 0..at_once() {
+        let queue = Arc::clone(&queue);
+        // Where not even one can be had, the work is done in place: see `run`.
+        let _ = thread::Builder::new().name("redress-large".to_owned()).spawn(move || work(&queue));
+    }
+    Threads { permits: Arc::new(Semaphore::new(at_once())), jobs }
+});
+
+fn work(queue: &Mutex<mpsc::Receiver<Job>>) {
+    #[cfg(target_os = "linux")]
+    {
+        // On Linux it is this thread's alone. Where it is refused, the work is done as fast as any other.
+        let _ = rustix::process::nice(NICE);
+    }
+    loop {
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(),
+            Err(mpsc::RecvError) => return,
+        }
+    }
+}
+
+impl Threads {
+    /// Does `work` on one of the threads, inside `runtime`. The permit comes back when it has ended, also where nobody
+    /// waits for it any more; and a panic inside is carried on here.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        runtime: Handle,
+        permit: OwnedSemaphorePermit,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        let (done, result) = oneshot::channel();
+        let job = Box::new(move || {
+            let _permit = permit;
+            let _inside = runtime.enter();
+            let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        // Without any thread there is nobody to take it, so it comes back.
+        if let Err(mpsc::SendError(job)) = self.jobs.send(job) {
+            job();
+        }
+        match result.await {
+            Ok(Ok(value)) => value,
+            Ok(Err(payload)) => resume_unwind(payload),
+            // The process ends, and its threads with it.
+            Err(_) => pending().await,
+        }
+    }
+}
