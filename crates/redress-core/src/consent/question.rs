@@ -66,7 +66,7 @@ fn told(reach: Reach, operation: &contract::Operation, caller: &Caller) -> Strin
         ),
         Reach::Nowhere => format!(
             "Ask the user: this service keeps consents in memory, where no command reaches them. A person has to start \
-             it with `--state DIR`, and can agree then with the command `redress consent grant {name} --caller {whose} \
+             it with a state folder of its own, `--state DIR`, and can agree then with the command `redress consent grant {name} --caller {whose} \
              --state DIR`. Then call again."
         ),
     }
