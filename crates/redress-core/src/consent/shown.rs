@@ -113,10 +113,8 @@ mod tests {
         let long = format!("{{\"to\":\"{}\",\"amount\":1}}", "x".repeat(100_000));
         let shown = told(&long);
         let ends = "x".repeat(END);
-        assert!(
-            shown.starts_with(&format!("{{\"to\":\"{ends}\"…99760 bytes…\"{ends}\",\"amount\":1}}\nNot all ")),
-            "{shown}"
-        );
+        assert!(shown.contains(&format!("\"to\":\"{ends}\"…99760 bytes…\"{ends}\"")), "{shown}");
+        assert!(shown.contains("\"amount\":1") && shown.contains("}\nNot all "), "{shown}");
         assert!(shown.contains("The input has 100020 bytes and the SHA-256 "), "{shown}");
     }
 
