@@ -243,7 +243,7 @@ async fn place(shop: State<Shop>, input: Lines) -> Outcome<Order, PlaceFailure> 
 /// Cancel an order.
 ///
 /// It needs a scope, and a person's consent: a client that can ask asks its user, and whoever has the clerk's own token
-/// gives it with `orders consent grant orders.cancel`.
+/// gives it with `orders consent grant orders.cancel --server URL`.
 #[operation(mutation, name = "orders.cancel", access(scopes = "orders:read orders:write", consent), strict)]
 async fn cancel(caller: &Caller, shop: State<Shop>, input: OrderId) -> Outcome<Order, CancelFailure> {
     let mut orders = shop.orders();

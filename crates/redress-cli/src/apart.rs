@@ -35,14 +35,12 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
     let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told);
     match private.find(|path| is_inside(path, &root)) {
         None => Ok(()),
-        Some(path) => Err(settings.wrong(
-            "serve.root",
-            format!(
-                "the folder {} holds {}, which callers must not {must_not}: serve a folder beside it",
-                settings.root.display(),
-                path.display()
-            ),
-        )),
+        Some(path) => Err(Trouble::RootNotApart {
+            place: settings.document.as_ref().map(|document| document.place("serve.root")),
+            root: settings.root.display().to_string(),
+            held: path.display().to_string(),
+            must_not,
+        }),
     }
 }
 

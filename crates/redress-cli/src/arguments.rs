@@ -52,6 +52,27 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+impl Command {
+    /// The word that is typed.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Command::Serve(_) => "serve",
+            Command::Mcp(_) => "mcp",
+            Command::Call(_) => "call",
+            Command::Ops(_) => "ops",
+            Command::Explain(_) => "explain",
+            Command::Doctor(_) => "doctor",
+            Command::Token(_) => "token",
+            Command::Consent(_) => "consent",
+            Command::Audit(_) => "audit",
+            Command::Quota(_) => "quota",
+            Command::Gen(_) => "gen",
+            Command::Completions(_) => "completions",
+            Command::Man(_) => "man",
+        }
+    }
+}
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {
@@ -328,10 +349,10 @@ pub(crate) struct RevokeToken {
 // Where tokens are kept. A doc comment would become the text of the help.
 #[derive(Debug, Args)]
 pub(crate) struct TokenFile {
-    /// The file of the tokens [default: what the configuration says]
+    /// The file of the tokens
     #[arg(long = "file", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
     pub(crate) path: Option<PathBuf>,
-    /// The configuration that names the file of the tokens [default: redress.toml]
+    /// The configuration that names the file of the tokens
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -398,7 +419,7 @@ pub(crate) struct ConsentPlace {
     /// Whose calls are meant [default: the token's own caller, and in a folder local]
     #[arg(long, value_name = "CALLER")]
     pub(crate) caller: Option<String>,
-    /// The configuration of the server, whose state folder you may write [default: redress.toml]
+    /// The configuration of the server, whose state folder you may write
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The state folder itself

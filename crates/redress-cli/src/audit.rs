@@ -24,12 +24,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let unread = |says| Trouble::AuditUnreadable { says };
-    let folder = folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread)?;
+    let folder = folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
         let filter = filter(typed, &reader)?;
-        for record in reader.read(&filter).await.map_err(unreadable)? {
-            show(&record, terminal)?;
+        let records = reader.read(&filter).await.map_err(unreadable)?;
+        if records.is_empty() {
+            terminal.nothing("no call is recorded that fits")?;
+        }
+        for record in &records {
+            show(record, terminal)?;
         }
         if !typed.follow {
             return Ok(Ended::Well);
@@ -53,20 +57,29 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Termin
 pub(crate) fn folder(
     setup: &Setup,
     state: Option<&Path>,
-    config: Option<&Path>,
+    named: Option<&Path>,
     unread: impl Fn(String) -> Trouble,
+    terminal: &mut Terminal<'_>,
 ) -> Result<PathBuf, Trouble> {
     if let Some(folder) = state {
         return Ok(folder.to_owned());
     }
     let here = Path::new(HERE).exists().then(|| PathBuf::from(HERE));
-    let Some(config) = config.map(Path::to_owned).or(here) else {
+    let Some(config) = named.map(Path::to_owned).or(here) else {
         let says = "neither a configuration nor a folder is named, and there is no redress.toml here".to_owned();
         return Err(unread(says));
     };
+    // Nobody has named this file, and whoever may write here could have put it there.
+    let is_found = named.is_none();
     let serve = arguments::Serve { config: Some(config), ..Default::default() };
     match setup.settings(&serve)?.state {
-        crate::config::WhereState::Folder(table) => Ok(table.folder.unwrap_or_default()),
+        crate::config::WhereState::Folder(table) => {
+            let folder = table.folder.unwrap_or_default();
+            if is_found {
+                terminal.used(&folder, Some(Path::new(HERE)))?;
+            }
+            Ok(folder)
+        }
         crate::config::WhereState::Memory => Err(unread("the configuration keeps the state in memory".to_owned())),
     }
 }

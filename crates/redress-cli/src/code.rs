@@ -54,6 +54,8 @@ pub enum TroubleCode {
     FileUnwritable,
     /// The folder of the file operations cannot be opened.
     RootUnusable,
+    /// The folder of the file operations holds what says who may call.
+    RootNotApart,
     /// There is no page of this name.
     PageUnknown,
     /// The declarations of the operations are not sound.
@@ -68,7 +70,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 29] = [
+    pub const ALL: [TroubleCode; 30] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -93,6 +95,7 @@ impl TroubleCode {
         TroubleCode::FileUnreadable,
         TroubleCode::FileUnwritable,
         TroubleCode::RootUnusable,
+        TroubleCode::RootNotApart,
         TroubleCode::PageUnknown,
         TroubleCode::RegistryInvalid,
         TroubleCode::ListenerFailed,
@@ -145,6 +148,7 @@ impl TroubleCode {
             TroubleCode::FileUnreadable => ("FILE_UNREADABLE", include_str!("codes/FILE_UNREADABLE.md")),
             TroubleCode::FileUnwritable => ("FILE_UNWRITABLE", include_str!("codes/FILE_UNWRITABLE.md")),
             TroubleCode::RootUnusable => ("ROOT_UNUSABLE", include_str!("codes/ROOT_UNUSABLE.md")),
+            TroubleCode::RootNotApart => ("ROOT_NOT_APART", include_str!("codes/ROOT_NOT_APART.md")),
             TroubleCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
             TroubleCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
             TroubleCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),

@@ -1,10 +1,7 @@
 //! `consent`: a person gives, sees and takes back consents, at a server with a token that has `consent:grant`, or in the
 //! state folder that the person may write.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use redress_core::{Consent, ConsentScope, HeldConsent, Registry, rfc3339};
 use redress_state::{ConsentDesk, DeskError};
@@ -12,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{self, ConsentCommand, ConsentPlace},
-    config::{HERE, WhereState},
+    config::{Settings, WhereState},
     near::nearest,
     outcome::{Answer, Typing},
     program::{Ended, Setup, wait},
     service::{Ask, Service},
-    terminal::{NAME, SOFT, Terminal, harmless},
+    terminal::{DOUBTFUL, NAME, SOFT, Terminal, harmless, leads},
     trouble::{Trouble, chain},
 };
 
@@ -94,8 +91,11 @@ fn at_server(
 }
 
 /// The folder of a state, and what its configuration tells.
-struct StateFolder {
+struct StateFolder<'a> {
+    setup: &'a Setup,
     path: PathBuf,
+    /// The configuration that was named.
+    config: Option<PathBuf>,
     desk: ConsentDesk,
     /// The operations, where it is known which are served.
     registry: Option<Registry>,
@@ -103,35 +103,47 @@ struct StateFolder {
     has_access: bool,
 }
 
-impl StateFolder {
-    /// The folder that is named, or the one that the configuration names.
-    fn of(setup: &Setup, place: &ConsentPlace) -> Result<StateFolder, Trouble> {
-        let here = Path::new(HERE).exists().then(|| PathBuf::from(HERE));
-        let config = place.config.clone().or(here.filter(|_| place.state.is_none()));
-        let serve = arguments::Serve { config, ..Default::default() };
-        if let (None, Some(path)) = (&serve.config, &place.state) {
+impl<'a> StateFolder<'a> {
+    /// The folder that is named, or that a configuration names which is named itself. One that lies in the current folder
+    /// is not taken up unasked: whoever may write files there could have it lead to the state of another service.
+    fn of(setup: &'a Setup, place: &ConsentPlace) -> Result<StateFolder<'a>, Trouble> {
+        let nowhere = |says: &str| Err(Trouble::ConsentUnreachable { says: says.to_owned() });
+        let Some(config) = place.config.clone() else {
+            let Some(path) = place.state.clone() else {
+                return nowhere("no server, state folder or configuration is named");
+            };
             let registry = setup.program.own_registry().cloned();
             let has_access = registry.as_ref().is_some_and(|registry| registry.identity().is_some());
-            return Ok(StateFolder { path: path.clone(), desk: ConsentDesk::at(path), registry, has_access });
-        }
-        let nowhere = |says: &str| Err(Trouble::ConsentUnreachable { says: says.to_owned() });
-        if serve.config.is_none() {
-            return nowhere("neither a server nor a state folder is named, and there is no redress.toml here");
-        }
+            return Ok(StateFolder { setup, desk: ConsentDesk::at(&path), path, config: None, registry, has_access });
+        };
+        let serve = arguments::Serve { config: Some(config.clone()), ..Default::default() };
         let settings = setup.settings(&serve)?;
         let path = match (&place.state, &settings.state) {
             (Some(path), _) => path.clone(),
             (None, WhereState::Folder(table)) => table.folder.clone().unwrap_or_default(),
             (None, WhereState::Memory) => return nowhere("the configuration keeps the state in memory"),
         };
-        let registry = setup.registry(&settings)?;
-        let has_access = settings.access.is_some() || registry.identity().is_some();
-        Ok(StateFolder { desk: ConsentDesk::at(&path), path, registry: Some(registry), has_access })
+        let registry = Some(setup.registry(&settings)?);
+        let identified = registry.as_ref().is_some_and(|registry| registry.identity().is_some());
+        let has_access = settings.access.is_some() || identified;
+        Ok(StateFolder { setup, desk: ConsentDesk::at(&path), path, config: Some(config), registry, has_access })
+    }
+
+    /// Tells which state was changed.
+    fn used(&self, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+        Ok(terminal.used(&self.path, self.config.as_deref())?)
+    }
+
+    /// What was done, and in which state, for programs.
+    fn done(&self, mut document: Value) -> Value {
+        document["state"] = leads(&self.path).display().to_string().into();
+        document
     }
 
     fn grant(&self, typed: &arguments::GrantConsent, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         let caller = self.caller(&typed.place)?;
         let scope = self.asking(&typed.operation)?;
+        self.doubt(&scope, terminal)?;
         let consent = Consent {
             caller: caller.to_owned(),
             scope: scope.clone(),
@@ -139,7 +151,14 @@ impl StateFolder {
             reason: typed.reason.clone().unwrap_or_default(),
         };
         wait(async { self.desk.grant(consent).await.map_err(|error| self.unusable(&error)) })?;
-        granted(caller, &scope.to_string(), typed.minutes, terminal)
+        if terminal.is_json() {
+            let told = json!({"caller": caller, "operation": scope.to_string(), "minutes": typed.minutes});
+            terminal.document(&self.done(told))?;
+            return Ok(Ended::Well);
+        }
+        granted(caller, &scope.to_string(), typed.minutes, terminal)?;
+        self.used(terminal)?;
+        Ok(Ended::Well)
     }
 
     fn list(&self, typed: &arguments::ListConsents, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
@@ -153,11 +172,24 @@ impl StateFolder {
             let held = self.held(Some(caller)).unwrap_or_default();
             let scopes: Vec<String> = held.iter().map(|held| held.scope.to_string()).collect();
             let similar = nearest(&typed.operation, scopes.iter().map(String::as_str));
-            Trouble::ConsentUnknown { caller: caller.to_owned(), scope: typed.operation.clone(), similar }
+            let place = match &self.config {
+                Some(config) => ["--config".to_owned(), config.display().to_string()],
+                None => ["--state".to_owned(), self.path.display().to_string()],
+            };
+            Trouble::ConsentUnknown { caller: caller.to_owned(), scope: typed.operation.clone(), similar, place }
         };
         let scope: ConsentScope = typed.operation.parse().map_err(|_| unknown())?;
         let taken = wait(async { self.desk.withdraw(caller, &scope).await.map_err(|error| self.unusable(&error)) })?;
-        if taken { revoked(caller, &scope.to_string(), terminal) } else { Err(unknown()) }
+        if !taken {
+            return Err(unknown());
+        }
+        if terminal.is_json() {
+            terminal.document(&self.done(json!({"caller": caller, "operation": scope.to_string()})))?;
+            return Ok(Ended::Well);
+        }
+        revoked(caller, &scope.to_string(), terminal)?;
+        self.used(terminal)?;
+        Ok(Ended::Well)
     }
 
     fn held(&self, caller: Option<&str>) -> Result<Vec<HeldConsent>, Trouble> {
@@ -165,7 +197,7 @@ impl StateFolder {
     }
 
     /// Whose calls are meant.
-    fn caller<'a>(&self, place: &'a ConsentPlace) -> Result<&'a str, Trouble> {
+    fn caller<'p>(&self, place: &'p ConsentPlace) -> Result<&'p str, Trouble> {
         match &place.caller {
             Some(caller) => Ok(caller),
             None if self.has_access => Err(usage(
@@ -197,6 +229,31 @@ impl StateFolder {
             ConsentScope::Namespace(namespace) => ConsentScope::Namespace(namespace),
         };
         if asks().any(|operation| scope.covers(operation.name())) { Ok(scope) } else { Err(unknown()) }
+    }
+
+    /// Says so where nothing is known that asks for this consent. Which operations the service of a bare folder has, only
+    /// that service knows; most have those that come with the command.
+    fn doubt(&self, scope: &ConsentScope, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+        if self.registry.is_some() {
+            return Ok(());
+        }
+        let folder = arguments::Folder { write: Some(true), ..self.setup.folder.clone() };
+        let Ok(built_in) = Settings::local(&folder).and_then(|settings| self.setup.registry(&settings)) else {
+            return Ok(());
+        };
+        let asks = || built_in.contract().operations().iter().filter(|one| one.access().needs_consent());
+        if asks().any(|operation| scope.covers(operation.name())) {
+            return Ok(());
+        }
+        let near = nearest(&scope.to_string(), asks().map(|operation| operation.name().as_str()));
+        let near = if near.is_empty() { String::new() } else { format!(" (near: {})", near.join(", ")) };
+        let says = format!(
+            "no operation of {} itself that is called {scope} asks for consent{near}: it lets nothing pass, unless the \
+             service of this folder has such a one",
+            self.setup.program.name()
+        );
+        let err = terminal.err();
+        Ok(err.line(err.paint(DOUBTFUL, harmless(&says)))?)
     }
 
     fn unusable(&self, error: &DeskError) -> Trouble {
@@ -251,6 +308,9 @@ fn listed(consents: &[Value], terminal: &mut Terminal<'_>) -> Result<Ended, Trou
         |consent: &Value, member: &str| harmless(consent.get(member).and_then(Value::as_str).unwrap_or_default());
     let width = |member: &str| consents.iter().map(|one| text(one, member).chars().count()).max().unwrap_or_default();
     let (callers, scopes) = (width("caller"), width("operation"));
+    if consents.is_empty() {
+        terminal.nothing("no consent holds")?;
+    }
     let out = terminal.out();
     for consent in consents {
         let (caller, scope) = (out.paint(NAME, text(consent, "caller")), text(consent, "operation"));

@@ -167,8 +167,13 @@ impl Program {
             Ok(typed) => typed,
             Err(error) => return self.untyped(&error, terminal),
         };
+        terminal.set(typed.arguments.json, typed.arguments.color);
+        let command = format!("{} {}", self.name, typed.arguments.command.word());
+        self.carry_out(typed, terminal).map_err(|trouble| trouble.of_command(&command))
+    }
+
+    fn carry_out(&self, typed: Typed, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         let Typed { arguments, folder, bounds } = typed;
-        terminal.set(arguments.json, arguments.color);
         let setup = Setup { program: self.clone(), folder, bounds, level: None };
         let setup = Setup { level: arguments.log_level, ..setup };
         let colored = terminal.err().is_colored();

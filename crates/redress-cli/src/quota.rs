@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use redress_core::QuotaWindow;
 use redress_state::{QuotaReader, QuotaRecord, ReadError};
 
 use crate::{
@@ -13,11 +14,15 @@ use crate::{
 
 pub(crate) fn run(setup: &Setup, typed: &arguments::Quota, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     let unread = |says| Trouble::QuotaUnreadable { says };
-    let folder = audit::folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread)?;
+    let folder = audit::folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = QuotaReader::open(&folder).await.map_err(unreadable)?;
-        for record in reader.read(SystemTime::now(), typed.caller.as_deref()).await.map_err(unreadable)? {
-            show(&record, terminal)?;
+        let records = reader.read(SystemTime::now(), typed.caller.as_deref()).await.map_err(unreadable)?;
+        if records.is_empty() {
+            terminal.nothing("nobody has used anything of a quota that runs")?;
+        }
+        for record in &records {
+            show(record, terminal)?;
         }
         Ok(Ended::Well)
     })
@@ -34,7 +39,8 @@ fn show(record: &QuotaRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble
     let rule = out.paint(NAME, harmless(&record.rule));
     let style = if record.used < record.limit { GOOD } else { BAD };
     let used = out.paint(style, format!("{} of {}", record.used, record.limit));
-    let rest = format!("a {}, until {}", record.window.as_str(), redress_core::rfc3339(record.renews_at));
+    let article = if record.window == QuotaWindow::Hour { "an" } else { "a" };
+    let rest = format!("{article} {}, until {}", record.window.as_str(), redress_core::rfc3339(record.renews_at));
     out.line(format_args!("{caller:12}  {rule:24}  {used:16}  {}", out.paint(SOFT, rest)))?;
     Ok(())
 }

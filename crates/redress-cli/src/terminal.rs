@@ -5,6 +5,7 @@ use std::{
     borrow::Cow,
     env, fmt,
     io::{self, IsTerminal as _, Write},
+    path::{Path, PathBuf},
 };
 
 use anstyle::{AnsiColor, Style};
@@ -120,12 +121,39 @@ impl<'a> Terminal<'a> {
         &mut self.err
     }
 
+    /// Tells people that there is nothing to show. Programs see that by themselves.
+    pub(crate) fn nothing(&mut self, says: &str) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        self.err.line(self.err.paint(SOFT, says))
+    }
+
+    /// Tells people which file or folder was used, and by which configuration: where its links lead, so that nothing
+    /// else passes for it.
+    pub(crate) fn used(&mut self, path: &Path, config: Option<&Path>) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let whole = |path: &Path| harmless(&leads(path).display().to_string());
+        let says = match config {
+            Some(config) => format!("in {}, as {} says", whole(path), whole(config)),
+            None => format!("in {}", whole(path)),
+        };
+        self.err.line(self.err.paint(SOFT, says))
+    }
+
     /// Writes a document for programs: one line of JSON.
     pub(crate) fn document(&mut self, json: &impl serde::Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(json)?;
         bytes.push(b'\n');
         self.out.bytes(&bytes)
     }
+}
+
+/// Where a path leads, as far as that can be told.
+pub(crate) fn leads(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Text in a style.

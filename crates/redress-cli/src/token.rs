@@ -1,9 +1,6 @@
 //! `token`: the file of tokens by which callers are known.
 
-use std::{
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use redress_access::{AccessError, NewToken, TokenEntry, TokenFile};
 use redress_contract::CONSENT_GRANT;
@@ -11,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{self, TokenCommand},
-    config::{File, HERE},
+    config::File,
     moment::{calendar, day, days_left},
     near::nearest,
     program::Ended,
@@ -22,33 +19,46 @@ use crate::{
 pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     match &typed.what {
         TokenCommand::New(new) if new.print_hash => draw(new, terminal)?,
-        TokenCommand::New(new) => make(&file(&new.file)?, new, terminal)?,
+        TokenCommand::New(new) => {
+            let file = file(&new.file)?;
+            make(&file, new, terminal)?;
+            used(&file, &new.file, terminal)?;
+        }
         TokenCommand::List(from) => list(&file(from)?, terminal)?,
-        TokenCommand::Revoke(revoke) => take_back(&file(&revoke.file)?, &revoke.id, terminal)?,
+        TokenCommand::Revoke(revoke) => {
+            let file = file(&revoke.file)?;
+            take_back(&file, &revoke.id, terminal)?;
+            used(&file, &revoke.file, terminal)?;
+        }
     }
     Ok(Ended::Well)
 }
 
-/// The file that is named, or the one that the configuration names.
+/// The file that is named, or the one that a configuration names which is named itself. One that lies in the current folder
+/// is not taken up unasked: whoever may write files there could have it lead to the tokens of another service.
 fn file(typed: &arguments::TokenFile) -> Result<TokenFile, Trouble> {
     if let Some(path) = &typed.path {
         return Ok(TokenFile::at(path));
     }
-    let config: PathBuf = match &typed.config {
-        Some(path) => path.clone(),
-        None if Path::new(HERE).exists() => HERE.into(),
-        None => {
-            return Err(Trouble::Usage {
-                says: "no file of tokens is named, and there is no redress.toml here".to_owned(),
-                tip: Some("Name the file with `--file`, or the configuration with `--config`.".to_owned()),
-                command: "redress token".to_owned(),
-            });
-        }
+    let Some(config) = &typed.config else {
+        return Err(Trouble::Usage {
+            says: "no file of tokens is named".to_owned(),
+            tip: Some("Name the file with `--file`, or the configuration with `--config`.".to_owned()),
+            command: "redress token".to_owned(),
+        });
     };
-    let (file, document) = File::at(&config)?;
+    let (file, document) = File::at(config)?;
     let tokens = file.access.and_then(|access| access.tokens);
     let unnamed = || document.wrong("access", "`access.tokens` names no file of tokens");
     tokens.map(TokenFile::at).ok_or_else(unnamed)
+}
+
+/// Tells which file a configuration has led to.
+fn used(file: &TokenFile, typed: &arguments::TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    if typed.path.is_none() {
+        terminal.used(file.path(), typed.config.as_deref())?;
+    }
+    Ok(())
 }
 
 fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
@@ -130,6 +140,9 @@ fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
         return Ok(());
     }
     let width = tokens.iter().map(|entry| entry.caller.chars().count()).max().unwrap_or_default();
+    if tokens.is_empty() {
+        terminal.nothing("there is no token")?;
+    }
     let out = terminal.out();
     for entry in &tokens {
         let caller = out.paint(NAME, harmless(&entry.caller));

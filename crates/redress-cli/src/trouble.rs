@@ -42,7 +42,7 @@ pub(crate) enum Trouble {
     #[error("nothing called `{operation}` asks for consent")]
     ConsentNotAsked { operation: String, similar: Vec<String> },
     #[error("there is no consent to `{scope}` for `{caller}`")]
-    ConsentUnknown { caller: String, scope: String, similar: Vec<String> },
+    ConsentUnknown { caller: String, scope: String, similar: Vec<String>, place: [String; 2] },
     #[error("something already listens on {address}")]
     PortInUse { address: String },
     #[error("nothing can listen on {address}: {}", reason(cause))]
@@ -63,6 +63,8 @@ pub(crate) enum Trouble {
     FileUnwritable { path: String, cause: io::Error },
     #[error("the folder {path} cannot be opened: {says}")]
     RootUnusable { path: String, says: String },
+    #[error("{}the folder {root} holds {held}, which callers must not {must_not}", before(place))]
+    RootNotApart { place: Option<String>, root: String, held: String, must_not: &'static str },
     #[error("there is no code or rule `{wanted}`")]
     PageUnknown { wanted: String, similar: Vec<String> },
     #[error("the registry has {} problem(s)", .0.findings().len())]
@@ -77,6 +79,10 @@ pub(crate) enum Trouble {
 
 fn at(line: &Option<usize>) -> String {
     line.map(|line| format!(", line {line}")).unwrap_or_default()
+}
+
+fn before(place: &Option<String>) -> String {
+    place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default()
 }
 
 fn quoted(keys: &[&str]) -> String {
@@ -104,6 +110,14 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 impl Trouble {
+    /// The same trouble, of which the help of this command says more.
+    pub(crate) fn of_command(mut self, name: &str) -> Trouble {
+        if let Trouble::Usage { command, .. } = &mut self {
+            name.clone_into(command);
+        }
+        self
+    }
+
     pub(crate) fn code(&self) -> TroubleCode {
         match self {
             Trouble::Usage { .. } => TroubleCode::Usage,
@@ -130,6 +144,7 @@ impl Trouble {
             Trouble::FileUnreadable { .. } => TroubleCode::FileUnreadable,
             Trouble::FileUnwritable { .. } => TroubleCode::FileUnwritable,
             Trouble::RootUnusable { .. } => TroubleCode::RootUnusable,
+            Trouble::RootNotApart { .. } => TroubleCode::RootNotApart,
             Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
             Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
             Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
@@ -160,7 +175,8 @@ impl Trouble {
                 "Name the configuration of the server, or its folder.".to_owned()
             }
             Trouble::ConsentUnreachable { .. } => {
-                "Name the server, with a token that has `consent:grant`, or the state folder that it runs on."
+                "Name the server with `--server`, and a token that has `consent:grant`, or what it runs on, with `--state \
+                 DIR` or `--config FILE`."
                     .to_owned()
             }
             Trouble::ConsentNotAsked { .. } => "Name the operation that answered CONSENT_REQUIRED.".to_owned(),
@@ -185,6 +201,9 @@ impl Trouble {
             }
             Trouble::FileUnwritable { .. } => "Give a folder in which this process may write.".to_owned(),
             Trouble::RootUnusable { .. } => "Give a folder that exists and may be read.".to_owned(),
+            Trouble::RootNotApart { held, .. } => {
+                format!("Serve a folder beside it, with `serve.root` or `--root`, or move {held} out of the folder.")
+            }
             Trouble::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
             Trouble::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
             Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
@@ -216,7 +235,10 @@ impl Trouble {
                 rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
             }
             Trouble::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
-            Trouble::ConsentUnknown { .. } => line(&["consent", "list"]),
+            Trouble::ConsentUnknown { place, .. } => {
+                let words = ["consent", "list"].into_iter().chain(place.iter().map(String::as_str));
+                line(&words.collect::<Vec<_>>())
+            }
             Trouble::ConfigUnknownKey { .. }
             | Trouble::ConfigInvalid { .. }
             | Trouble::ConfigNeedsRestart { .. }
@@ -228,6 +250,7 @@ impl Trouble {
             | Trouble::QuotaUnreadable { .. }
             | Trouble::ConsentUnreachable { .. }
             | Trouble::ConsentNotAsked { .. }
+            | Trouble::RootNotApart { .. }
             | Trouble::ServerUntrusted { .. }
             | Trouble::ServerAnswerUnreadable { .. }
             | Trouble::InputNotJson(_)
@@ -266,6 +289,7 @@ impl Trouble {
             | Trouble::FileUnreadable { .. }
             | Trouble::FileUnwritable { .. }
             | Trouble::RootUnusable { .. }
+            | Trouble::RootNotApart { .. }
             | Trouble::RegistryInvalid(_)
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)

@@ -254,7 +254,8 @@ mod tests {
             assert_eq!(problem.http, code.http(), "{code}");
             assert_eq!(problem.error, code.message(), "{code}");
             // One hint is told with the command that a person can type.
-            let hint = problem.hint.replace(" files.remove --caller ada`", "`");
+            let typed = " files.remove --caller ada --state DIR`, where DIR is the state folder of this service.";
+            let hint = problem.hint.replace(typed, "`.");
             assert_eq!(hint, code.hint(), "{code}");
             assert_eq!(problem.effect, declared.effect(), "{code}");
             assert_eq!(&*problem.docs_url, code.code().docs_url(), "{code}");

@@ -66,6 +66,19 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// the future is dropped before it has answered, nothing has run, and the key stays as it was.
     fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>>;
 
+    /// What `begin` would say now, without claiming the key: [`Begin::Fresh`] means that nobody has it. It is asked for a
+    /// call that may have the outcome of an earlier one and nothing else, such as one whose quota is used up. A store that
+    /// can tell this without a write should: whoever has nothing left could have it write for ever.
+    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        Box::pin(async move {
+            let begin = self.begin(key, input).await?;
+            if let Begin::Fresh = begin {
+                self.settle(key, Settled::Free).await?;
+            }
+            Ok(begin)
+        })
+    }
+
     /// Says what became of the call that claimed the key. It is taken at once, so that a call which is cut off can
     /// say so without waiting; the future tells when it is kept. A store that cannot keep it counts the key as lost.
     fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>>;

@@ -14,16 +14,19 @@ pub fn is_unprintable(c: char) -> bool {
     c.is_control() || is_format(c)
 }
 
-/// The format characters of Unicode (Cf), the two separators of lines, the letters that fill a place with nothing, and what
-/// only changes the letter before it (joiners, variation selectors) or may be one of these in a later Unicode.
+/// The format characters of Unicode (Cf), the two separators of lines, the letters and signs that fill a place with nothing,
+/// what only changes the letter before it (joiners, variation selectors) or may be one of these in a later Unicode, and what
+/// has no look of its own: private use, and numbers that are no characters.
 fn is_format(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
         | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}' | '\u{110bd}' | '\u{110cd}'
         | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+        | '\u{16fe4}' | '\u{1d159}' | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..)
+        || u32::from(c) & 0xfffe == 0xfffe
 }
 
 /// The text with everything in it that is unprintable written by its number, as JSON writes it. Ends of lines and tabs

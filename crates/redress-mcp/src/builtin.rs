@@ -42,7 +42,7 @@ pub(crate) async fn read(registry: &Registry, name: &str, about: &str, caller: O
 
 fn made(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -> Option<Value> {
     match name {
-        CODES => Some(pages::index_json(&registry.disclosed_to(caller))),
+        CODES => Some(pages::index_json(&registry.disclosed_to(caller), &registry.disclosed_codes(caller))),
         CODE => {
             // A code that no operation declares at all belongs to an extension as a whole.
             let extra = registry.disclosed_code(about, caller);

@@ -130,6 +130,7 @@ pub struct HttpFace {
 impl HttpFace {
     pub(crate) fn new(mcp: &Mcp, options: HttpOptions) -> HttpFace {
         let inner = Arc::clone(&mcp.0);
+        options.sessions.0.carry_on(&inner);
         let metadata = inner
             .registry
             .identity()

@@ -3,13 +3,14 @@
 use redress_core::ChangeReader;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{ListenParams, SUBSCRIPTION_META, Wanted, method},
+    mcp::{Era, ListenParams, SUBSCRIPTION_META, Wanted, method},
 };
 use serde_json::{Value, json};
 
 use crate::{
     Asking,
     mcp::Inner,
+    prompts::failed,
     reply::Reply,
     session::{notices, notification},
 };
@@ -24,18 +25,26 @@ pub(crate) struct Listening {
 }
 
 impl Inner {
-    /// Listens for what a request wants and its caller may know.
-    pub(crate) async fn listening(&self, id: Id<'_>, params: &ListenParams<'_>, asking: &Asking) -> Listening {
+    /// Listens for what a request wants and its caller may know, or answers why the limits do not let it ask for that: a
+    /// client that listens for less than it believes to would wait for ever.
+    pub(crate) async fn listening(
+        &self,
+        id: Id<'_>,
+        params: &ListenParams<'_>,
+        asking: &Asking,
+    ) -> Result<Listening, Reply> {
         let changes = self.registry.changes().subscribe();
         let (asked, can) = (&params.notifications, self.shelf.capabilities());
+        let readable = self.readable(&asked.resource_subscriptions, asking).await;
+        let resource_subscriptions = readable.map_err(|envelope| failed(id, &envelope, None, Era::Modern))?;
         let wanted = Wanted {
             tools_list_changed: asked.tools_list_changed,
             prompts_list_changed: asked.prompts_list_changed && can.prompts,
             resources_list_changed: asked.resources_list_changed && can.resources,
-            resource_subscriptions: self.readable(&asked.resource_subscriptions, asking).await,
+            resource_subscriptions,
         };
         let own: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-        Listening { changes, wanted, meta: json!({SUBSCRIPTION_META: own}) }
+        Ok(Listening { changes, wanted, meta: json!({SUBSCRIPTION_META: own}) })
     }
 }
 

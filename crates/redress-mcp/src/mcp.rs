@@ -1,6 +1,6 @@
 //! The face itself: what requests are, and how each is answered.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use redress_contract::Caller;
 use redress_core::Registry;
@@ -30,7 +30,9 @@ pub(crate) struct Inner {
     pub(crate) options: McpOptions,
     pub(crate) catalogue: Catalogue,
     pub(crate) shelf: Shelf,
-    pub(crate) seal: Seal,
+    seal: Arc<Seal>,
+    /// That of the face in whose place this one came.
+    carried_on: OnceLock<Arc<Seal>>,
     /// The result of `initialize` for each revision that has it, for a client that is known from
     /// one request to the next.
     in_session: Vec<(&'static str, Vec<u8>)>,
@@ -67,7 +69,8 @@ impl Mcp {
         let registry = registry.view(|operation| options.shows(operation));
         let catalogue = Catalogue::new(&registry, &options)?;
         let shelf = Shelf::new(&registry, &options);
-        let seal = Seal::new(options.state_key.as_ref(), options.state_lasts)?;
+        let seal = Arc::new(Seal::new(options.state_key.as_ref(), options.state_lasts)?);
+        let carried_on = OnceLock::new();
         let alone = Capabilities { tools: true, ..shelf.capabilities() };
         let whole = Capabilities { logging: true, announces: true, ..alone };
         let initialize = |can: Capabilities| {
@@ -76,7 +79,7 @@ impl Mcp {
         };
         let (in_session, alone) = (initialize(whole), initialize(alone));
         let discover = mcp::discover_result(&info, whole, options.caching(&registry));
-        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, in_session, alone, discover })))
+        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, carried_on, in_session, alone, discover })))
     }
 
     /// What each tool that `caller` may call costs whoever lists it, the dearest first.
@@ -108,6 +111,20 @@ impl Mcp {
 }
 
 impl Inner {
+    /// What states are sealed with.
+    pub(crate) fn seal(&self) -> &Seal {
+        self.carried_on.get().unwrap_or(&self.seal)
+    }
+
+    /// Goes on with the seal of the face in whose place this one comes, where both have the same settings: a question that
+    /// is open can be answered then, and a yes that was used up stays so.
+    pub(crate) fn carry_on(&self, seal: &mut Option<Arc<Seal>>) {
+        match seal {
+            Some(seal) if seal.is_alike(&self.seal) => drop(self.carried_on.set(Arc::clone(seal))),
+            Some(_) | None => *seal = Some(Arc::clone(&self.seal)),
+        }
+    }
+
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
     /// a connection may carry the requests of many.
     pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {

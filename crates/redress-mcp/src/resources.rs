@@ -123,16 +123,20 @@ impl Inner {
         Ok(judged.into_iter().map(|known| known.or_else(|| allowed.next()).unwrap_or(false)).collect())
     }
 
-    /// Those of `uris` at which there is a document that the caller may read. Where the limits refuse to ask for them,
-    /// there is none: which ones are listened for is the first thing that the client is told.
-    pub(crate) async fn readable(&self, uris: &BTreeSet<String>, asking: &Asking) -> BTreeSet<String> {
+    /// Those of `uris` at which there is a document that the caller may read: which ones are listened for is the first
+    /// thing that the client is told. Where the limits refuse to ask for them, what they say comes back.
+    pub(crate) async fn readable(
+        &self,
+        uris: &BTreeSet<String>,
+        asking: &Asking,
+    ) -> Result<BTreeSet<String>, Envelope> {
         let uris: Vec<&str> = uris.iter().take(MOST_DOCUMENTS).map(String::as_str).collect();
-        let may = self.may_read(&uris, asking).await.unwrap_or_default();
+        let may = self.may_read(&uris, asking).await?;
         let mut documents = Documents::default();
         for (uri, _) in uris.iter().zip(may).filter(|(_, may)| *may) {
             documents.add(uri);
         }
-        documents.into_names()
+        Ok(documents.into_names())
     }
 
     /// The operation that gives the document at `uri`, where it is shown, and its input.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use redress_core::{
-    Begin, Recorded,
+    Begin, IdempotencyKey, Recorded,
     contract::{Json, Output},
 };
 use sqlx::{Row as _, SqliteConnection};
@@ -115,23 +115,16 @@ impl Book {
     async fn carry_out(&mut self, shared: &Shared, work: &Work) -> Result<Answer, sqlx::Error> {
         let connection = &mut self.connection;
         match work {
+            Work::Peek { key, input } => {
+                let input = hash::keyed(&shared.salt, input);
+                let known = known(shared, key, &input, connection).await?;
+                return Ok(Answer::Begin(known.unwrap_or(Begin::Fresh)));
+            }
             Work::Begin { key, input, claim } => {
                 // A bare digest would tell a small input to whoever guesses it and reads the file.
                 let input = hash::keyed(&shared.salt, input);
-                let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
-                let known = sqlx::query(
-                    "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
-                )
-                .bind(key.caller.as_str())
-                .bind(key.operation.as_str())
-                .bind(&*key.key)
-                .bind(oldest)
-                .fetch_optional(&mut *connection)
-                .await?;
-                if let Some(row) = known {
-                    let same = row.try_get::<&[u8], _>(0)? == input;
-                    let begin = if same { again(row.try_get(1)?, row.try_get(2)?) } else { Begin::Conflict };
-                    return Ok(Answer::Begin(begin));
+                if let Some(known) = known(shared, key, &input, &mut *connection).await? {
+                    return Ok(Answer::Begin(known));
                 }
                 sqlx::query(
                     "INSERT OR REPLACE INTO keys (caller, operation, key, claim, input, age, stage) \
@@ -186,6 +179,28 @@ impl Book {
         }
         Ok(Answer::Done)
     }
+}
+
+/// What became of a key, where the file knows it and it still lasts.
+async fn known(
+    shared: &Shared,
+    key: &IdempotencyKey,
+    input: &[u8],
+    connection: &mut SqliteConnection,
+) -> Result<Option<Begin>, sqlx::Error> {
+    let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
+    let known = sqlx::query(
+        "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
+    )
+    .bind(key.caller.as_str())
+    .bind(key.operation.as_str())
+    .bind(&*key.key)
+    .bind(oldest)
+    .fetch_optional(connection)
+    .await?;
+    let Some(row) = known else { return Ok(None) };
+    let same = row.try_get::<&[u8], _>(0)? == input;
+    Ok(Some(if same { again(row.try_get(1)?, row.try_get(2)?) } else { Begin::Conflict }))
 }
 
 const LOST: (&str, Option<Cow<'_, str>>) = ("lost", None);

@@ -95,6 +95,10 @@ pub(crate) fn holds(consent: &HeldConsent, now_ms: i64) -> bool {
 pub(crate) struct ConsentTable(pub(crate) Arc<Shared>);
 
 impl ConsentStore for ConsentTable {
+    fn is_in_folder(&self) -> bool {
+        true
+    }
+
     fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
         let now_ms = self.0.latest_ms();
         let consents = self.0.consents();

@@ -95,19 +95,33 @@ impl ConsentDesk {
         self.change(&Order::Grant(consent)).await
     }
 
-    /// Takes a consent back, and says whether there was one. When it returns, the consent does not hold any more.
+    /// Takes a consent back, and says whether there was one. When it returns, the consent does not hold any more. Where
+    /// there is none, nothing is ordered, and no log tells that something was taken back.
     pub async fn withdraw(&self, caller: &str, scope: &ConsentScope) -> Result<bool, DeskError> {
-        let was_held = self.list(Some(caller)).await?.iter().any(|held| held.scope == *scope);
+        if !self.has_state()? {
+            return Err(DeskError::Missing(self.folder.clone()));
+        }
+        let mut connection = connect::reading(&self.folder).await?;
+        let kept = async {
+            is_todays(&mut connection).await?;
+            Ok::<_, DeskError>(held(&mut connection).await?)
+        };
+        let kept = kept.await;
+        connection.close().await?;
+        let named: Vec<_> = kept?.into_iter().filter(|held| held.caller == caller && held.scope == *scope).collect();
+        // One that does not hold yet, since a clock was ahead, is taken back too.
+        if named.is_empty() {
+            return Ok(false);
+        }
         self.change(&Order::Withdraw { caller: caller.to_owned(), scope: scope.clone() }).await?;
-        Ok(was_held)
+        let now_ms = to_ms(SystemTime::now());
+        Ok(named.iter().any(|held| consents::holds(held, now_ms)))
     }
 
     /// The consents for `caller` that hold, or everybody's, sorted by caller and scope.
     pub async fn list(&self, caller: Option<&str>) -> Result<Vec<HeldConsent>, DeskError> {
-        match folder::look(&self.folder).map_err(OpenError::Folder)? {
-            Found::Nothing => return Ok(Vec::new()),
-            Found::Lost => return Err(OpenError::Lost.into()),
-            Found::State | Found::Taken => {}
+        if !self.has_state()? {
+            return Ok(Vec::new());
         }
         let mut connection = connect::reading(&self.folder).await?;
         let kept = held(&mut connection).await?;
@@ -120,13 +134,20 @@ impl ConsentDesk {
         Ok(held)
     }
 
+    /// Whether there is a state in the folder.
+    fn has_state(&self) -> Result<bool, DeskError> {
+        match folder::look(&self.folder).map_err(OpenError::Folder)? {
+            Found::Nothing => Ok(false),
+            Found::Lost => Err(OpenError::Lost.into()),
+            Found::State | Found::Taken => Ok(true),
+        }
+    }
+
     /// Makes a change, or has the service make it that runs on the folder. Nothing in the file is touched but consents and
     /// their orders: what else is past its time, only the service knows by its configuration.
     async fn change(&self, order: &Order) -> Result<(), DeskError> {
-        match folder::look(&self.folder).map_err(OpenError::Folder)? {
-            Found::Nothing => return Err(DeskError::Missing(self.folder.clone())),
-            Found::Lost => return Err(OpenError::Lost.into()),
-            Found::State | Found::Taken => {}
+        if !self.has_state()? {
+            return Err(DeskError::Missing(self.folder.clone()));
         }
         let borrowed = self.borrow()?;
         let mut connection = connect::ordering(&self.folder).await?;

@@ -19,6 +19,8 @@ pub(crate) struct Job {
 pub(crate) enum Work {
     /// Claims a key, or tells what became of it.
     Begin { key: IdempotencyKey, input: Fingerprint, claim: i64 },
+    /// Tells what became of a key.
+    Peek { key: IdempotencyKey, input: Fingerprint },
     /// Gives a claimed key up.
     Free { key: IdempotencyKey, claim: i64 },
     /// Keeps what became of a claimed key.
@@ -49,7 +51,12 @@ impl Work {
             | Work::Withdraw { .. }
             | Work::Uncount(_)
             | Work::Orders { .. } => true,
-            Work::Begin { .. } | Work::Grant { .. } | Work::Used(_) | Work::Count(..) | Work::Upkeep => false,
+            Work::Begin { .. }
+            | Work::Peek { .. }
+            | Work::Grant { .. }
+            | Work::Used(_)
+            | Work::Count(..)
+            | Work::Upkeep => false,
         }
     }
 }

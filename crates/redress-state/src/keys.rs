@@ -33,6 +33,16 @@ enum Look {
     Claimed(i64),
 }
 
+/// What the writer says of a key.
+fn begun(answer: Answer) -> Result<Begin, StoreBroken> {
+    match answer {
+        Answer::Begin(begin) => Ok(begin),
+        Answer::Done | Answer::Used(_) | Answer::Ordered(_) => {
+            Err(StoreBroken::new("the writer answered something else"))
+        }
+    }
+}
+
 /// The idempotency keys of a state.
 pub(crate) struct Keys(pub(crate) Arc<Shared>);
 
@@ -51,6 +61,26 @@ impl Shared {
         let held = Held { input, claim, stage: Stage::Running, changed: watch::Sender::new(()) };
         keys.insert(key.clone(), held);
         Look::Claimed(claim)
+    }
+
+    /// Takes a key into this process's hands, or tells what is known of it here. Another call may have it, which is waited
+    /// for.
+    async fn claimed(&self, key: &IdempotencyKey, input: Fingerprint) -> Result<Result<i64, Begin>, StoreBroken> {
+        let claim = loop {
+            match self.look(key, input) {
+                Look::Answer(begin) => return Ok(Err(begin)),
+                Look::Claimed(claim) => break claim,
+                // The sender goes away when the key is given back; either way the next look tells.
+                Look::Wait(mut changed) => {
+                    let _ = changed.changed().await;
+                }
+            }
+        };
+        if !self.queue.is_open() {
+            self.let_go(key, claim);
+            return Err(StoreBroken::new("the state cannot be written right now"));
+        }
+        Ok(Ok(claim))
     }
 
     /// Lets go of a key that the file knows about.
@@ -82,38 +112,50 @@ impl Drop for Claiming<'_> {
     }
 }
 
+/// A claim that the file is not told of.
+struct Peeking<'a> {
+    shared: &'a Shared,
+    key: &'a IdempotencyKey,
+    claim: i64,
+}
+
+impl Drop for Peeking<'_> {
+    fn drop(&mut self) {
+        self.shared.let_go(self.key, self.claim);
+    }
+}
+
 impl IdempotencyStore for Keys {
     fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
         Box::pin(async move {
             let shared = &*self.0;
-            let claim = loop {
-                match shared.look(key, input) {
-                    Look::Answer(begin) => return Ok(begin),
-                    Look::Claimed(claim) => break claim,
-                    // The sender goes away when the key is given back; either way the next look tells.
-                    Look::Wait(mut changed) => {
-                        let _ = changed.changed().await;
-                    }
-                }
+            let claim = match shared.claimed(key, input).await? {
+                Ok(claim) => claim,
+                Err(known) => return Ok(known),
             };
-            if !shared.queue.is_open() {
-                shared.let_go(key, claim);
-                return Err(StoreBroken::new("the state cannot be written right now"));
-            }
             let mut claiming = Claiming { shared, key, claim, settled: false };
             let answer = shared.queue.push(Work::Begin { key: key.clone(), input, claim })?.answer().await?;
             claiming.settled = true;
-            match answer {
-                Answer::Begin(Begin::Fresh) => Ok(Begin::Fresh),
-                Answer::Begin(known) => {
+            match begun(answer) {
+                Ok(Begin::Fresh) => Ok(Begin::Fresh),
+                known => {
                     shared.let_go(key, claim);
-                    Ok(known)
-                }
-                Answer::Done | Answer::Used(_) | Answer::Ordered(_) => {
-                    shared.let_go(key, claim);
-                    Err(StoreBroken::new("the writer answered something else"))
+                    known
                 }
             }
+        })
+    }
+
+    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        Box::pin(async move {
+            let shared = &*self.0;
+            // Claimed in memory alone, so that nobody begins between what memory says and what the file says.
+            let claim = match shared.claimed(key, input).await? {
+                Ok(claim) => claim,
+                Err(known) => return Ok(known),
+            };
+            let _peeking = Peeking { shared, key, claim };
+            begun(shared.queue.push(Work::Peek { key: key.clone(), input })?.answer().await?)
         })
     }
 

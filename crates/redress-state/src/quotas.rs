@@ -272,7 +272,11 @@ fn kept(number: u64) -> i64 {
 
 /// How many counts of addresses there are in the file, those included that have just been let in. Whoever is let in and
 /// not counted yet when they are counted anew is missed, so that the bound is passed by no more than that many.
-pub(crate) struct Addresses(i64);
+pub(crate) struct Addresses {
+    count: i64,
+    /// Whether the last piece of upkeep was not all of it: then they have just been counted.
+    goes_on: bool,
+}
 
 impl Addresses {
     pub(crate) async fn counted(connection: &mut SqliteConnection) -> Result<Addresses, sqlx::Error> {
@@ -281,26 +285,32 @@ impl Addresses {
             .bind(PAST_ADDRESSES)
             .fetch_one(connection)
             .await
-            .map(Addresses)
+            .map(|count| Addresses { count, goes_on: false })
     }
 
     /// Whether one more is told apart.
     fn let_in(&mut self) -> bool {
-        let fits = self.0 < ADDRESSES;
-        self.0 += i64::from(fits);
+        let fits = self.count < ADDRESSES;
+        self.count += i64::from(fits);
         fits
     }
 
-    /// Counts them anew, removes some of those that are over where there are many, and tells whether there are more.
+    /// Counts them anew, removes some of those that are over where there are many, and tells whether there are more. To
+    /// count them reads them all, so that is done once for all pieces that follow each other.
     pub(crate) async fn make_room(
         &mut self,
         now_s: i64,
         connection: &mut SqliteConnection,
     ) -> Result<bool, sqlx::Error> {
-        *self = Addresses::counted(connection).await?;
-        if self.0 <= CROWDED {
+        if !self.goes_on {
+            *self = Addresses::counted(connection).await?;
+        }
+        self.goes_on = false;
+        if self.count <= CROWDED {
             return Ok(false);
         }
+        // By `quotas_by_end`, which holds all that is asked for: it reads as many as it removes, and what callers with an
+        // id had in the windows that are over.
         let removed = sqlx::query(
             "DELETE FROM quotas WHERE (caller, rule, period, starts) IN ( \
                SELECT caller, rule, period, starts FROM quotas \
@@ -313,8 +323,9 @@ impl Addresses {
         .execute(connection)
         .await?
         .rows_affected();
-        self.0 -= i64::try_from(removed).unwrap_or(PIECE);
-        Ok(removed == PIECE.unsigned_abs())
+        self.count -= i64::try_from(removed).unwrap_or(PIECE);
+        self.goes_on = removed == PIECE.unsigned_abs();
+        Ok(self.goes_on)
     }
 }
 

@@ -242,7 +242,7 @@ fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
                 shared.consents().forget_ended(shared.latest_ms());
                 shared.ledger().forget_ended(shared.wall_s());
             }
-            Work::Begin { .. } | Work::Free { .. } => {}
+            Work::Begin { .. } | Work::Peek { .. } | Work::Free { .. } => {}
         }
         let _ = job.reply.send(Ok(answer));
     }

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::jsonrpc;
 
-/// Every code that a call of these operations may end with, as JSON.
-pub fn index_json(contract: &Contract) -> Value {
-    let rows = entries(contract).into_iter().map(|entry| {
+/// Every code that a call of these operations may end with, as JSON. `extra` holds codes that no operation declares, such
+/// as those of an extension.
+pub fn index_json(contract: &Contract, extra: &[Failure]) -> Value {
+    let rows = entries(contract, extra).into_iter().map(|entry| {
         json!({
             "code": entry.failure.code(),
             "kind": entry.failure.kind(),
@@ -23,13 +24,13 @@ pub fn index_json(contract: &Contract) -> Value {
     json!({"codes": rows.collect::<Vec<_>>()})
 }
 
-/// Every code that a call of these operations may end with, as a page.
-pub fn index_html(contract: &Contract) -> String {
+/// Every code that a call of these operations may end with, as a page. `extra` holds codes that no operation declares.
+pub fn index_html(contract: &Contract, extra: &[Failure]) -> String {
     let (engine, declared): (Vec<Entry<'_>>, Vec<Entry<'_>>) =
-        entries(contract).into_iter().partition(|entry| entry.engine.is_some());
+        entries(contract, extra).into_iter().partition(|entry| entry.engine.is_some());
     let mut body =
         String::from("<h1>Codes</h1>\n<p>Every way in which a call may end badly, and what to do then.</p>\n");
-    for (title, entries) in [("Declared by the operations", declared), ("Of the engine itself", engine)] {
+    for (title, entries) in [("Declared by operations and extensions", declared), ("Of the engine itself", engine)] {
         if entries.is_empty() {
             continue;
         }
@@ -148,11 +149,13 @@ struct Entry<'a> {
     engine: Option<EngineCode>,
 }
 
-fn entries(contract: &Contract) -> Vec<Entry<'_>> {
-    let mut codes: Vec<&Code> = contract.operations().iter().flat_map(Operation::failures).map(Failure::code).collect();
+fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
+    let own = contract.operations().iter().flat_map(Operation::failures);
+    let mut codes: Vec<&Code> = own.chain(extra).map(Failure::code).collect();
     codes.sort_unstable();
     codes.dedup();
-    let declared = codes.into_iter().filter_map(|code| find(contract, None, code.as_str()));
+    let extra = |code: &Code| extra.iter().find(|failure| failure.code() == code);
+    let declared = codes.into_iter().filter_map(|code| find(contract, extra(code), code.as_str()));
     let engine = EngineCode::ALL.into_iter().map(engine_entry);
     declared.chain(engine).collect()
 }

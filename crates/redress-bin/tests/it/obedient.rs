@@ -29,7 +29,7 @@ fn met(walk: &Walk, place: &Place) {
         assert!(walk.codes.contains(code), "{code} was not met: {:?}", walk.codes);
     }
     assert!(walk.advised > 3, "only {} calls were advised", walk.advised);
-    let held = place.run(&["consent", "list", "--json"]);
+    let held = place.run(&["consent", "list", "--config", "redress.toml", "--json"]);
     assert_eq!((held.code, held.json()), (0, json!([])), "{}", held.seen());
 }
 
@@ -83,11 +83,14 @@ fn the_same_agent_gets_no_consent_over_http_where_it_is_local() {
     // A person does, beside the server that runs, and takes it back.
     let remove = json!({"path": "notes.md"});
     assert_eq!(call("files.remove", &remove).unwrap()["code"], "CONSENT_REQUIRED");
-    let granted = place.run(&["consent", "grant", "files.remove", "--minutes", "5", "--reason", "a test"]);
-    assert_eq!(granted.seen(), "local may call files.remove for the next 5 minutes\nexit 0");
+    let here = ["--config", "redress.toml"];
+    let words = ["consent", "grant", "files.remove", "--minutes", "5", "--reason", "a test"];
+    let granted = place.run(&[words.as_slice(), &here].concat());
+    assert_eq!((granted.out.as_str(), granted.code), ("local may call files.remove for the next 5 minutes\n", 0));
     assert_eq!(call("files.remove", &remove), None);
     assert!(!place.path().join("served/notes.md").exists());
-    assert_eq!(place.run(&["consent", "revoke", "files.remove"]).seen(), "revoked files.remove of local\nexit 0");
+    let revoked = place.run(&[["consent", "revoke", "files.remove"].as_slice(), &here].concat());
+    assert_eq!((revoked.out.as_str(), revoked.code), ("revoked files.remove of local\n", 0));
     assert_eq!(call("files.remove", &remove).unwrap()["code"], "CONSENT_REQUIRED");
     served.stop();
 }

@@ -97,7 +97,7 @@ fn a_quota_is_exact_over_parallel_calls_and_servers_that_are_killed_in_the_middl
 
 #[test]
 fn what_is_left_is_in_the_headers_and_a_refusal_says_when_it_is_whole_again() {
-    let place = Place::new().with("redress.toml", &config(r#"["2/month", "9/day"]"#));
+    let place = Place::new().with("redress.toml", &config(r#"["2/month", "9/day", "9/hour"]"#));
     let served = start(&place);
     let (url, client) = (served.url(), reqwest::blocking::Client::new());
     let (status, [policy, limit], _) = stat(&client, &url, STAT.0, STAT.1).unwrap();
@@ -128,7 +128,14 @@ fn what_is_left_is_in_the_headers_and_a_refusal_says_when_it_is_whole_again() {
     assert_eq!(audit.out.lines().count(), 2, "{}", audit.out);
     let shown = place.run(&["quota", "--caller", "local"]);
     assert!(shown.out.contains("2 of 2") && shown.out.contains("2 of 9") && shown.out.contains("files.stat"));
+    assert!(shown.out.contains("an hour, until") && !shown.out.contains("a hour"), "{}", shown.out);
+    let configured = place.path().join("redress.toml").canonicalize().unwrap().display().to_string();
+    assert!(shown.err.contains(&configured), "nobody has named it: {}", shown.err);
     assert_eq!(place.run(&["quota", "--caller", "eve", "--json"]).out, "");
+    let nothing = place.run(&["quota", "redress.toml", "--caller", "eve"]);
+    assert_eq!(nothing.seen(), "nobody has used anything of a quota that runs\nexit 0");
+    let nothing = place.run(&["audit", "redress.toml", "--caller", "eve"]);
+    assert_eq!(nothing.seen(), "no call is recorded that fits\nexit 0");
 }
 
 #[test]

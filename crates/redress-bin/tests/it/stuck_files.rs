@@ -56,7 +56,7 @@ fn a_pipe_in_the_place_of_the_tokens_stops_no_reload_and_the_tokens_are_read_aga
     log.line_with("read again and holds");
     fs::remove_file(&tokens).unwrap();
     fs::rename(&away, &tokens).unwrap();
-    let revoked = place.run(&["token", "revoke", &id]);
+    let revoked = place.run(&["token", "revoke", &id, "--config", "redress.toml"]);
     assert_eq!(revoked.code, 0, "{}", revoked.seen());
     let since = Instant::now();
     while called(&place, &url, &ada) == "ok" {

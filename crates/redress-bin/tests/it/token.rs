@@ -19,7 +19,7 @@ pub(crate) fn guarded() -> Place {
 
 /// A new token of `caller`, with its id.
 pub(crate) fn token(place: &Place, words: &[&str]) -> (String, String) {
-    let made = place.run(&[&["token", "new", "--json"], words].concat());
+    let made = place.run(&[&["token", "new", "--json", "--config", "redress.toml"], words].concat());
     assert_eq!(made.code, 0, "{}", made.seen());
     let made = made.json();
     (made["token"].as_str().unwrap().to_owned(), made["id"].as_str().unwrap().to_owned())
@@ -47,20 +47,21 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_token_is_shown_once_and_kept_as_a_hash_alone() {
     let place = guarded();
-    let made = place.run(&["token", "new", "ada", "--scope", "files:read", "--expires", "90d", "--note", "laptop"]);
+    let words = ["token", "new", "ada", "--scope", "files:read", "--expires", "90d", "--note", "laptop"];
+    let made = place.run(&[words.as_slice(), &["--config", "redress.toml"]].concat());
     let secret = made.out.trim().to_owned();
     assert!(made.code == 0 && secret.starts_with("rd_") && made.out.lines().count() == 1, "{}", made.seen());
     assert!(!made.err.contains(&secret), "{}", made.err);
     let kept = std::fs::read_to_string(place.path().join("tokens.json")).unwrap();
     let tail = secret.rsplit('_').next().unwrap();
     assert!(!kept.contains(tail), "{kept}");
-    let listed = place.run(&["token", "list", "--json"]).json();
+    let listed = place.run(&["token", "list", "--json", "--config", "redress.toml"]).json();
     assert_eq!(
         (&listed[0]["caller"], &listed[0]["scopes"], &listed[0]["note"]),
         (&json!("ada"), &json!(["files:read"]), &json!("laptop"))
     );
     assert!(listed[0].get("token").is_none() && listed[0].get("hash").is_none() && listed[0]["expires"].is_string());
-    let shown = place.run(&["token", "list"]).out;
+    let shown = place.run(&["token", "list", "--config", "redress.toml"]).out;
     assert!(shown.contains("ada") && shown.contains("files:read") && !shown.contains(tail), "{shown}");
 }
 
@@ -71,7 +72,11 @@ fn what_is_wrong_with_a_token_is_told_with_what_to_do() {
         let ran = place.run(&[&["token"], words, &["--json"]].concat());
         (ran.code, ran.json()["code"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(code(&["list"]), (2, "CONFIG_INVALID".to_owned()), "the configuration names no file");
+    assert_eq!(
+        code(&["list", "--config", "redress.toml"]),
+        (2, "CONFIG_INVALID".to_owned()),
+        "the configuration names no file"
+    );
     assert_eq!(code(&["list", "--file", "broken.json"]), (2, "ACCESS_UNUSABLE".to_owned()));
     assert_eq!(code(&["new", "", "--file", "t.json"]), (2, "USAGE".to_owned()));
     assert_eq!(code(&["new", "ada", "--scope", "two words", "--file", "t.json"]), (2, "USAGE".to_owned()));
@@ -110,7 +115,7 @@ fn tokens_are_rotated_without_a_restart() {
     let (new, _) = token(&place, &["ada", "--scope", "files:read"]);
     until("the new token is known", || called(&place, &url, &new) == "ok");
     assert_eq!(called(&place, &url, &old), "ok", "both hold until one is taken back");
-    assert_eq!(place.run(&["token", "revoke", &id]).code, 0);
+    assert_eq!(place.run(&["token", "revoke", &id, "--config", "redress.toml"]).code, 0);
     until("the old token is gone", || called(&place, &url, &old) == "AUTH_REQUIRED");
     assert_eq!(called(&place, &url, &new), "ok");
     let written = served.stop();
@@ -142,8 +147,10 @@ fn a_folder_that_holds_what_says_who_may_call_is_not_served() {
     let place = Place::new().with("redress.toml", &GUARDED.replace("root = \"served\"\n", ""));
     token(&place, &["ada", "--scope", "files:read"]);
     let refused = place.run(&["serve", "redress.toml", "--json"]);
-    assert_eq!((refused.code, &refused.json()["code"]), (2, &json!("CONFIG_INVALID")), "{}", refused.seen());
+    assert_eq!((refused.code, &refused.json()["code"]), (2, &json!("ROOT_NOT_APART")), "{}", refused.seen());
     assert!(refused.json()["error"].as_str().unwrap().contains("callers must not read"));
+    assert!(refused.json()["hint"].as_str().unwrap().contains("`--root`"), "{}", refused.seen());
+    assert_eq!(refused.json()["next"][0], "redress explain ROOT_NOT_APART");
     assert!(place.run(&["doctor", "redress.toml"]).out.contains("callers must not read"));
 }
 

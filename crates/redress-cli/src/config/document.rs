@@ -45,11 +45,18 @@ impl Document {
     /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of
     /// the table it would be in.
     pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
-        let line = DeTable::parse(&self.text).ok().and_then(|document| {
-            let span = span(document.get_ref(), key)?;
-            Some(self.line(&span))
-        });
-        Trouble::ConfigInvalid { path: self.path.display().to_string(), line, says: says.into() }
+        Trouble::ConfigInvalid { path: self.path.display().to_string(), line: self.line_of(key), says: says.into() }
+    }
+
+    /// The file, and the line of `key` where it or its table is written.
+    pub(crate) fn place(&self, key: &str) -> String {
+        let line = self.line_of(key).map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("{}{line}", self.path.display())
+    }
+
+    fn line_of(&self, key: &str) -> Option<usize> {
+        let document = DeTable::parse(&self.text).ok()?;
+        Some(self.line(&span(document.get_ref(), key)?))
     }
 
     /// What the parser says is wrong.

@@ -72,7 +72,7 @@ fn reach(settings: &Settings, known: bool) -> Check {
             return Check::warn("access", "tokens would travel unencrypted", next);
         }
         (_, true) => "callers are known",
-        (false, false) => "only this machine can call, and may do everything",
+        (false, false) => "only this machine can call, and may do everything but give consents",
     };
     Check::ok("access", says)
 }

@@ -105,9 +105,13 @@ fn a_consent_comes_with_the_call_where_it_would_not_outlive_the_process() {
     assert_eq!(run(&["call", "notes.wipe", "--consent=spring cleaning"]).code, 0);
     let url = server();
     let asked = seen(&["call", "notes.wipe", "--server", &url]);
-    assert!(asked.contains("`redress consent grant notes.wipe`") && !asked.contains("next:"), "{asked}");
+    let command = "`redress consent grant notes.wipe --caller local --state DIR`";
+    assert!(asked.contains("in memory") && asked.contains(command) && !asked.contains("next:"), "{asked}");
     // There the caller is whoever is on the machine, and nothing tells that it is a person.
-    assert!(seen(&["call", "notes.wipe", "--consent", "--server", &url]).starts_with("FORBIDDEN"));
+    let refused = seen(&["call", "notes.wipe", "--consent", "--server", &url]);
+    assert!(refused.starts_with("FORBIDDEN"), "{refused}");
+    assert!(refused.contains("details:  missing consent:grant"), "{refused}");
+    assert!(refused.contains("`redress token new CALLER --scope consent:grant`"), "{refused}");
 }
 
 #[test]
@@ -165,6 +169,7 @@ fn a_call_that_was_cut_off_shows_how_to_find_out_whether_it_took_place() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     TIMEOUT  the deadline passed
       hint:     Look at the payment, and pay again if not.
+      details:  deadline 20ms
       next:     pay call pay.get '{"order":7}'
                 see whether it is paid
       done:     where its answer has /paid is true; otherwise call again

@@ -5,6 +5,7 @@ mod grant;
 mod list;
 mod question;
 mod revoke;
+mod shown;
 mod store;
 mod written;
 
@@ -39,9 +40,12 @@ fn not_kept() -> Failure {
 fn not_yours() -> Failure {
     Failure::new("CONSENT_NOT_YOURS", Kind::Forbidden)
         .with_when("The caller asks for the consents of another and lacks the scope for it.")
-        .with_message("these are the consents of another caller")
+        .with_message("these are the consents of another caller, which takes the scope `consent:admin`")
         .with_effect(Effect::None)
-        .with_recovery(Recovery::get_access(ADMIN, "Ask an operator for the scope, or leave the caller out."))
+        .with_recovery(Recovery::get_access(
+            ADMIN,
+            "Leave the caller out, or ask an operator for a token with the scope `consent:admin`.",
+        ))
 }
 
 /// The failure of a store that cannot tell; its cause is for the log alone.

@@ -125,6 +125,12 @@ pub trait ConsentStore: Send + Sync + 'static {
 
     /// The consents of `caller` that hold, or everybody's, sorted by caller and scope.
     fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>>;
+
+    /// Whether they are kept in a state folder, in which `redress consent` gives them and takes them back. Without one
+    /// only calls of `consent.grant` reach them, and CONSENT_REQUIRED tells so.
+    fn is_in_folder(&self) -> bool {
+        false
+    }
 }
 
 /// Until when each consent of each caller holds, and why it was given.

@@ -25,6 +25,11 @@ impl Written {
         serde_json::from_slice(&marked(document)).ok().map(Written)
     }
 
+    /// Writes it without blanks, piece by piece.
+    pub(super) fn write(&self, to: &mut impl Pieces) -> fmt::Result {
+        write(&self.0, to)
+    }
+
     /// The same document, however its members were ordered.
     pub(crate) fn sorted(mut self) -> Written {
         // A program may have switched on that members keep the order they came in.
@@ -74,41 +79,60 @@ fn string(after: &[u8]) -> usize {
     end.map_or(after.len(), |end| end + 1)
 }
 
+/// What a document is written to: its texts, names of members among them, and its numbers come one by one.
+pub(super) trait Pieces: fmt::Write {
+    /// A text, without its quotes.
+    fn text(&mut self, text: &str) -> fmt::Result;
+
+    /// A number as it came.
+    fn number(&mut self, number: &str) -> fmt::Result;
+}
+
+impl Pieces for Formatter<'_> {
+    fn text(&mut self, text: &str) -> fmt::Result {
+        Value::from(text).fmt(self)
+    }
+
+    fn number(&mut self, number: &str) -> fmt::Result {
+        self.write_str(number)
+    }
+}
+
 impl Display for Written {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write(&self.0, f)
+        self.write(f)
     }
 }
 
-fn write(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
+fn write(value: &Value, to: &mut impl Pieces) -> fmt::Result {
     match value {
-        Value::String(marked) => write_marked(marked, f),
+        Value::String(marked) => write_marked(marked, to),
         Value::Array(items) => {
-            f.write_str("[")?;
+            to.write_str("[")?;
             for (place, item) in items.iter().enumerate() {
-                f.write_str(if place == 0 { "" } else { "," })?;
-                write(item, f)?;
+                to.write_str(if place == 0 { "" } else { "," })?;
+                write(item, to)?;
             }
-            f.write_str("]")
+            to.write_str("]")
         }
         Value::Object(members) => {
-            f.write_str("{")?;
+            to.write_str("{")?;
             for (place, (name, member)) in members.iter().enumerate() {
-                f.write_str(if place == 0 { "" } else { "," })?;
-                write_marked(name, f)?;
-                f.write_str(":")?;
-                write(member, f)?;
+                to.write_str(if place == 0 { "" } else { "," })?;
+                write_marked(name, to)?;
+                to.write_str(":")?;
+                write(member, to)?;
             }
-            f.write_str("}")
+            to.write_str("}")
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.fmt(f),
+        Value::Null | Value::Bool(_) | Value::Number(_) => write!(to, "{value}"),
     }
 }
 
-fn write_marked(marked: &str, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_marked(marked: &str, to: &mut impl Pieces) -> fmt::Result {
     match marked.strip_prefix(char::from(NUMBER)) {
-        Some(number) => f.write_str(number),
-        None => Value::from(marked.strip_prefix(char::from(TEXT)).unwrap_or(marked)).fmt(f),
+        Some(number) => to.number(number),
+        None => to.text(marked.strip_prefix(char::from(TEXT)).unwrap_or(marked)),
     }
 }
 

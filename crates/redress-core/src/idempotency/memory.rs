@@ -152,23 +152,30 @@ impl IdempotencyMemory {
         input: Fingerprint,
     ) -> Result<Result<Begin, StoreBroken>, watch::Receiver<()>> {
         let mut keys = self.keys();
-        match keys.entries.get(key) {
-            Some(entry) if !entry.is_running() && entry.since.elapsed() >= self.lasts => keys.remove(key),
-            Some(entry) if entry.input != input => return Ok(Ok(Begin::Conflict)),
-            Some(entry) => {
-                return match &entry.stage {
-                    Stage::Running => Err(entry.ended.subscribe()),
-                    Stage::Ended(outcome) => Ok(Ok(Begin::Replay(outcome.clone()))),
-                    Stage::Lost => Ok(Ok(Begin::Unknown)),
-                };
-            }
-            None => {}
+        match self.known(&mut keys, key, input)? {
+            Begin::Fresh => {}
+            known => return Ok(Ok(known)),
         }
         if !self.has_room(&mut keys, &key.caller) {
             return Ok(Err(StoreBroken::new("there is no room for another key")));
         }
         keys.insert(key, input);
         Ok(Ok(Begin::Fresh))
+    }
+
+    /// What is known of the key, or what to wait for.
+    fn known(&self, keys: &mut Keys, key: &IdempotencyKey, input: Fingerprint) -> Result<Begin, watch::Receiver<()>> {
+        let Some(entry) = keys.entries.get(key) else { return Ok(Begin::Fresh) };
+        if !entry.is_running() && entry.since.elapsed() >= self.lasts {
+            keys.remove(key);
+            return Ok(Begin::Fresh);
+        }
+        match &entry.stage {
+            _ if entry.input != input => Ok(Begin::Conflict),
+            Stage::Running => Err(entry.ended.subscribe()),
+            Stage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
+            Stage::Lost => Ok(Begin::Unknown),
+        }
     }
 }
 
@@ -255,6 +262,20 @@ impl IdempotencyStore for IdempotencyMemory {
                     Ok(answer) => return answer,
                     // The sender goes away when the first call frees its key; either way
                     // the next look tells.
+                    Err(mut ended) => {
+                        let _ = ended.changed().await;
+                    }
+                }
+            }
+        })
+    }
+
+    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+        Box::pin(async move {
+            loop {
+                let known = self.known(&mut self.keys(), key, input);
+                match known {
+                    Ok(begin) => return Ok(begin),
                     Err(mut ended) => {
                         let _ = ended.changed().await;
                     }

@@ -8,8 +8,9 @@ use tokio::time::Instant;
 
 use super::{Asked, Bad, Call, quota::Quota};
 use crate::{
-    Limited, LimitedCall, Permit, QuestionKind, Refusal, consent,
+    Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, consent,
     input::{Beyond, Extent, document},
+    offload::offload,
     registry::Entry,
 };
 
@@ -85,7 +86,7 @@ impl Call {
     /// hand out is held while the person thinks, and for the rest of the call.
     pub(super) async fn agree_within_limits(
         &self,
-        entry: &Entry,
+        entry: &Arc<Entry>,
         asked: &Asked<'_>,
     ) -> Result<Option<Box<Permits>>, Box<Bad>> {
         let permits = if self.can_ask_consent() { Some(Box::new(self.all_limits(entry).await?)) } else { None };
@@ -101,24 +102,27 @@ impl Call {
 
     /// Asks the person behind the call, or says what that person can do. Nothing here grants a consent, and no next
     /// action does: an agent that follows what it is told must not end up agreeing for its user.
-    async fn agree(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    async fn agree(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         if self.ask_consent(entry, asked).await {
             return Ok(());
         }
         let declaration = &entry.declaration;
         let mut bad = self.refuse_with(EngineCode::ConsentRequired, &json!({"operation": declaration.name()}));
-        bad.problem.hint = consent::hint(declaration, caller).into();
+        bad.problem.hint = consent::hint(&self.ctx.registry, declaration, caller).into();
         Err(bad)
     }
 
     /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
     /// nowhere but in the conversation of this call.
-    async fn ask_consent(&self, entry: &Entry, asked: &Asked<'_>) -> bool {
+    async fn ask_consent(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> bool {
         if !self.can_ask_consent() {
             return false;
         }
-        let question = consent::question(&entry.declaration, document(&asked.input));
+        let Some(question) = self.consent_question(entry, asked).await else {
+            tracing::debug!(request_id = %self.ctx.request_id, "nobody is asked for consent: the input is too much to be looked through");
+            return false;
+        };
         match self.ctx.ask(consent::CONSENT_QUESTION, question).await {
             Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
             Err(error) => {
@@ -126,6 +130,20 @@ impl Call {
                 false
             }
         }
+    }
+
+    /// The question for the person. To write it reads the whole input, which is work for elsewhere where it is large.
+    async fn consent_question(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Option<Question> {
+        // Nobody is asked for what is refused all the same.
+        if asked.input.len() > entry.max_input {
+            return None;
+        }
+        let input = document(&asked.input);
+        if !asked.is_large() {
+            return consent::question(&entry.declaration, input);
+        }
+        let (entry, input) = (Arc::clone(entry), input.to_vec());
+        offload(move || consent::question(&entry.declaration, &input)).await
     }
 
     /// The call, as a limit is asked about it.

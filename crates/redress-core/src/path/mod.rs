@@ -219,7 +219,14 @@ impl Call {
         }
         let claim = match &this.ctx.idempotency_key {
             None => None,
-            Some(key) => match Box::pin(this.within(this.claim(entry, asked, key))).await? {
+            Some(key) => match Box::pin(this.within(this.claim(
+                entry,
+                asked,
+                key,
+                permits.quota.as_ref().and_then(quota::Quota::exhausted),
+            )))
+            .await?
+            {
                 repeat::Claimed::Run(claim) => Some(claim),
                 repeat::Claimed::Again(kept) => {
                     return match (running, kept) {

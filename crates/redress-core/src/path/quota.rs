@@ -14,6 +14,13 @@ pub(super) enum Quota {
     Exhausted(Box<Exhausted>),
 }
 
+impl Quota {
+    /// What is used up, where something is.
+    pub(super) fn exhausted(&self) -> Option<&Exhausted> {
+        if let Quota::Exhausted(exhausted) = self { Some(exhausted) } else { None }
+    }
+}
+
 /// A call that is counted. Where its handler has not started, or goes on in a next round, it is given back.
 pub(super) struct Counted<'a> {
     call: &'a Call,
@@ -75,7 +82,7 @@ impl Call {
     }
 
     #[cold]
-    fn exhausted(&self, exhausted: &Exhausted) -> Box<Bad> {
+    pub(super) fn exhausted(&self, exhausted: &Exhausted) -> Box<Bad> {
         let _ = self.allowances.set(exhausted.allowances.clone().into());
         let (details, wait) = (Json::of(&exhausted.told()).ok(), exhausted.retry_after_ms());
         Bad::new(self.engine(EngineCode::QuotaExhausted, details, Some(wait)))

@@ -26,8 +26,9 @@ const NEEDLESS_KEY: &str = "Leave out the key: the header `Idempotency-Key`, the
      message, `dev.redress/idempotency_key` in the `_meta` of MCP, or `--idempotency-key`.";
 
 /// What an agent is told that tries what only a person may do.
-const FOR_PERSONS: &str =
-    "Leave this to the user: only a person gives consent, with `redress consent grant` or a token of their own.";
+const FOR_PERSONS: &str = "Leave this to the user: only a person gives consent, with a token of their own that has the scope `consent:grant` \
+     (`redress token new CALLER --scope consent:grant`), or with `redress consent grant OPERATION --state DIR` in the state \
+     folder of the service.";
 
 /// What a face itself answers when a message does not become a call: it is no request, it
 /// comes to no operation, or the service is going down.

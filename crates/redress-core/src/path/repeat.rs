@@ -6,7 +6,7 @@ use redress_contract::{Effect, EngineCode, Output, Started};
 
 use super::{Asked, Bad, Call};
 use crate::{
-    Begin, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household,
+    Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household,
     offload::{LARGE, offload},
     registry::Entry,
 };
@@ -52,12 +52,14 @@ impl Call {
         }
     }
 
-    /// Claims the key, or finds what became of it before.
+    /// Claims the key, or finds what became of it before. A call whose quota is used up claims none: it would write twice
+    /// for nothing, however often it is made.
     pub(super) async fn claim(
         &self,
         entry: &Entry,
         asked: &Asked<'_>,
         key: &Arc<str>,
+        exhausted: Option<&Exhausted>,
     ) -> Result<Claimed<'_>, Box<Bad>> {
         let key = IdempotencyKey {
             caller: self.key_holder(),
@@ -66,7 +68,15 @@ impl Call {
         };
         let store = Arc::clone(&self.ctx.registry.0.idempotency);
         // Another call with the key may still be running; `begin` waits for it.
-        match store.begin(&key, self.key_fingerprint(asked).await).await {
+        let input = self.key_fingerprint(asked).await;
+        let begun = match exhausted {
+            Some(exhausted) => match store.peek(&key, input).await {
+                Ok(Begin::Fresh) => return Err(self.exhausted(exhausted)),
+                known => known,
+            },
+            None => store.begin(&key, input).await,
+        };
+        match begun {
             Ok(Begin::Fresh) => Ok(Claimed::Run(Box::new(Claim { call: self, store, key, settled: false }))),
             Ok(Begin::Replay(recorded)) => {
                 self.note_repeated();

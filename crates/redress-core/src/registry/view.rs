@@ -83,6 +83,12 @@ impl Registry {
         Some(failure.disclosed(&Disclosure::to(caller, &|name| self.reach(name, caller))))
     }
 
+    /// The declarations of the codes that belong to extensions as a whole and to no operation, as far as `caller` is told
+    /// of them.
+    pub fn disclosed_codes(&self, caller: Option<&Caller>) -> Vec<Failure> {
+        self.0.codes.iter().filter_map(|failure| self.disclosed_code(failure.code().as_str(), caller)).collect()
+    }
+
     fn disclose(&self, operation: &Operation, caller: Option<&Caller>) -> Operation {
         operation.disclosed(&Disclosure::to(caller, &|name| self.reach(name, caller)))
     }

@@ -19,8 +19,8 @@ pub(super) fn target(data: &[u8]) {
     let info = Info::default();
     assert_eq!(openapi(&contract, &info)["openapi"].as_str().map(|version| &version[..3]), Some("3.1"));
     assert!(openrpc(&contract, &info)["methods"].is_array());
-    assert!(pages::index_json(&contract).is_object() || pages::index_json(&contract).is_array());
-    assert!(pages::index_html(&contract).contains("<"));
+    assert!(pages::index_json(&contract, &[]).is_object() || pages::index_json(&contract, &[]).is_array());
+    assert!(pages::index_html(&contract, &[]).contains("<"));
     for operation in contract.operations() {
         let found = contract.operation(operation.name().as_str());
         assert!(found.is_some(), "{}", operation.name());

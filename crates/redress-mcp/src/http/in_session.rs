@@ -124,7 +124,10 @@ impl HttpFace {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
-        let listening = self.inner.listening(id, params, asking).await;
+        let listening = match self.inner.listening(id, params, asking).await {
+            Ok(listening) => listening,
+            Err(refused) => return self.respond(parts, refused, Era::Modern),
+        };
         let told = vec![listening.acknowledged()].into_iter();
         let (over, id) = (self.options.shutdown.clone(), id.as_json().to_owned());
         let events = stream::unfold((Some(listening), told), move |(mut listening, mut told)| {

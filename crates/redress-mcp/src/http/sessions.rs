@@ -6,21 +6,29 @@ use std::{
 };
 
 use super::session::HttpSession;
-use crate::owner::Owner;
+use crate::{mcp::Inner, owner::Owner, rounds::Seal};
 
-/// The sessions that are open. Clones are of the same ones: a face that takes the place of another, as at a reload, is
-/// given the sessions of that.
+/// The sessions that are open, and what the states of calls that ask are sealed with. Clones are of the same ones: a face
+/// that takes the place of another, as at a reload, is given the sessions of that, and goes on with its questions.
 #[derive(Clone, Debug, Default)]
 pub struct OpenSessions(pub(super) Arc<Sessions>);
 
 /// The sessions that are open, by their names.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Arc<str>, Arc<HttpSession>>>);
+pub(super) struct Sessions {
+    open: Mutex<HashMap<Arc<str>, Arc<HttpSession>>>,
+    seal: Mutex<Option<Arc<Seal>>>,
+}
 
 impl Sessions {
     fn table(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
         // No change of it can be half made, so poison says nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a face go on with what the one before it has sealed.
+    pub(super) fn carry_on(&self, face: &Inner) {
+        face.carry_on(&mut self.seal.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How many there are.

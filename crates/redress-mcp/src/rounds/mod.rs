@@ -82,7 +82,7 @@ impl Inner {
             None => (Conversation::new(kinds(params.can)), None),
             Some(sealed) => {
                 let sealed = serde_json::from_str::<String>(sealed.get()).ok();
-                let state = sealed.and_then(|sealed| self.seal.open(&sealed, &owner));
+                let state = sealed.and_then(|sealed| self.seal().open(&sealed, &owner));
                 let resumed = state.and_then(|Opened { number, state }| {
                     Some((Conversation::resumed(kinds(params.can), &state).ok()?, Some(number)))
                 });
@@ -99,7 +99,7 @@ impl Inner {
         }
         // A state gives a consent once, whether the answer comes with it or an earlier round had it: the person agreed to
         // one call and not to as many as are made with it.
-        if conversation.holds_consent() && !number.is_some_and(|number| self.seal.spend(number, &owner)) {
+        if conversation.holds_consent() && !number.is_some_and(|number| self.seal().spend(number, &owner)) {
             conversation = conversation.without_consent();
         }
         match self.registry.converse(operation, request, conversation).await {
@@ -116,7 +116,7 @@ impl Inner {
                 let result = json!({
                     "resultType": "input_required",
                     "inputRequests": asked,
-                    "requestState": self.seal.close(&asks.state, &owner),
+                    "requestState": self.seal().close(&asks.state, &owner),
                 });
                 let mut body = Vec::with_capacity(asks.state.len() * 2 + 512);
                 open_result(id, &mut body);

@@ -9,7 +9,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use redress_core::Secret;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
 use super::spent::{Number, Spent};
 use crate::{McpError, owner::Owner};
@@ -31,6 +31,8 @@ pub(crate) struct Seal {
     own: [u8; 8],
     made: AtomicU64,
     spent: Spent,
+    /// The digest of a key that was given, by which two seals of the same key are known.
+    given: Option<[u8; 32]>,
 }
 
 /// A state that was opened, and its number.
@@ -43,6 +45,7 @@ pub(super) struct Opened {
 impl Seal {
     /// With `key`, or else with one that only this process has. A state is good for `lasts`.
     pub(crate) fn new(key: Option<&Secret>, lasts: Duration) -> Result<Seal, McpError> {
+        let given = key.map(|key| Sha256::digest(key.expose().as_bytes()).into());
         let key = match key {
             Some(key) => key.expose().as_bytes().to_vec(),
             None => random::<32>()?.to_vec(),
@@ -51,7 +54,12 @@ impl Seal {
             return Err(McpError::StateKeyShort);
         }
         let mac = Hmac::new_from_slice(&key).map_err(|_| McpError::StateKeyShort)?;
-        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default() })
+        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default(), given })
+    }
+
+    /// Whether it was made by the same settings, so that one can go on in the place of the other.
+    pub(crate) fn is_alike(&self, other: &Seal) -> bool {
+        (self.given, self.lasts) == (other.given, other.lasts)
     }
 
     /// The state, for its owner alone.

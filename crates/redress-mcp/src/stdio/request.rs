@@ -111,7 +111,10 @@ impl Request {
 
     /// Tells what changes until the request is called off or the input ends.
     async fn listen(&self, id: Id<'_>, params: &ListenParams<'_>) -> Reply {
-        let mut listening = self.inner.listening(id, params, &self.asking).await;
+        let mut listening = match self.inner.listening(id, params, &self.asking).await {
+            Ok(listening) => listening,
+            Err(refused) => return refused,
+        };
         let mut open = self.out.send(listening.acknowledged()).await.is_ok();
         while open {
             let told = tokio::select! {

@@ -212,10 +212,11 @@ async fn one_message_about_many_documents_takes_one_call_from_the_limits() {
     talk.modern(7, "subscriptions/listen", wanted.clone(), json!({}));
     let acknowledged = talk.next().await;
     assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(["vault://mine"]));
-    // Nothing is left: no document is listened for, and who asks for one is told why.
+    // Nothing is left: who asks for documents is told why it does not listen for them, and not that it listens for none.
     talk.modern(8, "subscriptions/listen", wanted, json!({}));
-    let acknowledged = talk.next().await;
-    assert_eq!(acknowledged["params"]["notifications"].get("resourceSubscriptions"), None);
+    let refused = talk.next().await;
+    assert_eq!((&refused["id"], &refused["error"]["data"]["code"]), (&json!(8), &json!("RATE_LIMITED")), "{refused}");
+    assert_eq!(refused["error"]["data"]["retry_after_ms"], 5, "{refused}");
 
     let limit = AtMost(0.into());
     let mut talk = Talk::start(vault().fitted(redress_core::Fittings::new().limit(limit)));

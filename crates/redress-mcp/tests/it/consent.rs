@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redress_core::{
-    Registry,
+    Registry, Secret,
     contract::{CONSENT_GRANT, Caller},
 };
 use redress_mcp::McpOptions;
@@ -73,6 +73,38 @@ async fn a_yes_comes_in_time_or_not_at_all() {
     assert!(asks_for_consent(&first));
     let late = served.ask(ADA, "tools/call", again(call, &first, yes())).await;
     assert_eq!(late["error"]["code"], -32602, "{late}");
+}
+
+#[tokio::test]
+async fn an_open_question_is_answered_after_a_reload_and_a_yes_that_was_used_up_stays_so() {
+    let served = Served::that(Knows::Tokens, |_| {}).await;
+    let call = json!({"name": "talk_wipe", "arguments": {"disk": "a"}});
+    let first = served.ask(ADA, "tools/call", call.clone()).await;
+    assert!(asks_for_consent(&first));
+    served.reload(|_| {});
+    let agreed = again(call.clone(), &first, yes());
+    let done = served.ask(ADA, "tools/call", agreed.clone()).await;
+    assert_eq!(done["result"]["structuredContent"], json!({"wiped": true}), "{done}");
+    served.reload(|_| {});
+    let twice = served.ask(ADA, "tools/call", agreed).await;
+    assert!(asks_for_consent(&twice), "{twice}");
+    // With another key nothing of before can be told to be ours.
+    served.reload(|options| options.state_key = Some(Secret::new("another key, of more than thirty-two bytes")));
+    let other = served.ask(ADA, "tools/call", again(call, &twice, yes())).await;
+    assert_eq!(other["error"]["code"], -32602, "{other}");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_to_agree_to_what_is_too_much_to_be_seen() {
+    let served = Served::that(Knows::Tokens, |_| {}).await;
+    let ask = async |disk: Value| {
+        served.ask(ADA, "tools/call", json!({"name": "talk_wipe", "arguments": {"disk": disk}})).await
+    };
+    let long = ask(json!("x".repeat(200_000))).await;
+    let message = &long["result"]["inputRequests"]["redress.consent"]["params"]["message"];
+    assert!(message.as_str().unwrap().contains("…199760 bytes…"), "{long}");
+    let many = ask(json!((0..5_000).collect::<Vec<_>>())).await;
+    assert_eq!(failure(&many["result"])["code"], "CONSENT_REQUIRED", "{many}");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 
 use redress_core::{IdentityError, IdentityProvider, Secret, contract::Caller};
 use redress_mcp::{HttpOptions, Mcp, McpOptions};
-use redress_serve::{Anonymous, Faces};
+use redress_serve::{Anonymous, Faces, Server, ServerHandle};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tokio::{
@@ -79,6 +79,21 @@ pub(crate) enum Knows {
 pub(crate) struct Served {
     address: SocketAddr,
     tokens: Tokens,
+    knows: Knows,
+    handle: ServerHandle,
+}
+
+/// The faces of a server that knows these callers, made anew.
+fn faces(knows: Knows, tokens: &Tokens, options: impl FnOnce(&mut McpOptions)) -> Faces {
+    let registry = match knows {
+        Knows::Tokens => talk::build(|builder| builder.identity(tokens.clone())),
+        Knows::Nobody | Knows::Machine => talk::registry(),
+    };
+    let (mut mcp, mut http) = (McpOptions::default(), HttpOptions::default());
+    options(&mut mcp);
+    http.anonymous = true;
+    let faces = Faces::new(registry.clone()).mcp(Mcp::new(registry, mcp).unwrap()).mcp_http(http);
+    if knows == Knows::Nobody { faces.caller(Anonymous) } else { faces }
 }
 
 impl Served {
@@ -87,19 +102,17 @@ impl Served {
         for (token, caller) in [("ada-1", "ada"), ("ada-2", "ada"), ("bob-1", "bob")] {
             tokens.set(token, Some(caller));
         }
-        let registry = match knows {
-            Knows::Tokens => talk::build(|builder| builder.identity(tokens.clone())),
-            Knows::Nobody | Knows::Machine => talk::registry(),
-        };
-        let (mut mcp, mut http) = (McpOptions::default(), HttpOptions::default());
-        options(&mut mcp);
-        http.anonymous = true;
-        let faces = Faces::new(registry.clone()).mcp(Mcp::new(registry, mcp).unwrap()).mcp_http(http);
-        let faces = if knows == Knows::Nobody { faces.caller(Anonymous) } else { faces };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(faces.serve(listener, std::future::pending()));
-        Served { address, tokens }
+        let server = Server::new(faces(knows, &tokens, options)).listener(listener).bind().await.unwrap();
+        let handle = server.handle();
+        tokio::spawn(server.run(std::future::pending::<()>()));
+        Served { address, tokens, knows, handle }
+    }
+
+    /// Puts new faces in the place of those that are served, as a reload does.
+    pub(crate) fn reload(&self, options: impl FnOnce(&mut McpOptions)) {
+        self.handle.replace(faces(self.knows, &self.tokens, options));
     }
 
     async fn send(&self, who: Who, method: Method, body: String, headers: &[(&str, &str)]) -> Response {

@@ -40,8 +40,8 @@ fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool)
     // A code that no operation declares at all belongs to an extension as a whole.
     let extra = registry.disclosed_code(code, caller);
     let page = match (code, as_html) {
-        ("", true) => pages::index_html(&open),
-        ("", false) => pages::index_json(&open).to_string(),
+        ("", true) => pages::index_html(&open, &registry.disclosed_codes(caller)),
+        ("", false) => pages::index_json(&open, &registry.disclosed_codes(caller)).to_string(),
         (code, true) => pages::code_html(&open, extra.as_ref(), code)?,
         (code, false) => pages::code_json(&open, extra.as_ref(), code)?.to_string(),
     };

@@ -66,12 +66,16 @@ impl Asked {
         if let Some(address) = session.address {
             request = request.with_peer(address);
         }
+        let served = session.line.served.load();
         if let Some(caller) = session.caller() {
             request = request.with_caller(caller);
-        } else if let Some(hint) = session.line.served.load().sign_in() {
+        } else if let Some(hint) = served.sign_in() {
             request = request.with_sign_in(hint);
         }
-        if let Some(token) = self.token.as_ref().or(session.token.as_ref()) {
+        // A server that takes no credentials lets them be, as it does with the header of a request.
+        if let Some(token) = self.token.as_ref().or(session.token.as_ref())
+            && served.registry.identity().is_some()
+        {
             request = request.with_token(token.clone());
         }
         if let Some(deadline) = self.deadline {

@@ -79,6 +79,22 @@ async fn a_coding_that_is_not_read_is_refused_and_ends_the_connection() {
     }
 }
 
+/// hyper drops the length beside chunks, in whichever order they come, and ends the connection: what a proxy that goes by
+/// the length would take for a second message is never read as one.
+#[tokio::test]
+async fn of_a_length_and_chunks_the_chunks_count_and_nothing_behind_them_is_read() {
+    let running = Running::start().await;
+    let chunks = "e\r\n{\"name\":\"Ada\"}\r\n0\r\n\r\n";
+    let smuggled = "GET /ops HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let (length, coding) = ("content-length: 4\r\n", "transfer-encoding: chunked\r\n");
+    for both in [[length, coding], [coding, length]].map(|both| both.concat()) {
+        let request = format!("POST /ops/demo/greet HTTP/1.1\r\nhost: localhost\r\n{both}\r\n{chunks}{smuggled}");
+        let answer = last_words(&mut TcpStream::connect(running.address).await.unwrap(), &request).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{both}\n{answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{both}\n{answer}");
+    }
+}
+
 /// What may be sent once: of two, each face says which header it is.
 #[tokio::test]
 async fn a_header_that_holds_one_value_is_refused_where_there_are_two_on_every_face() {

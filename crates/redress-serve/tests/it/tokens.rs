@@ -10,14 +10,18 @@ use std::{
 };
 
 use axum::http::HeaderValue;
-use futures_util::stream;
+use futures_util::{SinkExt as _, StreamExt as _, stream};
 use redress_core::{
-    Events, IdentityError, IdentityProvider, Operation, Registry, Secret,
+    Events, Extension, IdentityError, IdentityProvider, Operation, Registry, Secret,
     contract::{self, Access, Caller},
     testing::Canary,
 };
 use redress_serve::Faces;
 use serde_json::json;
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
 
 use crate::service::{Answer, Running};
 
@@ -110,6 +114,59 @@ async fn a_bad_token_is_refused_where_no_token_is_needed() {
     assert_eq!((refused.status, &refused.json()["code"]), (401, &json!("AUTH_REQUIRED")));
     let known = running.post_with("/ops/things/open", "{}", &[("authorization", &format!("Bearer {ada}"))]).await;
     assert_eq!(known.text, "\"ada\"");
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_credentials_lets_a_token_be_on_every_face() {
+    let who = contract::Operation::query("things.who").with_summary("Who?").with_access(Access::caller());
+    let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
+    let registry = Registry::builder().add(who).build().unwrap();
+    let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;
+    let bearer = [("authorization", "Bearer nobody-knows-this")];
+    let call = r#"{"operation":"things.who","input":{}}"#;
+    let rpc = r#"{"jsonrpc":"2.0","id":1,"method":"things.who","params":{}}"#;
+    let tool = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"things_who","arguments":{}}}"#;
+    for (path, body, pointer) in [
+        ("/ops/things/who", "{}".to_owned(), ""),
+        ("/call", call.to_owned(), "/result"),
+        ("/batch", format!("[{call}]"), "/0/result"),
+        ("/rpc", rpc.to_owned(), "/result"),
+        ("/mcp", tool.to_owned(), "/result/content/0/text"),
+    ] {
+        let accept = [bearer[0], ("accept", "application/json, text/event-stream")];
+        let answer = running.post_with(path, &body, &accept).await;
+        // The text of a tool is JSON itself.
+        let wanted = if path == "/mcp" { json!("\"local\"") } else { json!("local") };
+        assert_eq!(answer.json().pointer(pointer), Some(&wanted), "{path}: {}", answer.text);
+    }
+    let mut request = running.url("/ws").replace("http", "ws").into_client_request().unwrap();
+    request.headers_mut().insert("authorization", HeaderValue::from_static("Bearer nobody-knows-this"));
+    let (mut socket, _) = connect_async(request).await.unwrap();
+    for token in [json!("nobody-knows-this"), json!(null)] {
+        let payload = json!({"operation": "things.who", "input": {}, "auth_token": token});
+        let message = json!({"type": "call.requested", "id": "t", "payload": payload});
+        socket.send(Message::text(message.to_string())).await.unwrap();
+        let answer = socket.next().await.unwrap().unwrap().into_text().unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["payload"]["output"], "local", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_extensions_own_codes_are_in_the_index_of_codes() {
+    let own = contract::Failure::new("NOT_RECORDING", contract::Kind::Conflict)
+        .with_when("Nothing is recorded right now.")
+        .with_message("nothing is recorded right now")
+        .with_recovery(contract::Recovery::stop("Stop, and tell the user that nothing is recorded."));
+    let extension = Extension::new("trace", "1.0.0").code(own);
+    let registry = Registry::builder().extension(extension, serde_json::Value::Null).start().await.unwrap();
+    let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;
+    let index = running.get("/errors").await.json();
+    let listed = |code: &str| index["codes"].as_array().unwrap().iter().any(|row| row["code"] == code);
+    assert!(listed("trace.NOT_RECORDING") && listed("NOT_FOUND"), "{index}");
+    assert_eq!(running.get("/errors/trace.NOT_RECORDING").await.status, 200);
+    let page = Answer::of(&running, running.client.get(running.url("/errors")).header("accept", "text/html")).await;
+    assert!(page.text.contains("errors/trace.NOT_RECORDING"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -205,6 +205,20 @@ async fn what_was_changed_without_a_service_is_told_in_the_log_of_the_next_one()
 }
 
 #[tokio::test]
+async fn to_take_back_what_was_never_given_is_no_news() {
+    let folder = tempfile::tempdir().unwrap();
+    let (desk, scope) = (ConsentDesk::at(folder.path()), "pay.wipe".parse().unwrap());
+    let log = Log::default();
+    {
+        let _heard = tracing::subscriber::set_default(log.clone());
+        open_state(folder.path()).await.close().await.unwrap();
+        assert!(!desk.withdraw("ada", &scope).await.unwrap());
+        open_state(folder.path()).await.close().await.unwrap();
+    }
+    assert!(!log.lines().iter().any(|line| line.contains("taken back")), "{:?}", log.lines());
+}
+
+#[tokio::test]
 async fn a_file_of_an_older_version_is_left_to_the_service() {
     let folder = tempfile::tempdir().unwrap();
     open_state(folder.path()).await.close().await.unwrap();

@@ -207,6 +207,36 @@ async fn a_key_gets_its_outcome_again_though_nothing_is_left_and_that_counts_for
 }
 
 #[tokio::test]
+async fn a_call_with_a_key_that_has_nothing_left_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, runs) = (open_state(folder.path()).await, Runs::default());
+    // Without the audit, which is written to.
+    let fittings = Fittings::new().limit(a_day(1)).quotas(state.quotas()).idempotency(state.keys());
+    let registry = built(&runs).fitted(fittings);
+    let keyed = async |key: &str| {
+        let request = as_ada(&json!({})).with_idempotency_key(key);
+        registry.call("work.once", request).await
+    };
+    assert!(keyed("first").await.is_ok());
+    state.upkeep().await.unwrap();
+    let mut other = other(folder.path()).await;
+    let changes = async |other: &mut sqlx::SqliteConnection| -> i64 {
+        sqlx::query_scalar("PRAGMA data_version").fetch_one(other).await.unwrap()
+    };
+    let before = changes(&mut other).await;
+    for number in 0..20 {
+        assert_eq!(keyed(&format!("random-{number}")).await.code(), Some("QUOTA_EXHAUSTED"));
+    }
+    assert!(keyed("first").await.is_ok(), "what it had before it gets again");
+    let conflict = registry.call("work.once", as_ada(&json!({"a": 1})).with_idempotency_key("first")).await;
+    assert_eq!(conflict.code(), Some("IDEMPOTENCY_CONFLICT"));
+    assert_eq!(changes(&mut other).await, before);
+    let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM keys").fetch_one(&mut other).await.unwrap();
+    assert_eq!((keys, runs.get()), (1, 1));
+    state.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_call_in_rounds_counts_once_when_it_has_its_answers() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());

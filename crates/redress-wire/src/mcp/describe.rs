@@ -33,7 +33,7 @@ pub(super) fn description(operation: &Operation) -> String {
         text.push_str(&format!("\nDeprecated since {}{}.", deprecated.since, instead.unwrap_or_default()));
     }
     if operation.access().needs_consent() {
-        text.push_str("\nNeeds a person's consent: the user is asked before it runs.");
+        text.push_str("\nNeeds a person's consent: a client that can asks its user first.");
     }
     let mut failures: Vec<String> = consent::failures(operation).iter().map(advice).collect();
     failures.extend(source_codes(operation));

@@ -172,9 +172,9 @@ fn a_page_is_there_for_every_code_and_shows_markup_instead_of_obeying_it() {
     assert!(pages::code_html(&contract, None, "NO_SUCH_CODE").is_none());
     let page = pages::code_html(&contract, None, "FILE_NOT_FOUND").unwrap();
     assert!(page.contains("The file &lt;does&gt; not exist.") && page.contains("files.list"));
-    let index = pages::index_html(&contract);
+    let index = pages::index_html(&contract, &[]);
     assert!(index.contains("errors/FILE_NOT_FOUND") && index.contains("errors/TIMEOUT"));
-    assert_eq!(pages::index_json(&contract)["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 3);
+    assert_eq!(pages::index_json(&contract, &[])["codes"].as_array().unwrap().len(), EngineCode::ALL.len() + 3);
 }
 
 #[test]

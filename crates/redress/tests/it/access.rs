@@ -196,7 +196,8 @@ async fn consent_is_asked_for_and_given_by_a_person() {
     let agent = disk();
     let problem = assert_failure!(agent.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
     assert!(problem.next_actions.is_empty() && matches!(problem.recovery, Some(RecoveryStep::AskUser)), "{problem:?}");
-    assert!(problem.hint.contains("`redress consent grant disk.wipe --caller ada`"), "{problem:?}");
+    let command = "`redress consent grant disk.wipe --caller ada --state DIR`";
+    assert!(problem.hint.contains("in memory") && problem.hint.contains(command), "nothing else helps: {problem:?}");
     let ada = agent.as_caller(person());
     let granted = assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe"})).await);
     assert_eq!(granted, json!({"caller": "ada", "operation": "disk.wipe", "minutes": 60}));

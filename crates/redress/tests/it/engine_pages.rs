@@ -10,8 +10,9 @@ use std::{
 use axum::{body::Body, extract::Request as HttpRequest};
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use redress::{
-    Access, Blocked, Caller, ContentGuard, DynamicFailure, EngineCode, Event, Events, Exhausted, Operation, QuotaHold,
-    QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Request, consent_grant,
+    Access, Blocked, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, ContentGuard, DynamicFailure,
+    EngineCode, Event, Events, Exhausted, HeldConsent, Operation, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
+    QuotaWindow, Registry, Request, StoreBroken, consent_grant,
     contract::{self, Streaming},
     limits::{LimitOptions, LimitRule, Limits},
     serve::Faces,
@@ -22,6 +23,31 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::service::{built, ends, fails, mutation, query, registry, soon, subscription, with};
+
+/// Consents that the command could give in a folder.
+struct InFolder(ConsentMemory);
+
+impl ConsentStore for InFolder {
+    fn has<'a>(&'a self, caller: &'a Caller, name: &'a contract::Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        self.0.has(caller, name)
+    }
+
+    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+        self.0.grant(consent)
+    }
+
+    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+        self.0.withdraw(caller, scope)
+    }
+
+    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+        self.0.list(caller)
+    }
+
+    fn is_in_folder(&self) -> bool {
+        true
+    }
+}
 
 /// The example on the page of a code, and what was really answered, each without what differs from call to call.
 fn alike(mut envelope: Value) -> Value {
@@ -137,6 +163,7 @@ async fn happened(code: EngineCode) -> Option<Value> {
         EngineCode::ConsentRequired => {
             let delete = mutation("files.remove").with_access(Access::caller().consent());
             let builder = Registry::builder().add(consent_grant()).add(ends(delete, || Ok(json!(null))));
+            let builder = builder.consent(InFolder(ConsentMemory::new()));
             built(builder).call("files.remove", json!({})).await.json()
         }
         EngineCode::InvalidInput => {
