@@ -47,9 +47,13 @@ async fn may_buy(ctx: &Ctx, input: Of) -> Outcome<bool, BuyFailure> {
     if held < PRICE { Err(BuyFailure::TooLittle { missing: PRICE - held }.into()) } else { Ok(true) }
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(balance).add(may_buy).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), redress::BuildError> {
-    let registry = Registry::builder().add(balance).add(may_buy).build()?;
+    let registry = registry()?;
     let calls = [
         ("shop.may_buy", r#"{"account":"ada"}"#),
         ("shop.may_buy", r#"{"account":"bob"}"#),

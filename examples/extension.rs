@@ -61,13 +61,17 @@ fn trace() -> Extension {
         .on_tear_down(|| async { println!("torn down") })
 }
 
+pub(crate) async fn started() -> Registry {
+    Registry::builder().extension(trace(), json!({})).start().await.expect("it is sound")
+}
+
 #[tokio::main]
 async fn main() {
     // A configuration that does not fit starts nothing: a registry takes all of it or none.
     let refused = Registry::builder().extension(trace(), json!({"foldr": "out"})).start().await;
     println!("{}\n", refused.expect_err("`foldr` is no setting"));
 
-    let registry = Registry::builder().extension(trace(), json!({})).start().await.expect("it is sound");
+    let registry = started().await;
     for operation in ["trace.stop", "trace.start", "services.extensions", "trace.stop"] {
         let outcome = registry.call(operation, Request::default().with_caller(Caller::local())).await;
         println!("{operation}\n{}\n", String::from_utf8_lossy(&outcome.into_bytes()));

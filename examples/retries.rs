@@ -15,7 +15,7 @@ use redress::{
 
 /// A bank that takes a payment and then does not answer, or does not even take it.
 #[derive(Clone, Default)]
-struct Bank(Arc<Mutex<Ledger>>);
+pub(crate) struct Bank(Arc<Mutex<Ledger>>);
 
 #[derive(Default)]
 struct Ledger {
@@ -25,7 +25,7 @@ struct Ledger {
 }
 
 #[derive(Clone, Copy)]
-enum Mishap {
+pub(crate) enum Mishap {
     /// The payment is taken, and the answer is lost.
     AnswerLost,
     /// The payment is lost.
@@ -128,10 +128,21 @@ async fn call(registry: &Registry, name: &str, input: &[u8]) -> Envelope {
     registry.call(name, Request::new(input).with_caller(Caller::new("ada"))).await
 }
 
+impl Bank {
+    /// What happens to the payment that comes next.
+    pub(crate) fn next(&self, mishap: Mishap) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).mishaps.push(mishap);
+    }
+}
+
+pub(crate) fn registry(bank: &Bank) -> Result<Registry, redress::BuildError> {
+    Registry::builder().state(bank.clone()).add(get).add(send).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), redress::BuildError> {
     let bank = Bank::default();
-    let registry = Registry::builder().state(bank.clone()).add(get).add(send).build()?;
+    let registry = registry(&bank)?;
     let mishaps = [
         ("the answer is lost", Mishap::AnswerLost),
         ("the payment is lost", Mishap::PaymentLost),
@@ -139,7 +150,7 @@ async fn main() -> Result<(), redress::BuildError> {
     ];
     for (order, (what, mishap)) in (1..).zip(mishaps) {
         println!("order {order}: {what}");
-        bank.0.lock().unwrap_or_else(PoisonError::into_inner).mishaps.push(mishap);
+        bank.next(mishap);
         match make_sure(&registry, "payments.send", format!(r#"{{"order":{order}}}"#).as_bytes()).await {
             Ok(()) => println!("  paid once"),
             Err(problem) => println!("  given up: {}", problem.hint),

@@ -82,14 +82,18 @@ async fn hand(input: Hand) -> Outcome<String> {
     Ok(format!("{} has {}", input.to, input.ticket))
 }
 
-#[tokio::main]
-async fn main() -> Result<(), redress::BuildError> {
-    let registry = Registry::builder()
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder()
         .state(Tickets { company: HashMap::from([("t-1", "acme"), ("t-2", "blue")]) })
         .state(Staff { company: HashMap::from([("ada", "acme"), ("bob", "acme"), ("eve", "blue")]) })
         .add(get)
         .add(hand)
-        .build()?;
+        .build()
+}
+
+#[tokio::main]
+async fn main() -> Result<(), redress::BuildError> {
+    let registry = registry()?;
     let calls = [
         ("ada", "tickets.get", r#"{"ticket":"t-1"}"#),
         // There is one, of another company, and there is none: the same answer.

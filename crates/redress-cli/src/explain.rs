@@ -1,7 +1,7 @@
 //! `explain`: the page of a code, or of a rule that declarations are held against.
 
 use include_dir::{Dir, include_dir};
-use redress_contract::{EngineCode, Failure, Verb};
+use redress_contract::{EngineCode, Failure, Operation, Verb};
 use redress_core::Registry;
 use redress_wire::pages;
 use serde_json::json;
@@ -75,35 +75,64 @@ fn show_page(out: &mut Stream<'_>, page: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A code that an operation declares, told from its declaration.
+/// A code that operations declare, told from their declarations: what they share first, then what each says for itself.
 fn show_failure(out: &mut Stream<'_>, registry: &Registry, failure: &Failure) -> std::io::Result<()> {
+    let declares = |operation: &'_ Operation| operation.failure(failure.code().as_str()).is_some();
+    let declaring: Vec<&Operation> =
+        registry.contract().operations().iter().filter(|operation| declares(operation)).collect();
+    let mut each: Vec<_> =
+        declaring.iter().filter_map(|operation| operation.failure(failure.code().as_str())).map(rows_of).collect();
+    if each.is_empty() {
+        each.push(rows_of(failure));
+    }
+    let (shared, own) = pages::told_apart(each);
     out.line(out.paint(NAME, failure.code()))?;
     out.line(format_args!("\n{}\n", harmless(failure.when())))?;
-    let mut row = |label: &str, text: &str| out.line(format_args!("  {:12}{}", out.paint(SOFT, label), harmless(text)));
-    row("message", failure.message())?;
-    row("kind", &failure.kind().to_string())?;
-    row("status", &failure.http().to_string())?;
-    row("effect", failure.effect().as_str())?;
-    row("retryable", if failure.retryable() { "yes" } else { "no" })?;
+    show_row(out, "kind", &failure.kind().to_string())?;
+    show_row(out, "status", &failure.http().to_string())?;
+    show_row(out, "retryable", if failure.retryable() { "yes" } else { "no" })?;
+    // When it happens stands above already.
+    for (label, text) in shared.iter().filter(|(label, _)| *label != "when") {
+        show_row(out, label, text)?;
+    }
+    let names: Vec<&str> = declaring.iter().map(|operation| operation.name().as_str()).collect();
+    if !names.is_empty() {
+        show_row(out, "operations", &names.join(", "))?;
+    }
+    if own.iter().all(Vec::is_empty) {
+        return Ok(());
+    }
+    for (name, rows) in names.iter().zip(&own) {
+        out.line(format_args!("\n{}", out.paint(NAME, harmless(name))))?;
+        for (label, text) in rows {
+            show_row(out, label, text)?;
+        }
+    }
+    Ok(())
+}
+
+fn show_row(out: &mut Stream<'_>, label: &str, text: &str) -> std::io::Result<()> {
+    out.line(format_args!("  {:12}{}", out.paint(SOFT, label), harmless(text)))
+}
+
+/// What operations may declare each in their own way of one code.
+fn rows_of(failure: &Failure) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
+        ("when", failure.when().to_owned()),
+        ("message", failure.message().to_owned()),
+        ("effect", failure.effect().as_str().to_owned()),
+    ];
     if let Some(recovery) = failure.recovery() {
-        row("what to do", recovery.hint())?;
+        rows.push(("what to do", recovery.hint().to_owned()));
         match recovery.verb() {
-            Verb::Call { operation, .. } => row("call", operation.as_str())?,
-            Verb::Verify { operation, done, .. } => row("verify", &format!("{operation}, done where {done}"))?,
+            Verb::Call { operation, .. } => rows.push(("call", operation.to_string())),
+            Verb::Verify { operation, done, .. } => rows.push(("verify", format!("{operation}, done where {done}"))),
             Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop => {}
         }
     }
     let fields: Vec<&str> = failure.details().properties().collect();
     if !fields.is_empty() {
-        row("details", &fields.join(", "))?;
+        rows.push(("details", fields.join(", ")));
     }
-    let operations = registry.contract().operations().iter();
-    let names: Vec<&str> = operations
-        .filter(|operation| operation.failure(failure.code().as_str()).is_some())
-        .map(|operation| operation.name().as_str())
-        .collect();
-    if !names.is_empty() {
-        row("operations", &names.join(", "))?;
-    }
-    Ok(())
+    rows
 }

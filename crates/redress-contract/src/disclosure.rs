@@ -125,6 +125,16 @@ impl RecoveryStep {
         }
     }
 
+    /// Whether whoever follows it makes the same call once more.
+    pub fn repeats(&self) -> bool {
+        match self {
+            RecoveryStep::FixInput { .. } | RecoveryStep::Wait | RecoveryStep::GetAccess { .. } => true,
+            RecoveryStep::Call { .. } | RecoveryStep::Verify { .. } | RecoveryStep::AskUser | RecoveryStep::Stop => {
+                false
+            }
+        }
+    }
+
     /// The step of one who cannot call where it leads: the same that [`Recovery::disclosed`] declares.
     pub fn without_target() -> RecoveryStep {
         RecoveryStep::AskUser

@@ -96,6 +96,50 @@ pub struct Problem {
     pub docs_url: Arc<str>,
 }
 
+impl Problem {
+    /// What is left to say where nobody knows what a call did, and no query is known that shows it.
+    pub const FIND_OUT: &str = "Find out what the call has done before you make it again.";
+
+    /// Takes back what would have the same call made again where `retry` says that this is not safe: a step that leads
+    /// to a repetition asks the person behind the call instead, and there is no time after which to come again. Says
+    /// whether there was such a step.
+    ///
+    /// ```
+    /// use redress_contract::{Code, Effect, Kind, Problem, RecoveryStep, Retry};
+    ///
+    /// let mut problem = Problem {
+    ///     error: "the bank did not answer".into(),
+    ///     code: Code::new("BANK_SILENT").unwrap(),
+    ///     kind: Kind::Unavailable,
+    ///     extends: [].into(),
+    ///     hint: "Wait a minute, then pay again.".into(),
+    ///     retryable: false,
+    ///     retry: Retry::Unsafe,
+    ///     retry_after_ms: Some(60_000),
+    ///     effect: Effect::Unknown,
+    ///     http: 503,
+    ///     recovery: Some(RecoveryStep::Wait),
+    ///     next_actions: Vec::new(),
+    ///     similar: Vec::new(),
+    ///     details: None,
+    ///     docs_url: "/errors/BANK_SILENT".into(),
+    /// };
+    /// assert!(problem.ask_where_unsafe());
+    /// assert_eq!((problem.recovery, problem.retry_after_ms), (Some(RecoveryStep::AskUser), None));
+    /// ```
+    pub fn ask_where_unsafe(&mut self) -> bool {
+        if self.retry != Retry::Unsafe {
+            return false;
+        }
+        self.retry_after_ms = None;
+        let repeats = self.recovery.as_ref().is_some_and(RecoveryStep::repeats);
+        if repeats {
+            self.recovery = Some(RecoveryStep::AskUser);
+        }
+        repeats
+    }
+}
+
 /// The verb of a recovery, as the caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]

@@ -1,5 +1,7 @@
 //! A JSON Schema, held as a value so that no schema library shows in the API.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -185,10 +187,41 @@ impl Schema {
         self.0.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// Whether an object says that it has no other members.
+    /// Whether an object says that it has no other members than those that it names.
     pub fn is_closed(&self) -> bool {
-        self.0.get("additionalProperties") == Some(&Value::Bool(false))
-            || self.0.get("unevaluatedProperties") == Some(&Value::Bool(false))
+        let says_no = |keyword| self.0.get(keyword) == Some(&Value::Bool(false));
+        if says_no("additionalProperties") {
+            // A pattern lets in members whose names nobody has written down.
+            return !has_patterns(&self.0);
+        }
+        says_no("unevaluatedProperties") && self.names_members(&self.0, &mut BTreeSet::new())
+    }
+
+    /// Whether the only members that a part of the schema says anything of, itself or in its own parts, are those that
+    /// it names. What it says something of in any other way is not left to `unevaluatedProperties`.
+    fn names_members<'a>(&'a self, part: &'a Value, followed: &mut BTreeSet<&'a str>) -> bool {
+        let Some(keywords) = part.as_object() else { return true };
+        !has_patterns(part)
+            && keywords.iter().all(|(keyword, value)| match keyword.as_str() {
+                "additionalProperties" | "unevaluatedProperties" => *value == Value::Bool(false),
+                "$ref" => match value.as_str() {
+                    Some(reference) if followed.insert(reference) => {
+                        self.referred(reference).is_some_and(|part| self.names_members(part, followed))
+                    }
+                    // It is looked at where it was met first.
+                    Some(_) => true,
+                    None => false,
+                },
+                "$dynamicRef" => false,
+                "allOf" | "anyOf" | "oneOf" => {
+                    value.as_array().is_none_or(|parts| parts.iter().all(|part| self.names_members(part, followed)))
+                }
+                "if" | "then" | "else" => self.names_members(value, followed),
+                "dependentSchemas" => {
+                    value.as_object().is_none_or(|parts| parts.values().all(|part| self.names_members(part, followed)))
+                }
+                _ => true,
+            })
     }
 
     /// Whether a value may have something at the RFC 6901 `pointer`. Where the schema leaves
@@ -209,6 +242,10 @@ impl Schema {
         let mut segments = pointer.split('/');
         segments.next() == Some("") && holds(&self.0, &mut segments)
     }
+}
+
+fn has_patterns(schema: &Value) -> bool {
+    schema.get("patternProperties").and_then(Value::as_object).is_some_and(|patterns| !patterns.is_empty())
 }
 
 fn holds<'a>(schema: &Value, segments: &mut impl Iterator<Item = &'a str>) -> bool {
@@ -239,6 +276,50 @@ impl From<Value> for Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_closed_where_every_member_that_it_takes_has_a_name() {
+        let source = json!({"source": {"type": "string"}});
+        let part = |keyword: &str, part: Value| {
+            let mut schema = json!({"type": "object", "unevaluatedProperties": false});
+            schema[keyword] = part;
+            schema
+        };
+        for closed in [
+            json!({"properties": source, "additionalProperties": false}),
+            json!({"properties": source, "patternProperties": {}, "additionalProperties": false}),
+            part("allOf", json!([{"properties": source}, {"oneOf": [{"properties": source}, {"required": ["a"]}]}])),
+            part("if", json!({"properties": source})),
+            part("dependentSchemas", json!({"source": {"properties": source, "additionalProperties": false}})),
+            json!({
+                "$ref": "#/$defs/Run",
+                "unevaluatedProperties": false,
+                "$defs": {"Run": {"properties": source, "anyOf": [{"$ref": "#/$defs/Run"}, {"required": ["source"]}]}},
+            }),
+        ] {
+            assert!(Schema::new(closed.clone()).is_closed(), "{closed}");
+        }
+        for open in [
+            json!({"properties": source}),
+            json!({"properties": source, "additionalProperties": {"type": "string"}}),
+            json!({"properties": source, "patternProperties": {"^s": {}}, "additionalProperties": false}),
+            part("patternProperties", json!({"": {}})),
+            part("additionalProperties", json!(true)),
+            part("allOf", json!([{"properties": source}, {"additionalProperties": {}}])),
+            part("anyOf", json!([{"allOf": [{"patternProperties": {"^s": {}}}]}])),
+            part("then", json!({"unevaluatedProperties": true})),
+            part("dependentSchemas", json!({"source": {"additionalProperties": true}})),
+            part("$ref", json!("#/$defs/Elsewhere")),
+            part("$dynamicRef", json!("#run")),
+            json!({
+                "$ref": "#/$defs/Run",
+                "unevaluatedProperties": false,
+                "$defs": {"Run": {"additionalProperties": true}},
+            }),
+        ] {
+            assert!(!Schema::new(open.clone()).is_closed(), "{open}");
+        }
+    }
 
     #[test]
     fn a_pointer_leads_somewhere_unless_the_schema_says_that_it_does_not() {

@@ -1,13 +1,13 @@
 //! Who calls.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use redress_contract::Caller;
 
 use crate::{Secret, handler::BoxFuture};
 
 /// Why a token tells nobody who calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
     /// The token is not one of ours.
@@ -16,7 +16,37 @@ pub enum IdentityError {
     /// The token was, and is no more.
     #[error("the token has expired")]
     Expired,
+    /// Nobody can tell now, such as while the database of users is down. The token may be as good as any: its sender is
+    /// told to come again, with UPSTREAM_UNREACHABLE, and `source` goes to the log.
+    #[error("who calls cannot be told now")]
+    Unavailable {
+        /// Why.
+        source: Arc<dyn Error + Send + Sync>,
+    },
 }
+
+impl IdentityError {
+    /// Nobody can tell now, because of `source`.
+    ///
+    /// ```
+    /// use redress_core::IdentityError;
+    ///
+    /// let error = IdentityError::unavailable(std::io::Error::other("the database of users is down"));
+    /// assert_eq!(error.to_string(), "who calls cannot be told now");
+    /// ```
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> IdentityError {
+        IdentityError::Unavailable { source: Arc::from(source.into()) }
+    }
+}
+
+/// Two are the same that say the same; what was behind them is for the log.
+impl PartialEq for IdentityError {
+    fn eq(&self, other: &IdentityError) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Eq for IdentityError {}
 
 /// Tells from a token who calls.
 pub trait IdentityProvider: Send + Sync + 'static {

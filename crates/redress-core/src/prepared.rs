@@ -120,6 +120,11 @@ impl Prepared {
         }
     }
 
+    /// Whether this is the hint that is declared, and not one of a call site.
+    pub(crate) fn is_hint(&self, hint: &Arc<str>) -> bool {
+        Arc::ptr_eq(&self.hint, hint)
+    }
+
     /// Whether the input of the next call fits whatever the failure's fields are, so that no occurrence has to look.
     /// It does where the schema of that input is the only judge of it, says nothing about the whole, and nothing but a type
     /// about what is bound: that the types agree was proved when the registry was built.

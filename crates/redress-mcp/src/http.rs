@@ -17,7 +17,7 @@ use futures_util::poll;
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt as _, Either, Full, Limited, combinators::UnsyncBoxBody};
 use redress_contract::{EngineCode, RequestId};
-use redress_core::{Refusal, Secret};
+use redress_core::{IdentityError, Refusal, Secret};
 use redress_wire::{
     http::header::REQUEST_ID,
     jsonrpc::{self, Call, Id, Member, Message, Unreadable},
@@ -328,35 +328,47 @@ impl HttpFace {
     }
 
     /// Tells who calls from the token, or refuses the whole request.
-    async fn identify(&self, token: Option<&Secret>, asking: &mut Asking) -> Result<(), Challenge<'static>> {
+    async fn identify(&self, token: Option<&Secret>, asking: &mut Asking) -> Result<(), Unidentified> {
         if self.inner.registry.identity().is_none() {
             return Ok(());
         }
         match token {
             Some(token) => {
-                asking.caller = Some(self.inner.registry.identify(token).await.map_err(|_| Challenge::Invalid)?);
+                asking.caller = Some(self.inner.registry.identify(token).await.map_err(Unidentified::Token)?);
                 Ok(())
             }
-            None if asking.caller.is_none() && !self.options.anonymous => Err(Challenge::Missing),
+            None if asking.caller.is_none() && !self.options.anonymous => Err(Unidentified::NoToken),
             None => Ok(()),
         }
     }
 
     /// Refuses a whole request because of its token. The data of the error is what a call would have ended with.
-    fn unidentified(&self, parts: &Parts, why: Challenge<'_>, asking: &Asking) -> Response<Body> {
-        let refusal = match why {
-            Challenge::Invalid => Refusal::bad_token(),
-            Challenge::Missing | Challenge::Scopes(_) => Refusal::new(EngineCode::AuthRequired),
+    fn unidentified(&self, parts: &Parts, why: Unidentified, asking: &Asking) -> Response<Body> {
+        let valid = "the request needs a token that is valid";
+        let (refusal, error, says, challenge) = match why {
+            Unidentified::NoToken => {
+                let refusal = Refusal::new(EngineCode::AuthRequired);
+                (refusal, ProtocolError::InvalidRequest, valid, Some(Challenge::Missing))
+            }
+            // No other token would help, so none is asked for.
+            Unidentified::Token(error @ IdentityError::Unavailable { .. }) => {
+                (Refusal::unidentified(error), ProtocolError::Internal, "who calls cannot be told now", None)
+            }
+            Unidentified::Token(error) => {
+                (Refusal::unidentified(error), ProtocolError::InvalidRequest, valid, Some(Challenge::Invalid))
+            }
         };
         let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
-        let says = "the request needs a token that is valid";
-        let reply = Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, Some(&envelope.to_bytes()));
-        let mut response = bad(reply);
-        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        let mut response = bad(Reply::error(Id::NULL, error, says, Some(&envelope.to_bytes())));
+        let status = envelope.problem().and_then(|problem| StatusCode::from_u16(problem.http).ok());
+        *response.status_mut() = status.unwrap_or(StatusCode::UNAUTHORIZED);
         if let Some(id) = request_id(&envelope.meta().request_id) {
             response.headers_mut().insert(CALL_ID.clone(), id);
         }
-        self.challenged(parts, why, response)
+        match challenge {
+            Some(challenge) => self.challenged(parts, challenge, response),
+            None => response,
+        }
     }
 
     fn respond(&self, parts: &Parts, reply: Reply, era: Era) -> Response<Body> {
@@ -408,6 +420,13 @@ impl HttpFace {
             }
         }
     }
+}
+
+/// Why it is not known who sends a request.
+enum Unidentified {
+    NoToken,
+    /// There is one, and this is why it tells nobody.
+    Token(IdentityError),
 }
 
 /// Whether a request that stands on its own wants to be told something while it runs.

@@ -40,7 +40,9 @@ fn main() -> ExitCode {
         Some("abuse") => return abuse::main(),
         _ => {}
     }
-    let effects = env::var_os(home::EFFECTS).map_or_else(|| PathBuf::from("effects"), PathBuf::from);
+    // Who starts the server by hand counts no effects, and finds no file of them in the folder where that was done.
+    let scratch = tempfile::tempdir().expect("the machine has a folder for temporary files");
+    let effects = env::var_os(home::EFFECTS).map_or_else(|| scratch.path().join("effects"), PathBuf::from);
     let effects = operations::Effects::open(&effects).expect("the driver names a file that can be written");
     redress::main(operations::registry(effects).expect("the declarations are sound"))
 }

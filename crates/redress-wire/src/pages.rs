@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{Event, Parser, html};
 use redress_contract::{Code, Contract, EngineCode, Failure, Name, Operation, Recovery, Verb};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::jsonrpc;
 
@@ -56,36 +56,77 @@ pub fn index_html(contract: &Contract, extra: &[Failure]) -> String {
 
 /// What a code means, as JSON; nothing for a code that none of these operations has.
 /// `extra` holds codes that no operation declares, such as those of an extension.
+///
+/// What is said beside `code` holds of every operation that is named. What two of them declare otherwise is said of
+/// each in its own row of `operations`.
 pub fn code_json(contract: &Contract, extra: Option<&Failure>, code: &str) -> Option<Value> {
     let entry = find(contract, extra, code)?;
     let failure = &entry.failure;
-    let mut json = json!({
-        "code": failure.code(),
-        "kind": failure.kind(),
-        "http": failure.http(),
-        "jsonrpc": jsonrpc::number(failure.kind()),
-        "when": failure.when(),
-        "message": failure.message(),
-        "retryable": failure.retryable(),
-        "effect": failure.effect(),
-        "extends": failure.extends(),
-        "details": failure.details(),
-        "operations": entry.operations,
-        "docs_url": failure.code().docs_url(),
-    });
-    if let Value::Object(members) = &mut json {
-        let optional = [
-            ("recovery", failure.recovery().map(|recovery| json!(recovery))),
-            ("retry_after", failure.retry_after().map(Value::from)),
-            ("since", failure.since().map(Value::from)),
-            ("deprecated", failure.deprecated().map(|deprecation| json!(deprecation))),
-            ("layer", failure.layer().map(Value::from)),
-            ("page", entry.engine.map(|code| Value::from(code.page()))),
-        ];
-        members.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let mut members = Map::from_iter([
+        ("code".to_owned(), json!(failure.code())),
+        ("kind".to_owned(), json!(failure.kind())),
+        ("http".to_owned(), json!(failure.http())),
+        ("jsonrpc".to_owned(), json!(jsonrpc::number(failure.kind()))),
+        ("when".to_owned(), json!(failure.when())),
+        ("retryable".to_owned(), json!(failure.retryable())),
+        ("docs_url".to_owned(), json!(failure.code().docs_url())),
+    ]);
+    if let Some(code) = entry.engine {
+        members.insert("page".to_owned(), code.page().into());
     }
-    Some(json)
+    let (shared, own) = told_apart(entry.declared().map(members_of).collect());
+    let owned = |rows: Rows<Value>| rows.into_iter().map(|(name, value)| (name.to_owned(), value));
+    members.extend(owned(shared));
+    let operations = entry.operations().zip(own).map(|(name, rows)| {
+        let named = [("name".to_owned(), json!(name))];
+        Value::Object(named.into_iter().chain(owned(rows)).collect())
+    });
+    members.insert("operations".to_owned(), operations.collect());
+    Some(Value::Object(members))
 }
+
+/// What operations may declare each in their own way of one code.
+fn members_of(failure: &Failure) -> Vec<(&'static str, Value)> {
+    let members = [
+        ("when", Some(json!(failure.when()))),
+        ("message", Some(json!(failure.message()))),
+        ("effect", Some(json!(failure.effect()))),
+        ("extends", Some(json!(failure.extends()))),
+        ("details", Some(json!(failure.details()))),
+        ("recovery", failure.recovery().map(|recovery| json!(recovery))),
+        ("retry_after", failure.retry_after().map(Value::from)),
+        ("since", failure.since().map(Value::from)),
+        ("deprecated", failure.deprecated().map(|deprecation| json!(deprecation))),
+        ("layer", failure.layer().map(Value::from)),
+    ];
+    members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Takes what all of them say from what several declarations of a code say, row by row, and leaves to each its own.
+///
+/// ```
+/// use redress_wire::pages::told_apart;
+///
+/// let (shared, own) = told_apart(vec![vec![("effect", "none"), ("message", "no")], vec![("effect", "none")]]);
+/// assert_eq!(shared, [("effect", "none")]);
+/// assert_eq!(own, [vec![("message", "no")], vec![]]);
+/// ```
+pub fn told_apart<T: PartialEq>(mut each: Vec<Vec<(&'static str, T)>>) -> (Rows<T>, Vec<Rows<T>>) {
+    let Some((first, others)) = each.split_first_mut() else { return (Vec::new(), Vec::new()) };
+    let mut shared = Vec::new();
+    for row in std::mem::take(first) {
+        if others.iter().all(|rows| rows.contains(&row)) {
+            others.iter_mut().for_each(|rows| rows.retain(|other| *other != row));
+            shared.push(row);
+        } else {
+            first.push(row);
+        }
+    }
+    (shared, each)
+}
+
+/// What is said of a code: rows of a name and what is said under it.
+pub type Rows<T> = Vec<(&'static str, T)>;
 
 /// What a code means, as a page; nothing for a code that none of these operations has.
 pub fn code_html(contract: &Contract, extra: Option<&Failure>, code: &str) -> Option<String> {
@@ -98,55 +139,102 @@ pub fn code_html(contract: &Contract, extra: Option<&Failure>, code: &str) -> Op
             let _ = write!(body, "<h1>{}</h1>\n<p>{}</p>\n", Escaped(failure.code().as_str()), Escaped(failure.when()));
         }
     }
-    body.push_str("<h2>At a glance</h2>\n<table><tbody>\n");
-    let mut row = |name: &str, value: String| {
-        let _ = writeln!(body, "<tr><th>{name}</th><td>{value}</td></tr>");
-    };
-    row("message", Escaped(failure.message()).to_string());
-    row("kind", format!("<code>{}</code>", failure.kind()));
-    row("status", failure.http().to_string());
-    row("JSON-RPC", jsonrpc::number(failure.kind()).to_string());
-    row("time heals it", if failure.retryable() { "yes".into() } else { "no".into() });
-    row("side effect", failure.effect().as_str().to_owned());
-    if let Some(recovery) = failure.recovery() {
-        row("what to do", Escaped(recovery.hint()).to_string());
-        row("for a program", told(recovery));
+    let details = |failure: &Failure| entry.engine.is_none().then(|| details(failure)).flatten();
+    let each = |failure: &Failure| rows_of(failure).into_iter().chain(details(failure)).collect();
+    let (mut shared, own) = told_apart(entry.declared().map(each).collect());
+    // It stands above the table already.
+    shared.retain(|(name, _)| *name != "when");
+    let details: Vec<_> = shared.extract_if(.., |(name, _)| *name == DETAILS).collect();
+    let all = [
+        ("kind", format!("<code>{}</code>", failure.kind())),
+        ("status", failure.http().to_string()),
+        ("JSON-RPC", jsonrpc::number(failure.kind()).to_string()),
+        ("time heals it", if failure.retryable() { "yes".to_owned() } else { "no".to_owned() }),
+    ];
+    shared.splice(..0, all);
+    let names: Vec<String> = entry.operations().map(|name| format!("<code>{name}</code>")).collect();
+    if !names.is_empty() {
+        shared.push(("operations", names.join(", ")));
     }
-    if let Some(field) = failure.retry_after() {
-        row("how long to wait", format!("in <code>details.{}</code>, milliseconds", Escaped(field)));
+    body.push_str("<h2>At a glance</h2>\n");
+    push_table(&mut body, &shared);
+    for (_, schema) in details {
+        let _ = writeln!(body, "<h2>Details</h2>\n{schema}");
     }
-    if !failure.extends().is_empty() {
-        row("is a case of", failure.extends().iter().map(link).collect::<Vec<_>>().join(", "));
-    }
-    if let Some(layer) = failure.layer() {
-        row("comes from", Escaped(layer).to_string());
-    }
-    if let Some(since) = failure.since() {
-        row("since", Escaped(since).to_string());
-    }
-    if let Some(deprecation) = failure.deprecated() {
-        let instead = deprecation.replaced_by.as_deref().unwrap_or("nothing");
-        row("deprecated", format!("since {}; use {} instead", Escaped(&deprecation.since), Escaped(instead)));
-    }
-    if !entry.operations.is_empty() {
-        let names: Vec<String> = entry.operations.iter().map(|name| format!("<code>{name}</code>")).collect();
-        row("operations", names.join(", "));
-    }
-    body.push_str("</tbody></table>\n");
-    if entry.engine.is_none()
-        && failure.details().properties().next().is_some()
-        && let Ok(schema) = serde_json::to_string_pretty(failure.details())
-    {
-        let _ = write!(body, "<h2>Details</h2>\n<pre><code>{}</code></pre>\n", Escaped(&schema));
+    if own.iter().any(|rows| !rows.is_empty()) {
+        body.push_str("<h2>By operation</h2>\n");
+        for (name, rows) in names.iter().zip(&own) {
+            let _ = writeln!(body, "<h3>{name}</h3>");
+            push_table(&mut body, rows);
+        }
     }
     Some(page(failure.code().as_str(), &body))
 }
 
-/// A code, with what declares it.
+fn push_table(body: &mut String, rows: &[(&str, String)]) {
+    body.push_str("<table><tbody>\n");
+    for (name, value) in rows {
+        let _ = writeln!(body, "<tr><th>{name}</th><td>{value}</td></tr>");
+    }
+    body.push_str("</tbody></table>\n");
+}
+
+const DETAILS: &str = "details";
+
+fn details(failure: &Failure) -> Option<(&'static str, String)> {
+    failure.details().properties().next()?;
+    let schema = serde_json::to_string_pretty(failure.details()).ok()?;
+    Some((DETAILS, format!("<pre><code>{}</code></pre>", Escaped(&schema))))
+}
+
+/// What operations may declare each in their own way of one code, as HTML.
+fn rows_of(failure: &Failure) -> Vec<(&'static str, String)> {
+    let recovery = failure.recovery();
+    let instead = |replaced_by: Option<&str>| Escaped(replaced_by.unwrap_or("nothing")).to_string();
+    let rows = [
+        ("when", Some(Escaped(failure.when()).to_string())),
+        ("message", Some(Escaped(failure.message()).to_string())),
+        ("side effect", Some(failure.effect().as_str().to_owned())),
+        ("what to do", recovery.map(|recovery| Escaped(recovery.hint()).to_string())),
+        ("for a program", recovery.map(told)),
+        (
+            "how long to wait",
+            failure.retry_after().map(|field| format!("in <code>details.{}</code>, milliseconds", Escaped(field))),
+        ),
+        (
+            "is a case of",
+            (!failure.extends().is_empty()).then(|| failure.extends().iter().map(link).collect::<Vec<_>>().join(", ")),
+        ),
+        ("comes from", failure.layer().map(|layer| Escaped(layer).to_string())),
+        ("since", failure.since().map(|since| Escaped(since).to_string())),
+        (
+            "deprecated",
+            failure.deprecated().map(|deprecation| {
+                let instead = instead(deprecation.replaced_by.as_deref());
+                format!("since {}; use {instead} instead", Escaped(&deprecation.since))
+            }),
+        ),
+    ];
+    rows.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// A code, with what declares it. What is not in `declaring` holds of the code itself, or of the first that is.
 struct Entry<'a> {
     failure: Failure,
-    operations: Vec<&'a Name>,
+    declaring: Vec<(&'a Name, &'a Failure)>,
     engine: Option<EngineCode>,
+}
+
+impl Entry<'_> {
+    fn operations(&self) -> impl Iterator<Item = &Name> {
+        self.declaring.iter().map(|(name, _)| *name)
+    }
+
+    /// Every declaration of it: one where no operation has it for itself.
+    fn declared(&self) -> impl Iterator<Item = &Failure> {
+        let alone = self.declaring.is_empty().then_some(&self.failure);
+        self.declaring.iter().map(|(_, failure)| *failure).chain(alone)
+    }
 }
 
 fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
@@ -161,7 +249,7 @@ fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
 }
 
 fn engine_entry<'a>(code: EngineCode) -> Entry<'a> {
-    Entry { failure: code.declaration(), operations: Vec::new(), engine: Some(code) }
+    Entry { failure: code.declaration(), declaring: Vec::new(), engine: Some(code) }
 }
 
 fn find<'a>(contract: &'a Contract, extra: Option<&Failure>, code: &str) -> Option<Entry<'a>> {
@@ -173,9 +261,8 @@ fn find<'a>(contract: &'a Contract, extra: Option<&Failure>, code: &str) -> Opti
         .iter()
         .filter_map(|operation| Some((operation.name(), operation.failure(code)?)))
         .collect();
-    let failure = declaring.first().map(|(_, failure)| *failure).or(extra)?;
-    let operations = declaring.iter().map(|(name, _)| *name).collect();
-    Some(Entry { failure: failure.clone(), operations, engine: None })
+    let failure = declaring.first().map(|(_, failure)| *failure).or(extra)?.clone();
+    Some(Entry { failure, declaring, engine: None })
 }
 
 fn told(recovery: &Recovery) -> String {

@@ -41,6 +41,8 @@ struct Times {
     /// The last fetch, however it went: its end or, until then, its start.
     tried: Option<Instant>,
     failures: u32,
+    /// Why the last fetch gave no keys.
+    trouble: Option<String>,
     /// What came last, so that the same again makes nobody forget what it verified.
     last: Option<bytes::Bytes>,
 }
@@ -116,6 +118,11 @@ impl Remote {
         fetched.await.unwrap_or_else(|_| Err(self.unreachable("it was broken off")))
     }
 
+    /// Why the last fetch gave no keys, if it did not.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.times().trouble.clone()
+    }
+
     /// One fetch. It runs in a task of its own, which holds the flight to the end.
     async fn fetch(&self, source: &Arc<Source>, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
         // Noted before the first wait as well: a task that ends with its runtime has been tried all the same.
@@ -137,11 +144,13 @@ impl Remote {
             Ok(bytes) => {
                 times.fetched = Some(now);
                 times.failures = 0;
+                times.trouble = None;
                 times.last = Some(bytes);
                 Ok(())
             }
             Err(error) => {
                 times.failures = times.failures.saturating_add(1);
+                times.trouble = Some(error.to_string());
                 Err(error)
             }
         }

@@ -127,6 +127,15 @@ impl Source {
         }
     }
 
+    /// Why the newest keys are not there, where the last fetch has failed. Those of a file are as new as they can be.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        match &self.origin {
+            Origin::File { .. } => None,
+            #[cfg(feature = "jwks-url")]
+            Origin::Url(remote) => remote.trouble(),
+        }
+    }
+
     /// Fetches the keys now, if they come from a URL.
     pub(crate) async fn fetch(self: &Arc<Self>) -> Result<(), AccessError> {
         match &self.origin {

@@ -54,8 +54,13 @@ impl Verifier {
         if signed == Signed::Unknown && self.source.newer().await {
             signed = self.signed(&parts);
         }
-        if signed != Signed::Yes {
-            return Err(IdentityError::Invalid);
+        match signed {
+            Signed::Yes => {}
+            // The key may be one of those that could not be fetched.
+            Signed::Unknown => {
+                return Err(self.source.trouble().map_or(IdentityError::Invalid, IdentityError::unavailable));
+            }
+            Signed::No => return Err(IdentityError::Invalid),
         }
         let claims = object(parts.payload).ok_or(IdentityError::Invalid)?;
         claims::judge(&claims, &self.options, instant::now())

@@ -172,3 +172,74 @@ impl Parts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use redress_core::{
+        Ctx, Declared, NoFailure, Nothing, Once, Operation, Outcome, Request,
+        contract::{self, Access},
+    };
+    use serde::{Serialize, Serializer};
+
+    use super::*;
+    use crate::{
+        arguments::{Bounds, Folder, Serve},
+        config::File,
+    };
+
+    /// A number that writes itself as something else than its schema says.
+    #[derive(schemars::JsonSchema)]
+    struct Liar(#[expect(dead_code, reason = "only its schema is read")] u8);
+
+    impl Serialize for Liar {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.serialize_str("seven")
+        }
+    }
+
+    /// An operation of a type, which is believed where nothing is checked.
+    struct Lie;
+
+    impl Declared for Lie {
+        type Input = Nothing;
+        type Output = Liar;
+        type Failure = NoFailure;
+
+        const NAME: &'static str = "typed.lie";
+
+        fn attributes() -> contract::Operation {
+            contract::Operation::query(Lie::NAME).with_summary("Give a text.").with_access(Access::anyone())
+        }
+
+        fn needs() -> Vec<(std::any::TypeId, &'static str)> {
+            Vec::new()
+        }
+
+        fn operation() -> Operation {
+            Operation::once::<Lie>()
+        }
+    }
+
+    impl Once for Lie {
+        async fn run(_: &Ctx, _: Nothing) -> Outcome<Liar> {
+            Ok(Liar(7))
+        }
+    }
+
+    #[tokio::test]
+    async fn the_file_says_whether_outputs_are_checked() {
+        for (built_with, text, caught) in [
+            (false, "[serve]\ncheck_outputs = true\n", true),
+            (true, "[serve]\ncheck_outputs = false\n", false),
+            (true, "", true),
+            (false, "", false),
+        ] {
+            let file: File = toml::from_str(text).unwrap();
+            let settings = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap();
+            let registry = Registry::builder().add(Lie::operation()).check_outputs(built_with).build().unwrap();
+            let parts = Parts::open(&settings, &registry).await.unwrap();
+            let envelope = parts.around(&registry, &settings).call(Lie::NAME, Request::new(&b"{}"[..])).await;
+            assert_eq!(envelope.code(), caught.then_some("INVALID_OUTPUT"), "{built_with} {text}");
+        }
+    }
+}

@@ -5,5 +5,6 @@
 mod canary;
 mod kept;
 mod notes;
+mod one_code;
 mod outcomes;
 mod table;

@@ -48,7 +48,7 @@ impl Call {
             Ok(caller) => Ok(Some(caller)),
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "a token tells nobody");
-                Err(Bad::new(Refusal::bad_token().into_problem()))
+                Err(self.refuse_by(Refusal::unidentified(error)))
             }
         }
     }

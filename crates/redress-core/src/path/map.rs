@@ -14,7 +14,6 @@ use serde_json::json;
 use super::{
     Bad, Call,
     drive::{Driven, panic_text},
-    verify::FIND_OUT,
 };
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
@@ -217,7 +216,7 @@ impl Call {
                 Retry::advise(code.kind().retryable(), problem.effect, self.shape_called(), self.started(), None);
             problem.retryable = problem.retry.says_yes();
             if !problem.retryable {
-                problem.hint = FIND_OUT.into();
+                problem.hint = Problem::FIND_OUT.into();
             }
         }
         if problem.retryable {
@@ -318,4 +317,4 @@ pub(super) fn pointer(member: &str) -> String {
 }
 
 /// When a call for which there was no capacity may be made again.
-const COME_AGAIN_MS: u64 = 1000;
+pub(super) const COME_AGAIN_MS: u64 = 1000;

@@ -306,7 +306,7 @@ impl Call {
             self.note_audited();
         }
         if let (Ok(()), Some(still_called)) = (&admitted, &self.entry()?.still_called) {
-            self.note_deprecated(self.entry()?, still_called);
+            self.note_deprecated(self.entry()?, asked.name, still_called);
         }
         let admitted = admitted.and_then(|()| self.takes_key(self.entry()?));
         let admitted = match admitted {

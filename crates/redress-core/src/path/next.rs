@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use redress_contract::{Json, Name, NextAction, Problem, RecoveryStep, Retry, Shape, Started};
+use redress_contract::{Effect, EngineCode, Json, Name, NextAction, Problem, RecoveryStep, Retry, Shape, Started};
 
-use super::{Bad, Call, verify::FIND_OUT};
-use crate::{offload::LARGE, registry::Entry};
+use super::{Bad, Call};
+use crate::{offload::LARGE, prepared::Prepared, registry::Entry};
 
 impl Call {
     /// Takes out of a bad ending whatever its caller could not do now. Every ending passes here, whoever made it.
@@ -22,6 +22,7 @@ impl Call {
             }
             problem.recovery = Some(RecoveryStep::without_target());
         }
+        self.keep_safe(problem);
         let code = &problem.code;
         problem.next_actions.retain(|action| {
             let Some(entry) = self.callable(&action.operation) else { return false };
@@ -32,6 +33,21 @@ impl Call {
             }
             fits
         });
+    }
+
+    /// Leaves nothing in a bad ending that has a call made again which must not be. A hint that was written for those who
+    /// may come again goes with the step. The engine's own say to follow `retry` where a call may have run, and what a
+    /// call site says of this very call stays.
+    fn keep_safe(&self, problem: &mut Problem) {
+        if !problem.ask_where_unsafe() {
+            return;
+        }
+        let declared = self.ctx.entry.as_ref().and_then(|entry| entry.failure(problem.code.as_str()));
+        let engine = EngineCode::parse(problem.code.as_str()).map(Prepared::engine);
+        let engine = engine.filter(|prepared| prepared.declaration.effect() == Effect::None);
+        if declared.or(engine).is_some_and(|prepared| prepared.is_hint(&problem.hint)) {
+            problem.hint = Problem::FIND_OUT.into();
+        }
     }
 
     /// Takes a declared verification back from whoever cannot make the query: the advice is what it would be without
@@ -47,7 +63,7 @@ impl Call {
         problem.hint = match problem.retry {
             Retry::Safe => "Make the same call again: nothing has been changed.",
             Retry::SafeWithKey => "Make the same call again with the same idempotency key.",
-            Retry::AfterVerify | Retry::Unsafe | Retry::AfterFix | Retry::Never => FIND_OUT,
+            Retry::AfterVerify | Retry::Unsafe | Retry::AfterFix | Retry::Never => Problem::FIND_OUT,
         }
         .into();
     }
@@ -96,4 +112,50 @@ impl Call {
 
 fn is_small(entry: &Entry, input: &Json) -> bool {
     input.get().len() <= entry.max_input
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, Request, prepared::Occurrence};
+
+    #[test]
+    fn no_ending_has_a_call_made_again_that_must_not_be() {
+        let registry = Registry::builder().build().unwrap();
+        let (mut unsafe_ones, mut waits) = (0, 0);
+        for code in EngineCode::ALL {
+            for shape in [Shape::Query, Shape::Mutation, Shape::Subscription] {
+                for effect in [Effect::None, Effect::Partial, Effect::Unknown] {
+                    for started in [Started::No, Started::Yes, Started::WithKey] {
+                        let prepared = Prepared::engine(code);
+                        let mut problem = prepared.problem(Occurrence {
+                            shape,
+                            started,
+                            message: code.message().into(),
+                            details: None,
+                            retry_after_ms: Some(1000),
+                            failure: None,
+                        });
+                        let recovery = prepared.declaration.recovery();
+                        problem.effect = effect;
+                        problem.retryable = false;
+                        problem.retry = Retry::advise(code.kind().retryable(), effect, shape, started, recovery);
+                        let (mut call, _) = registry.begin("", Request::default());
+                        let envelope = call.end_outside(Err(Bad::new(problem)));
+                        let told = envelope.problem().unwrap();
+                        let step = told.recovery.as_ref().unwrap();
+                        let about = format!("{code} {shape:?} {effect:?} {started:?}: {told:?}");
+                        if told.retry == Retry::Unsafe {
+                            unsafe_ones += 1;
+                            assert!(!step.repeats() && told.retry_after_ms.is_none(), "{about}");
+                            assert!(!told.hint.contains("same call again.") && !told.retryable, "{about}");
+                        } else {
+                            waits += usize::from(*step == RecoveryStep::Wait && told.retry_after_ms.is_some());
+                        }
+                    }
+                }
+            }
+        }
+        assert!(unsafe_ones >= 8 && waits > 50, "{unsafe_ones} {waits}");
+    }
 }

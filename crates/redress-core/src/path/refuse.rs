@@ -7,9 +7,9 @@ use redress_contract::{
 };
 use serde::Serialize;
 
-use super::Call;
+use super::{Call, map::COME_AGAIN_MS};
 use crate::{
-    AnyFailure, Fault, Registry, Request, StoreBroken,
+    AnyFailure, Fault, IdentityError, Registry, Request, StoreBroken,
     prepared::{Occurrence, Prepared},
 };
 
@@ -17,6 +17,7 @@ const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 const FOREIGN_PAGE: &str = "pages of this origin may not call";
 const NOT_ALLOWED: &str = "this caller may not have what the call asks for";
 const FOREIGN_HOST: &str = "the server is not known by this name";
+const CANNOT_IDENTIFY: &str = "who calls cannot be told now";
 const CANNOT_KEEP: &str = "the call cannot be recorded, so it was not made";
 /// For whoever calls, and for whoever runs the service: where its state is, only its own log says.
 const STATE_UNWRITABLE: &str = "Wait, then make the same call again. If it is refused again, tell the operator that the \
@@ -42,6 +43,8 @@ pub struct Refusal {
     similar: Vec<Similar>,
     recovery: Option<RecoveryStep>,
     case: Case,
+    /// Why nobody could tell who calls, for the log.
+    broken: Option<Box<IdentityError>>,
 }
 
 /// What the code's own message does not say. A word of its own, since a refusal is handed around by value and has to
@@ -53,6 +56,7 @@ enum Case {
     ForeignPage,
     NotAllowed,
     ForeignHost,
+    CannotIdentify,
     CannotKeep,
 }
 
@@ -64,6 +68,7 @@ impl Case {
             Case::ForeignPage => FOREIGN_PAGE,
             Case::NotAllowed => NOT_ALLOWED,
             Case::ForeignHost => FOREIGN_HOST,
+            Case::CannotIdentify => CANNOT_IDENTIFY,
             Case::CannotKeep => CANNOT_KEEP,
         }
     }
@@ -81,6 +86,7 @@ impl Refusal {
             similar: Vec::new(),
             recovery: None,
             case: Case::OfTheCode,
+            broken: None,
         }
     }
 
@@ -88,6 +94,22 @@ impl Refusal {
     /// not say how near it was.
     pub fn bad_token() -> Refusal {
         Refusal::new(EngineCode::AuthRequired).with_details(&serde_json::json!({"token": "refused"}))
+    }
+
+    /// Refuses a call of which it is not known who makes it: its token tells nobody, or nobody can tell now. The latter is
+    /// no fault of the caller's, who may come again with the same token.
+    pub fn unidentified(error: IdentityError) -> Refusal {
+        match error {
+            IdentityError::Invalid | IdentityError::Expired => Refusal::bad_token(),
+            IdentityError::Unavailable { .. } => {
+                let mut refusal = Refusal::new(EngineCode::UpstreamUnreachable)
+                    .with_details(&serde_json::json!({"identity": "unavailable"}))
+                    .with_retry_after_ms(COME_AGAIN_MS);
+                refusal.case = Case::CannotIdentify;
+                refusal.broken = Some(Box::new(error));
+                refusal
+            }
+        }
     }
 
     /// Refuses a caller that lacks scopes, and says which to get.
@@ -246,7 +268,8 @@ impl Registry {
     /// ```
     pub fn refuse(&self, refusal: Refusal, request: Request<'_>) -> Envelope {
         let (mut call, _) = self.begin("", request);
-        call.end_outside(Err(Bad::new(refusal.into_problem())))
+        let bad = call.refuse_by(refusal);
+        call.end_outside(Err(bad))
     }
 }
 
@@ -296,6 +319,20 @@ impl Call {
         // Details of the engine are plain values, so writing them cannot fail; if it ever
         // does, the code alone is still the truth.
         self.refused(code, Json::of(details).ok())
+    }
+
+    /// Refuses as a face does. That nobody can tell who calls is a fault of what is around the call, and whoever runs
+    /// the service has to learn why.
+    pub(super) fn refuse_by(&self, mut refusal: Refusal) -> Box<Bad> {
+        let broken = refusal.broken.take();
+        let bad = Bad::new(refusal.into_problem());
+        match broken.as_deref().and_then(std::error::Error::source) {
+            None => bad,
+            Some(cause) => {
+                tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = bad.problem.code.as_str(), cause = %self.logged(cause), "who calls cannot be told, and the call is refused");
+                bad.by(Fault::Contained).caused_by(Kind::Unavailable)
+            }
+        }
     }
 
     fn refused(&self, code: EngineCode, details: Option<Json>) -> Box<Bad> {

@@ -10,9 +10,6 @@ const MAX_INPUT: usize = 16 * 1024;
 /// What a caller who comes again with the key would only be told again.
 const NEW_KEY: &str = "A call that is made again needs a new idempotency key.";
 
-/// What is left to say where nobody knows what a call did, and no query is known that shows it.
-pub(super) const FIND_OUT: &str = "Find out what the call has done before you make it again.";
-
 impl Call {
     /// The same ending with the query that shows whether the call took place, where nobody knows that and the
     /// operation says how to find out.

@@ -88,7 +88,7 @@ impl Entry {
             typed,
             credentials,
             hidden: AtomicBool::new(false),
-            still_called: declaration.deprecated().map(|_| Box::default()),
+            still_called: (declaration.deprecated().is_some() || !declaration.aliases().is_empty()).then(Box::default),
             guards,
             declaration,
         })

@@ -100,7 +100,8 @@ impl Registry {
         self.0.entries.iter().filter(shown).map(|entry| &entry.declaration)
     }
 
-    /// The declaration of a code: the engine's own, or the first operation's that has it.
+    /// The declaration of a code: the engine's own, or the first operation's that has it. Kind, status and `retryable` are
+    /// those of all of them; what else it says may differ by operation.
     pub fn failure(&self, code: &str) -> Option<Failure> {
         if let Some(engine) = EngineCode::parse(code) {
             return Some(engine.declaration());

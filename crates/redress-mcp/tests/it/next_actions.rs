@@ -9,7 +9,10 @@ use std::{
 use futures_util::stream;
 use redress_core::{
     DynamicFailure, Events, Fail, Operation, Registry, Request,
-    contract::{self, Access, Caller, Effect, Envelope, Failure, Kind, Problem, Recovery, RecoveryStep, Shape},
+    contract::{
+        self, Access, Caller, Effect, Envelope, Failure, Kind, Problem, Recovery, RecoveryStep, Retry, Shape,
+        Verification,
+    },
 };
 use redress_mcp::{Asking, Mcp, McpOptions, Profile};
 use serde_json::{Value, json};
@@ -99,12 +102,17 @@ fn access(dice: &mut Dice) -> Access {
 }
 
 fn declared(place: usize, dice: &mut Dice) -> contract::Operation {
-    let shape = if dice.one_in(6) { Shape::Subscription } else { Shape::Query };
+    let shape = match dice.below(6) {
+        0 => Shape::Subscription,
+        1 | 2 => Shape::Mutation,
+        _ => Shape::Query,
+    };
     let operation = contract::Operation::new(&name(place), shape)
         .with_summary("One of a random registry.")
         .with_alias(&format!("lab.alias{place}"))
         .with_access(access(dice))
-        .with_input(dice.pick(&schemas()).clone());
+        .with_input(dice.pick(&schemas()).clone())
+        .with_output(json!({"type": "object", "properties": {"done": {"type": "boolean"}}, "required": ["done"]}));
     match dice.below(8) {
         0 => operation.internal(),
         // A prompt gives messages and takes texts, and is no tool.
@@ -113,7 +121,8 @@ fn declared(place: usize, dice: &mut Dice) -> contract::Operation {
     }
 }
 
-/// What helps with a failure of `operation`: to call a later one, where the registry lets it.
+/// What helps with a failure of `operation`: to call a later one, or of a mutation to look by it whether it took place,
+/// where the registry lets it.
 fn recovery(operation: &contract::Operation, later: &[contract::Operation], dice: &mut Dice) -> Recovery {
     let may = |target: &&contract::Operation| {
         target.shape() != Shape::Subscription
@@ -128,10 +137,23 @@ fn recovery(operation: &contract::Operation, later: &[contract::Operation], dice
     let target = *dice.pick(&targets);
     let called = if dice.one_in(3) { &target.aliases()[0] } else { target.name() };
     let bound = target.input().properties().map(str::to_owned).collect::<Vec<_>>();
+    if operation.shape() == Shape::Mutation && target.shape() == Shape::Query && !is_prompt(target) {
+        let verification = Verification::new(called.as_str(), "/done", hint).is(true);
+        return bound.iter().fold(verification, |verification, member| verification.bind(member, member)).into();
+    }
     bound.into_iter().fold(Recovery::call(called.as_str(), hint), |recovery, member| {
         let from = member.clone();
         recovery.bind(member, from)
     })
+}
+
+fn is_prompt(operation: &contract::Operation) -> bool {
+    *operation.role() != contract::Role::Plain
+}
+
+/// Whether a failure of it leaves open what took place.
+fn is_unsure(operation: &contract::Operation, recovery: &Recovery) -> bool {
+    operation.shape() == Shape::Mutation && matches!(recovery.verb(), contract::Verb::Verify { .. })
 }
 
 impl World {
@@ -145,9 +167,10 @@ impl World {
         });
         for place in 0..OPERATIONS {
             let recovery = recovery(&declarations[place], &declarations[place + 1..], dice);
+            let effect = if is_unsure(&declarations[place], &recovery) { Effect::Unknown } else { Effect::None };
             let failure = Failure::new(CODE, Kind::Conflict)
                 .with_when("Every time.")
-                .with_effect(Effect::None)
+                .with_effect(effect)
                 .with_details(details.clone())
                 .with_recovery(recovery);
             declarations[place] = declarations[place].clone().fails(failure);
@@ -220,7 +243,7 @@ fn is_accepted(code: Option<&str>) -> bool {
 
 #[tokio::test]
 async fn every_next_action_is_accepted_and_none_is_left_out_that_would_be() {
-    let (mut kept, mut declared, mut left_out, mut turned) = (0, 0, 0, 0);
+    let (mut kept, mut declared, mut left_out, mut turned, mut verified) = (0, 0, 0, 0, 0);
     for seed in 0..WORLDS {
         let world = World::new(seed);
         for (caller, place) in callers().iter().flat_map(|caller| (0..OPERATIONS).map(move |place| (caller, place))) {
@@ -250,6 +273,10 @@ async fn every_next_action_is_accepted_and_none_is_left_out_that_would_be() {
                 kept += told.len();
             }
             let step = problem.recovery.as_ref().unwrap();
+            // To look first is advised with the query that shows it, or not at all.
+            let looks = matches!(step, RecoveryStep::Verify { .. });
+            assert_eq!(problem.retry == Retry::AfterVerify, looks, "{about}: {problem:?}");
+            verified += usize::from(looks);
             if let Some(target) = step.target() {
                 let envelope = world.call(target.as_str(), &json!({}), caller).await;
                 let code = envelope.code().filter(|code| *code != "INVALID_INPUT");
@@ -262,7 +289,8 @@ async fn every_next_action_is_accepted_and_none_is_left_out_that_would_be() {
         }
     }
     // The worlds have something of everything.
-    assert!(kept > 50 && declared > 50 && left_out > 200 && turned > 0, "{kept} {declared} {left_out} {turned}");
+    let enough = kept > 50 && declared > 50 && left_out > 200 && turned > 0 && verified > 20;
+    assert!(enough, "{kept} {declared} {left_out} {turned} {verified}");
 }
 
 /// What the face writes.

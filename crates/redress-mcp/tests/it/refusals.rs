@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use redress_core::{EndedCall, Observer, testing::Canary};
+use redress_core::{
+    EndedCall, Fault, IdentityError, IdentityProvider, Observer, Secret, contract::Caller, testing::Canary,
+};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -237,4 +239,63 @@ impl std::io::Write for Shared {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// Says of each token what it is asked to: that it is nobody's, that it was somebody's, or that nobody can tell.
+struct Unsure;
+
+impl IdentityProvider for Unsure {
+    fn identify<'a>(
+        &'a self,
+        token: &'a Secret,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        Box::pin(std::future::ready(Err(match token.expose() {
+            "expired" => IdentityError::Expired,
+            "down" => IdentityError::unavailable("postgres://ada:hunter2@users.internal is away"),
+            _ => IdentityError::Invalid,
+        })))
+    }
+}
+
+/// Counts the calls that ended in a fault.
+#[derive(Clone, Default)]
+struct Faults(Arc<Mutex<Vec<Fault>>>);
+
+impl Observer for Faults {
+    fn ended(&self, call: &EndedCall<'_>) {
+        self.0.lock().unwrap().extend(call.fault);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there() {
+    let (running, heard) = running().await;
+    let (body, _) = message(LEGACY, "ping", json!({}));
+    for session in ["made-up", ""] {
+        let headers = [("mcp-session-id", session), ("mcp-protocol-version", LEGACY)];
+        let gone = running.send(body.clone(), &headers).await;
+        heard.assert_refused(&gone, (404, -32600, "INVALID_REQUEST"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_missing_or_tells_nobody_and_one_of_which_nobody_can_tell() {
+    let (heard, faults) = (Heard::default(), Faults::default());
+    let registry = talk::build(|builder| builder.observer(heard.clone()).observer(faults.clone()).identity(Unsure));
+    let running = Running::of(registry, Canary::new(), Arc::default(), |_| {}, |http| http.anonymous = false).await;
+    let (body, _) = message(LEGACY, "ping", json!({}));
+    for headers in [&[][..], &[("authorization", "Bearer made-up")], &[("authorization", "Bearer expired")]] {
+        let stranger = running.send(body.clone(), headers).await;
+        heard.assert_refused(&stranger, (401, -32600, "AUTH_REQUIRED"));
+        assert!(stranger.header("www-authenticate").starts_with("Bearer "), "{stranger:?}");
+    }
+    assert_eq!(*faults.0.lock().unwrap(), []);
+    // Nothing is wrong with the token, and so no other is asked for.
+    let unsure = running.send(body, &[("authorization", "Bearer down")]).await;
+    heard.assert_refused(&unsure, (502, -32603, "UPSTREAM_UNREACHABLE"));
+    assert_eq!(unsure.headers.get("www-authenticate"), None);
+    let envelope = &unsure.json()["error"]["data"];
+    assert_eq!((&envelope["retry"], &envelope["retry_after_ms"]), (&json!("safe"), &json!(1000)));
+    assert!(!unsure.text.contains("hunter2") && !unsure.text.contains("users.internal"), "{unsure:?}");
+    assert_eq!(*faults.0.lock().unwrap(), [Fault::Contained]);
 }

@@ -58,7 +58,7 @@ async fn prompts_give_messages_and_documents_their_parts() {
         assert_eq!(page["contents"], json!([{"uri": "talk://pages/a", "mimeType": "image/gif", "blob": "R0lG"}]));
         let about = read("redress://errors/PAGE_MISSING").await.result();
         let about: Value = serde_json::from_str(about["contents"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!((&about["code"], &about["operations"]), (&json!("PAGE_MISSING"), &json!(["talk.page"])));
+        assert_eq!((&about["code"], &about["operations"]), (&json!("PAGE_MISSING"), &json!([{"name": "talk.page"}])));
         let about = read("redress://operations/talk.page").await.result();
         assert!(about["contents"][0]["text"].as_str().unwrap().contains("PAGE_MISSING"));
     }

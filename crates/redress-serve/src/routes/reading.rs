@@ -21,7 +21,7 @@ impl Exchange {
         let (Some(token), Some(_)) = (&self.asking.token, self.shared.registry.identity()) else {
             return Ok(self.asking.caller.clone());
         };
-        self.shared.registry.identify(&token.secret()).await.map(Some).map_err(|_| Refusal::bad_token())
+        self.shared.registry.identify(&token.secret()).await.map(Some).map_err(Refusal::unidentified)
     }
 }
 

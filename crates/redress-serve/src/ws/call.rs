@@ -214,7 +214,7 @@ impl Session {
                     drop(output);
                     lane.put(room, frame).await;
                 }
-                Some(Event::Completed(_)) => break Frame::completed(carriage, &lane.id),
+                Some(Event::Completed(meta)) => break Frame::completed(carriage, &lane.id, &meta),
                 Some(Event::Failed(envelope)) if stopped && is_cancelled(&envelope) => {
                     break Frame::failed(carriage, Some(&lane.id), self.cut_off(&subscription, since));
                 }

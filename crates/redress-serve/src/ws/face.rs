@@ -67,7 +67,7 @@ impl WebSockets {
             return Err(refuse(StatusCode::BAD_REQUEST));
         }
         let caller = match (&who.token, shared.registry.identity()) {
-            (Some(token), Some(_)) => Some(shared.registry.identify(token).await.map_err(|_| Refusal::bad_token())?),
+            (Some(token), Some(_)) => Some(shared.registry.identify(token).await.map_err(Refusal::unidentified)?),
             (Some(_) | None, _) => who.caller.clone(),
         };
         let holder = Holder::of(caller.as_deref(), who.address);

@@ -2,7 +2,7 @@
 
 use axum::extract::ws;
 use bytes::Bytes;
-use redress_contract::{Envelope, Reservation};
+use redress_contract::{Envelope, Meta, Reservation};
 use serde_json::value::RawValue;
 
 /// How a message travels. The answer to a call travels as its request did.
@@ -58,14 +58,20 @@ impl Frame {
         close(carriage, body)
     }
 
-    /// The good end of a stream.
-    pub(super) fn completed(carriage: Carriage, id: &str) -> Frame {
-        Frame::empty(carriage, "call.completed", id)
+    /// The good end of a stream, with what is known of the whole of it.
+    pub(super) fn completed(carriage: Carriage, id: &str, meta: &Meta) -> Frame {
+        let mut body = open("call.completed", id, 160);
+        body.extend_from_slice(br#"{"_meta":"#);
+        write(&mut body, meta);
+        body.push(b'}');
+        close(carriage, body)
     }
 
     /// The end of a call that nobody wants any more.
     pub(super) fn aborted(carriage: Carriage, id: &str) -> Frame {
-        Frame::empty(carriage, "call.aborted", id)
+        let mut body = open("call.aborted", id, 2);
+        body.extend_from_slice(b"{}");
+        close(carriage, body)
     }
 
     /// A call to the other side, or a stream from it.
@@ -86,12 +92,6 @@ impl Frame {
         body.extend_from_slice(br#","input":"#);
         body.extend_from_slice(input.get().as_bytes());
         body.push(b'}');
-        close(carriage, body)
-    }
-
-    fn empty(carriage: Carriage, sort: &str, id: &str) -> Frame {
-        let mut body = open(sort, id, 2);
-        body.extend_from_slice(b"{}");
         close(carriage, body)
     }
 

@@ -187,7 +187,10 @@ async fn what_is_served_can_be_read() {
     assert_eq!(running.get("/openapi.json").await.json()["openapi"], "3.1.0");
     assert_eq!(running.get("/openrpc.json").await.json()["openrpc"], "1.3.2");
     assert_eq!(running.get("/contract.json").await.json()["operations"].as_array().unwrap().len(), names.len());
-    assert_eq!(running.get("/errors/THING_MISSING").await.json()["operations"], json!(["demo.find", "demo.count"]));
+    assert_eq!(
+        running.get("/errors/THING_MISSING").await.json()["operations"],
+        json!([{"name": "demo.find"}, {"name": "demo.count"}])
+    );
     assert_eq!(running.get("/errors/NO_SUCH").await.status, 404);
     let page = running.client.get(running.url("/errors/TIMEOUT")).header("accept", "text/html,*/*");
     let page = crate::service::Answer::of(&running, page).await;

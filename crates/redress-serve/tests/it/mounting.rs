@@ -111,6 +111,16 @@ async fn a_new_call_while_others_end_is_told_to_come_again_on_the_connection_tha
     assert_eq!((&envelope["ok"], &envelope["code"]), (&json!(false), &json!("OVERLOADED")));
     let (_, response) = kept.ask("POST /api/rpc", r#"{"jsonrpc":"2.0","id":1,"method":"demo.greet"}"#).await;
     assert_eq!((&response["error"]["code"], &response["id"]), (&json!(-32000), &Value::Null));
+    #[cfg(feature = "mcp")]
+    {
+        let (head, response) = kept.ask("POST /api/mcp", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+        assert!(head.starts_with("http/1.1 503") && head.contains("retry-after: 1\r\n"), "{head}");
+        let envelope = &response["error"]["data"];
+        assert_eq!((&response["error"]["code"], &envelope["code"]), (&json!(-32600), &json!("OVERLOADED")));
+        assert_eq!((&envelope["retry"], &envelope["details"]["shutting_down"]), (&json!("safe"), &json!(true)));
+        let id = envelope["_meta"]["request_id"].as_str().unwrap();
+        assert!(!id.is_empty() && head.contains(&format!("x-request-id: {id}\r\n")), "{head} {response}");
+    }
     let (head, _) = kept.ask("GET /api/readyz", "").await;
     assert!(head.starts_with("http/1.1 503"), "{head}");
     let (head, _) = kept.ask("GET /api/healthz", "").await;

@@ -16,6 +16,20 @@ async fn a_stream_numbers_its_items_and_says_that_it_ended() {
         assert_eq!(events[0], (String::new(), "1".into(), json!(1)));
         assert_eq!(events[1], (String::new(), "2".into(), json!(2)));
         assert_eq!((events.len(), events[2].0.as_str(), &events[2].2["ok"]), (3, "end", &json!(true)));
+        let meta = &events[2].2["_meta"];
+        // Two items of one character each, of which four are a token.
+        assert_eq!(
+            (&meta["estimated_tokens"], &meta["request_id"]),
+            (&json!(1), &json!(answer.header("x-request-id")))
+        );
+        assert!(meta["elapsed_ms"].is_u64(), "{meta}");
+    }
+    for (path, body) in
+        [("/subscribe", r#"{"operation":"demo.count","input":{"to":12}}"#), ("/ops/demo/count", r#"{"to":12}"#)]
+    {
+        let events = running.post(path, body).await.events();
+        let characters: usize = events[..12].iter().map(|(_, _, item)| item.to_string().len()).sum();
+        assert_eq!((characters, &events[12].2["_meta"]["estimated_tokens"]), (15, &json!(4)), "{path}");
     }
 }
 

@@ -3,8 +3,9 @@
 use std::{future::Future, pin::Pin};
 
 use redress::{
-    Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Kind, Registry, Veto, WhenBroken,
+    Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Kind, Outcome, Registry, State, Veto, WhenBroken,
     contract::{self, Failure},
+    data, operation,
     testing::{Answer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
@@ -195,6 +196,33 @@ async fn the_content_guard_names_the_construct_and_a_hash_and_never_the_source()
     let bomb = run("bomb").await;
     assert_failure!(bomb, INTERNAL);
     assert_eq!(bomb.details(), Value::Null);
+}
+
+/// Code to be run, which its type would take by another name too.
+#[data]
+struct Run {
+    #[serde(default, alias = "code")]
+    source: String,
+}
+
+/// Run what is given.
+#[operation(mutation, name = "code.typed", access(anyone), eval(source = "source", language = "toy"))]
+async fn run_typed(State(ran): State<Count>, run: Run) -> Outcome<String> {
+    ran.up();
+    Ok(run.source)
+}
+
+#[tokio::test]
+async fn code_under_an_alias_of_its_member_does_not_pass_the_guard_unseen() {
+    let ran = Count::default();
+    let harness = built(Registry::builder().state(ran.clone()).add(run_typed).content_guard(Toy));
+    assert_failure!(harness.call("code.typed", json!({"source": "keyword"})).await, EVAL_BLOCKED_KEYWORD);
+    for input in [json!({"code": "keyword"}), json!({"code": "fine"}), json!({"source": "fine", "code": "keyword"})] {
+        assert_failure!(harness.call("code.typed", input).await, INVALID_INPUT);
+    }
+    assert_eq!(ran.get(), 0);
+    assert_eq!(harness.call("code.typed", json!({"source": "fine"})).await.output::<String>(), "fine");
+    assert_eq!(ran.get(), 1);
 }
 
 /// A guard that never comes to a verdict.

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod access;
+mod advice;
 mod advisories;
 mod architecture;
 mod asking;
 mod auditing;
+mod call_trees;
 mod canary;
 mod checks;
 mod composition;

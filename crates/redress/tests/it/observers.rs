@@ -3,10 +3,11 @@
 use std::{cell::RefCell, fmt, sync::Once, time::Duration};
 
 use redress::{
-    Access, DynamicFailure, EndedCall, Events, Failure, Kind, Observer, Operation, Outcome, Registry, Request, data,
-    operation,
+    Access, Caller, DynamicFailure, EndedCall, Events, Failure, IdentityError, IdentityProvider, Kind, Observer,
+    Operation, Outcome, Registry, Request, Secret, State, data, operation,
     testing::{assert_failure, assert_ok},
 };
+use redress_core::Refusal;
 use serde_json::{Value, json};
 use tracing::{
     Metadata, Subscriber,
@@ -311,6 +312,15 @@ async fn the_cause_of_a_declared_failure_is_in_the_log_once_at_the_default_level
     }
 }
 
+/// What the cause of a declared failure says.
+struct Planted(&'static str);
+
+/// Fail as declared, by something below that has a secret in its text.
+#[operation(query, name = "files.read", access(anyone))]
+async fn read_planted(State(planted): State<Planted>) -> Outcome<u8, Caused> {
+    Err(Caused::StoreBusy { cause: std::io::Error::other(planted.0) })?
+}
+
 #[tokio::test]
 async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
     // M-56.
@@ -325,12 +335,15 @@ async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
         "the key is plain words today",
     ];
     for text in texts {
-        for panics in [false, true] {
+        let contained = ends(query("files.read"), move || Err(std::io::Error::other(text))?);
+        let panics = ends(query("files.read"), move || panic!("{text}"));
+        let declared = redress_core::IntoOperation::into_operation(read_planted);
+        for operation in [contained, panics, declared] {
             let log = Log::start();
-            let ending = move || if panics { panic!("{text}") } else { Err(std::io::Error::other(text))? };
             let credentials = redress::Credentials::new().with("api", secret.clone());
-            let operation = ends(query("files.read"), ending).with_credentials(credentials);
-            built(Registry::builder().add(operation)).call("files.read", json!({})).await;
+            let operation = operation.with_credentials(credentials);
+            let harness = built(Registry::builder().state(Planted(text)).add(operation));
+            harness.call("files.read", json!({})).await;
             let lines = log.lines().join("\n");
             assert!(lines.contains("[redacted]") || lines.contains('…'), "{lines}");
             assert!(!lines.contains("hunter2") && !lines.contains("plain words"), "{lines}");
@@ -502,6 +515,119 @@ async fn whoever_still_calls_a_deprecated_operation_is_in_the_log_once() {
     for (line, caller) in lines.iter().zip(["caller=ada", "caller=bob"]) {
         for part in ["INFO", "operation=orders.get", "since=1.4.0", "orders.fetch", caller] {
             assert!(line.contains(part), "{part} is in {line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_still_calls_by_an_alias_is_in_the_log_once() {
+    let log = Log::start();
+    let renamed = ends(query("orders.fetch").with_alias("orders.get").with_alias("orders.read"), || Ok(json!(null)));
+    let harness = built(Registry::builder().add(renamed));
+    for caller in ["ada", "ada", "bob"] {
+        let harness = harness.as_caller(Caller::new(caller));
+        for name in ["orders.fetch", "orders/fetch", "orders.get", "/orders/get"] {
+            assert_ok!(harness.call(name, json!({})).await);
+        }
+    }
+    assert_ok!(harness.as_caller(Caller::new("ada")).call("orders.read", json!({})).await);
+    let lines = by_default(&log);
+    let told = [("ada", "orders.get"), ("bob", "orders.get"), ("ada", "orders.read")];
+    assert_eq!(lines.len(), told.len(), "{lines:?}");
+    for (line, (caller, alias)) in lines.iter().zip(told) {
+        for part in ["INFO", "operation=orders.fetch", &format!("caller={caller}"), &format!("alias={alias}")] {
+            assert!(line.contains(part), "{part} is in {line}");
+        }
+    }
+}
+
+/// Cannot tell who calls, since what knows them is away.
+struct Away;
+
+impl IdentityProvider for Away {
+    fn identify<'a>(
+        &'a self,
+        _: &'a Secret,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
+        let away = std::io::Error::other("postgres://ada:hunter2@users.internal: connection refused");
+        Box::pin(std::future::ready(Err(IdentityError::unavailable(away))))
+    }
+}
+
+#[tokio::test]
+async fn that_nobody_can_tell_who_calls_is_a_fault_and_blames_no_caller() {
+    let watch = Watch::default();
+    let operation = ends(query("files.read"), || Ok(json!(1)));
+    let registry = crate::service::registry(Registry::builder().add(operation).identity(Away).observer(watch.clone()));
+    let request = || Request::new(b"{}").with_request_id("req-12");
+    let token = || Secret::new("as good as any");
+    for by_face in [false, true] {
+        let log = Log::start();
+        // A face that has to know who asks before there is a call refuses in the same words.
+        let envelope = if by_face {
+            let error = registry.identify(&token()).await.unwrap_err();
+            registry.refuse(Refusal::unidentified(error), request())
+        } else {
+            registry.call("files.read", request().with_token(token())).await
+        };
+        let problem = envelope.problem().unwrap();
+        assert_eq!(
+            (problem.code.as_str(), problem.http, problem.kind),
+            ("UPSTREAM_UNREACHABLE", 502, Kind::Unavailable)
+        );
+        let advice = (problem.retryable, problem.retry, problem.effect, problem.retry_after_ms);
+        assert_eq!(advice, (true, redress::Retry::Safe, redress::Effect::None, Some(1000)));
+        assert_eq!(problem.error, "who calls cannot be told now");
+        let seen = watch.seen().pop().unwrap();
+        assert_eq!((seen.fault.as_deref(), seen.cause), (Some("contained"), Some(Kind::Unavailable)));
+        let lines = by_default(&log);
+        let [line] = &lines[..] else { panic!("one line is written: {lines:?}") };
+        for part in ["ERROR", "request_id=req-12", "code=UPSTREAM_UNREACHABLE", "connection refused"] {
+            assert!(line.contains(part), "{part} is in {line}");
+        }
+        let all = format!("{}{}", log.lines().join("\n"), String::from_utf8(envelope.to_bytes().to_vec()).unwrap());
+        assert!(!all.contains("hunter2") && !all.contains("as good as any"), "{all}");
+    }
+}
+
+#[cfg(feature = "serve")]
+#[tokio::test]
+async fn the_id_that_a_client_gave_its_request_is_in_the_log_beside_ours() {
+    use axum::{body::Body, extract::Request as HttpRequest};
+    use tower::ServiceExt as _;
+
+    let long = format!("\"{}\"", "x".repeat(1100));
+    let registry = crate::service::registry(Registry::builder().add(ends(query("files.read"), || Ok(json!(1)))));
+    let faces = redress::serve::Faces::new(registry).router();
+    for (path, method) in [("/rpc", "files.read"), ("/mcp", "tools/call")] {
+        for (id, logged) in [
+            ("7", Some("jsonrpc_id=7")),
+            ("\"order-7\"", Some("jsonrpc_id=\"order-7\"")),
+            // As JSON writes it, so that nothing in it ends a line.
+            (r#""a\nb\u001b""#, Some(r#"jsonrpc_id="a\nb\u001b""#)),
+            // Longer than any that is answered.
+            (&long, None),
+        ] {
+            let log = Log::start();
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"name":"files_read","arguments":{{}}}}}}"#
+            );
+            let request = HttpRequest::post(path)
+                .header("host", "localhost")
+                .header("content-type", "application/json")
+                .header("accept", "application/json, text/event-stream");
+            let response = faces.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+            let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+            let lines: Vec<String> = log.lines().into_iter().filter(|line| line.contains("jsonrpc_id=")).collect();
+            match logged {
+                Some(logged) => {
+                    let [line] = &lines[..] else { panic!("one line is written: {path} {id} {lines:?}") };
+                    let ours = format!("request_id={request_id}");
+                    assert!(line.starts_with("DEBUG") && line.contains(logged) && line.contains(&ours), "{line}");
+                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                }
+                None => assert!(!log.lines().join("").contains("xxxx"), "{path}: {lines:?}"),
+            }
         }
     }
 }

@@ -542,6 +542,26 @@ refusals! {
             .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
             .with_eval("path", "lua")])
             .content_guard(Lua);
+    code_to_be_run_beside_members_of_a_pattern_is_refused:
+        "eval-source" on "code.run", "code under another name would pass the guard unseen"
+        => registry([mutation("code.run")
+            .with_input(json!({
+                "type": "object",
+                "properties": {"path": {"type": "string"}},
+                "patternProperties": {"^s": {"type": "string"}},
+                "additionalProperties": false,
+            }))
+            .with_eval("path", "lua")])
+            .content_guard(Lua);
+    code_that_is_run_by_what_streams_is_refused:
+        "eval-query" on "code.run", "make it a mutation"
+        => Registry::builder()
+            .add(streaming(
+                contract::Operation::subscription("code.run")
+                    .with_input(takes("path", json!({"type": "string"})))
+                    .with_eval("path", "lua"),
+            ))
+            .content_guard(Lua);
     code_that_is_run_by_what_only_reads_is_refused:
         "eval-query" on "code.run", "make it a mutation"
         => registry([query("code.run").with_eval("path", "lua")]).content_guard(Lua);

@@ -61,7 +61,7 @@ fn program() -> PathBuf {
 }
 
 impl House {
-    pub(crate) async fn start(nowhere: &Canary, log_alone: &Canary, named: &Canary) -> House {
+    pub(crate) async fn start(log_level: &[&str], nowhere: &Canary, log_alone: &Canary, named: &Canary) -> House {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let (collector, otlp) = Collector::start().await;
@@ -114,7 +114,8 @@ impl House {
         let (ca, identity) = certificates(folder.path());
         fs::write(at("redress.toml"), configuration(&otlp.to_string())).unwrap();
         let mut child = Command::new(program())
-            .args(["--json", "serve", "redress.toml", "--listen", "127.0.0.1:0", "--log-level", "debug"])
+            .args(["--json", "serve", "redress.toml", "--listen", "127.0.0.1:0"])
+            .args(log_level)
             .current_dir(folder.path())
             .env("CANARY_MARKERS", at("markers.json"))
             .env("RUST_BACKTRACE", "0")

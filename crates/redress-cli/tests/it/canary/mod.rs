@@ -21,9 +21,10 @@ struct Searched {
     logged: usize,
 }
 
-async fn search() -> Searched {
+/// Makes every call of a service that logs at this level, and searches what came of it.
+async fn search(log_level: &[&str]) -> Searched {
     let (nowhere, log_alone, named) = (Canary::new(), Canary::new(), Canary::new());
-    let house = House::start(&nowhere, &log_alone, &named).await;
+    let house = House::start(log_level, &nowhere, &log_alone, &named).await;
     let hidden = house.hidden.clone();
     let answers = calls::make_all(&house).await;
     let places = house.stop_and_gather(answers).await;
@@ -49,7 +50,17 @@ async fn search() -> Searched {
 /// records of the operator and in no metric, and causes and panics in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_leaks_with_every_limit_every_caller_and_every_exporter_on() {
-    let searched = search().await;
+    assert_nothing_leaks(search(&["--log-level", "debug"]).await);
+}
+
+/// Nor does it at the level that a service logs at unless it is told otherwise, and the causes are there all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_leaks_at_the_level_of_the_log_that_nobody_has_set() {
+    assert_nothing_leaks(search(&[]).await);
+}
+
+#[track_caller]
+fn assert_nothing_leaks(searched: Searched) {
     assert!(searched.nowhere.is_empty(), "{:#?}", searched.nowhere);
     assert!(searched.log_alone.is_empty(), "{:#?}", searched.log_alone);
     for place in ["the access log", "the state", "the token file"] {

@@ -27,7 +27,7 @@ fn content(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Find
     let mut say = |rule, says: String, help: String| {
         findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
     };
-    if declaration.shape() == Shape::Query {
+    if declaration.shape() != Shape::Mutation {
         say(
             "eval-query",
             "it runs code it is given, and says that it only reads".to_owned(),

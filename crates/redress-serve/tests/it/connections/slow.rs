@@ -55,7 +55,13 @@ async fn a_message_to_mcp_is_not_waited_for_longer_either() {
     let mut stream = served.connect().await;
     let request = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: 100\r\n\r\n{";
     let answer = exchange(&mut stream, request).await;
-    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 408"), "{answer}");
+    let response: Value = serde_json::from_str(body).unwrap();
+    let envelope = &response["error"]["data"];
+    assert_eq!((&response["error"]["code"], &envelope["code"]), (&Value::from(-32600), &Value::from("TIMEOUT")));
+    let id = envelope["_meta"]["request_id"].as_str().unwrap();
+    assert!(!id.is_empty() && head.contains(&format!("x-request-id: {id}")), "{answer}");
     served.end().await;
 }
 

@@ -14,7 +14,12 @@ async fn items_come_numbered_and_in_order_and_then_one_end() {
         let item = client.next().await;
         assert_eq!(item, json!({"type": "call.responded", "id": "s", "payload": {"seq": n + 1, "output": n}}));
     }
-    assert_eq!(client.next().await, json!({"type": "call.completed", "id": "s", "payload": {}}));
+    let end = client.next().await;
+    assert_eq!((&end["type"], &end["id"]), (&json!("call.completed"), &json!("s")));
+    // Ten numbers of one digit, ninety of two, four hundred of three; four characters are a token.
+    let meta = &end["payload"]["_meta"];
+    assert_eq!(meta["estimated_tokens"], (10 + 90 * 2 + 400 * 3_u64).div_ceil(4));
+    assert!(meta["request_id"].is_string() && meta["session_id"].is_string() && meta["elapsed_ms"].is_u64(), "{end}");
     client.ask("s", "feed.count", json!({"count": 0})).await;
     assert_eq!(client.next().await["type"], "call.completed");
 }

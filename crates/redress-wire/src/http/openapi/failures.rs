@@ -205,7 +205,7 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
     let error = Template::new(failure.message()).ok()?.render(fields);
     let started = if failure.effect() == Effect::None { Started::No } else { Started::Yes };
     let retry = Retry::advise(failure.retryable(), failure.effect(), shape, started, failure.recovery());
-    let ending = Problem {
+    let mut ending = Problem {
         error: error.into(),
         code: failure.code().clone(),
         kind: failure.kind(),
@@ -222,6 +222,9 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
         details: if fields.is_empty() { None } else { Json::of(&details).ok() },
         docs_url: failure.code().docs_url().into(),
     };
+    if ending.ask_where_unsafe() && EngineCode::parse(failure.code().as_str()).is_none() {
+        ending.hint = Problem::FIND_OUT.into();
+    }
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
     let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
     let document = problem(Envelope::failure(ending, None, meta)).ok()?;
