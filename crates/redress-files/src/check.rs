@@ -73,9 +73,8 @@ pub(crate) enum CheckFailure {
 
 /// Say whether something is at a path, and whether it holds what it should.
 ///
-/// This shows whether a change took place that ended without saying so: whatever is there, it answers, and does not
-/// fail where nothing is. `same` compares the content with `content` or with `sha256`; `moved` looks at `from` too. Before
-/// it says that either is so, it has the disk confirm that it stays so.
+/// It shows whether a change took place that ended without saying so. `same` compares the content with `content` or
+/// `sha256`; `moved` looks at `from` too. Either is said only once the disk has confirmed it.
 #[operation(
     query,
     name = "files.check",

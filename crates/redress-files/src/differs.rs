@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_text_is_shown_as_it_is_unless_it_is_long_and_crlf_is_said() {
-        let found = find("a\n    b();\n", "  b();").unwrap();
+        let found = find("a\n    b();\n", "\tb();").unwrap();
         assert_eq!(found.text.as_deref(), Some("    b();\n"));
         assert_eq!(found.hint, "It is there at line 2, with another indentation: copy it from there exactly.");
         let found = find("a\r\nb\r\n", "a\nb\n").unwrap();

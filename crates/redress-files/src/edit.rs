@@ -107,8 +107,7 @@ pub(crate) enum EditFailure {
 
 /// Replace text in a file, exactly and all at once or not at all.
 ///
-/// The old text has to be there once, or as often as `count` says; otherwise nothing is changed, and the failure says
-/// how often it is there and in which lines.
+/// The old text has to be there once, or as often as `count` says; otherwise nothing is changed.
 #[operation(
     mutation,
     name = "files.edit",

@@ -88,8 +88,7 @@ pub(crate) enum ListFailure {
 
 /// List what a folder holds.
 ///
-/// Gives names, kinds, sizes and times, one level deep unless asked for more, page by page. Links are listed and
-/// never gone into.
+/// One level deep unless `depth` says more, page by page. Links are not gone into.
 #[operation(
     query,
     name = "files.list",

@@ -18,6 +18,10 @@ const ENTRIES: usize = 20_000;
 const TIME: Duration = Duration::from_millis(100);
 /// How many pairs of letters are compared; past that, only names that are the same are near.
 const COMPARED: usize = 1 << 22;
+/// How many folders wait to be looked into, and how many near paths are held before only the nearest are kept: a path may
+/// have 4 KiB.
+const WAITING: usize = 4_096;
+const HELD: usize = 256;
 /// How much of a name is compared, in characters.
 const LONGEST: usize = 128;
 /// How alike two names must be, from 0 to 1.
@@ -27,8 +31,14 @@ const REST: f64 = 0.1;
 
 /// Says what is near to `path`, if no file is there.
 pub(crate) fn entries<E: Failure>(fail: Fail<E>, sandbox: &Sandbox, path: &WirePath, stop: &Stop) -> Fail<E> {
-    let missing = fail.code() == Some("FILE_NOT_FOUND");
-    if missing { fail.with_nearest(Nearby::of(path, sandbox, false).found(sandbox, stop)) } else { fail }
+    if fail.code() != Some("FILE_NOT_FOUND") {
+        return fail;
+    }
+    let near = Nearby::of(path, sandbox, false).found(sandbox, stop);
+    if near.is_empty() {
+        return fail;
+    }
+    fail.with_nearest(near).with_hint("Take a path of `similar`, or list the folder and pick one.")
 }
 
 /// Says which folders are near to `path`, if no folder is there.
@@ -51,6 +61,7 @@ struct Nearby {
     name: String,
     missing: String,
     hidden: bool,
+    has_extension: bool,
     only_folders: bool,
     entries: usize,
     compared: usize,
@@ -66,6 +77,7 @@ impl Nearby {
             name: fold(path.name()),
             missing: fold(missing),
             hidden: path.name().starts_with('.'),
+            has_extension: path.name().trim_start_matches('.').contains('.'),
             folder,
             only_folders,
             entries: ENTRIES,
@@ -90,11 +102,20 @@ impl Nearby {
             // A folder that is gone by now holds nothing.
             let Ok(opened) = open(&path) else { continue };
             ignored.enter(&opened, &path);
-            self.look(&opened, &path, Some(&ignored), &mut |inner| waiting.push_back((inner, ignored.clone())));
+            self.look(&opened, &path, Some(&ignored), &mut |inner| {
+                if waiting.len() < WAITING {
+                    waiting.push_back((inner, ignored.clone()));
+                }
+            });
         }
+        self.rank();
+        self.found.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// Puts the nearest first, each once.
+    fn rank(&mut self) {
         self.found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         self.found.dedup_by(|a, b| a.1 == b.1);
-        self.found.into_iter().map(|(_, path)| path).collect()
     }
 
     /// Looks at what is in one folder, and tells the folders in it.
@@ -113,7 +134,7 @@ impl Nearby {
                 continue;
             }
             if kind.is_dir() || !self.only_folders {
-                self.weigh(&inner, *path == self.folder);
+                self.weigh(&inner, kind.is_dir(), *path == self.folder);
             }
             if kind.is_dir() {
                 tell(inner);
@@ -125,9 +146,11 @@ impl Nearby {
         (!self.hidden && path.name().starts_with('.')) || ignored.leave_out(path, is_folder)
     }
 
-    fn weigh(&mut self, path: &WirePath, beside: bool) {
+    fn weigh(&mut self, path: &WirePath, is_folder: bool, beside: bool) {
         let name = fold(path.name());
-        let mut alike = self.alike(&self.name.clone(), &name);
+        // Who looks for `config.toml` does not mean the folder `conf`.
+        let other = is_folder && !self.only_folders && self.has_extension && name != self.name;
+        let mut alike = if other { 0.0 } else { self.alike(&self.name.clone(), &name) };
         if beside && self.missing != self.name {
             // The mistake may be in the name of a folder on the way.
             alike = self.alike(&self.missing.clone(), &name).max(alike);
@@ -135,6 +158,10 @@ impl Nearby {
         if alike >= ALIKE {
             let rest = self.alike(&self.wanted.clone(), &fold(path.as_str()));
             self.found.push((alike + REST * rest, path.as_str().to_owned()));
+            if self.found.len() > HELD {
+                self.rank();
+                self.found.truncate(HELD / 16);
+            }
         }
     }
 

@@ -142,9 +142,8 @@ pub(crate) enum ReadFailure {
 
 /// Read a file, or a part of it.
 ///
-/// Gives UTF-8 text, or bytes in base64 if asked, 32 KiB unless `max_bytes` says otherwise. A range of bytes (`offset`,
-/// `length`) or of lines (`from_line`, `lines`) reads a part; `truncated` says that something was cut off, `next_line`
-/// and `next_offset` where to go on.
+/// UTF-8 text, or bytes in base64 if asked, 32 KiB unless `max_bytes` says otherwise. `truncated` says that something was
+/// cut off, `next_line` and `next_offset` where to go on.
 #[operation(
     query,
     name = "files.read",

@@ -88,8 +88,7 @@ pub(crate) enum MoveFailure {
 
 /// Move or rename a file, a folder or a link.
 ///
-/// A link is moved itself, not what it leads to. What is at the new path stays, unless `replace` is said and both are
-/// files.
+/// What is at the new path stays, unless `replace` is said and both are files. A link is moved itself.
 #[operation(
     mutation,
     name = "files.move",

@@ -59,7 +59,7 @@ pub(crate) enum RemoveFailure {
 
 /// Remove a file, a link or a folder, for good.
 ///
-/// A link is removed itself, not what it leads to. A folder has to be empty, unless `recursive` is said.
+/// A folder has to be empty, unless `recursive` is said. A link is removed itself.
 #[operation(
     mutation,
     name = "files.remove",

@@ -102,8 +102,8 @@ pub(crate) enum SearchFailure {
 
 /// Search files for lines that match.
 ///
-/// Regular expressions and globs as in ripgrep; hidden and ignored files, links and files without text are left out.
-/// `truncated` says that there may be more: narrow the search, or raise `limit`.
+/// As in ripgrep: regular expressions, globs, and no hidden or ignored files unless `everything` is said. `truncated` says
+/// that there may be more: narrow the search, or raise `limit`.
 #[operation(
     query,
     name = "files.search",

@@ -74,8 +74,7 @@ pub(crate) enum StatFailure {
 
 /// Look at one file, folder or link.
 ///
-/// Gives its kind, size, time and, if asked, the hash of its content, which `files.write` and `files.edit` take to
-/// make sure that nothing has changed. A link is looked at itself; `leads_to` says where it leads.
+/// Gives its kind, size, time and, if asked, the hash that `files.write` and `files.edit` take. A link is looked at itself.
 #[operation(
     query,
     name = "files.stat",

@@ -97,9 +97,8 @@ pub(crate) enum WriteFailure {
 
 /// Write a whole file, at once or not at all.
 ///
-/// Whoever reads the file meanwhile, and whatever interrupts the writing, finds the old content or the new. `create`
-/// leaves an existing file alone, `replace` does not ask, `expected_hash` replaces only what the caller has seen. To
-/// change a part, use `files.edit`.
+/// `create` leaves an existing file alone, `replace` overwrites it, `expected_hash` overwrites only what the caller has
+/// seen. To change a part, use `files.edit`.
 #[operation(
     mutation,
     name = "files.write",

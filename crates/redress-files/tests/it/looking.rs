@@ -76,6 +76,9 @@ async fn a_missing_file_leads_to_the_folder_that_is_there_and_the_name_that_is_n
     let folder = Folder::with(&[("notes/plan.md", "x"), ("notes/other.txt", "")]);
     let problem = assert_failure!(folder.call("read", json!({"path": "notes/Plan.md"})).await, FILE_NOT_FOUND);
     assert_eq!(problem.similar[0].value, "notes/plan.md");
+    assert!(problem.hint.contains("`similar`"), "{}", problem.hint);
+    let stranger = assert_failure!(folder.call("read", json!({"path": "zzz"})).await, FILE_NOT_FOUND);
+    assert!(stranger.similar.is_empty() && !stranger.hint.contains("`similar`"), "{}", stranger.hint);
     let next = &problem.next_actions[0];
     assert_eq!((next.operation.as_str(), next.input.get()), ("files.list", r#"{"path":"notes"}"#));
     // The nearest folder that exists, so that the next call works.
