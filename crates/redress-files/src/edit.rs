@@ -155,13 +155,13 @@ fn replace(
     let (file, metadata) = sandbox.open_file::<EditFailure>(path)?;
     let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
     if metadata.len() > LARGEST {
-        return Err(large(metadata.len()))?;
+        return Err(large(metadata.len()).into());
     }
     let mut bytes = Vec::new();
     file.take(LARGEST).read_to_end(&mut bytes)?;
     let sha256 = hash_of(&bytes);
     if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
-        return Err(ChangedFailure::FileChanged { path: name(), sha256 })?;
+        return Err(ChangedFailure::FileChanged { path: name(), sha256 }.into());
     }
     let text = String::from_utf8(bytes).map_err(|_| EditFailure::FileNotText { path: name() })?;
     let (found, lines) = places(&text, &input.old);
@@ -170,15 +170,15 @@ fn replace(
         return Ok(Replaced::Nothing { text });
     }
     if found > expected {
-        return Err(EditFailure::EditAmbiguous { path: name(), expected, found, lines })?;
+        return Err(EditFailure::EditAmbiguous { path: name(), expected, found, lines }.into());
     }
     if found < expected {
-        return Err(EditFailure::EditTooFew { path: name(), expected, found, lines })?;
+        return Err(EditFailure::EditTooFew { path: name(), expected, found, lines }.into());
     }
     let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
     let size = grown - found * u64::try_from(input.old.len())?;
     if size > LARGEST {
-        return Err(large(size))?;
+        return Err(large(size).into());
     }
     let text = text.replace(&input.old, &input.new);
     // The folder was there a moment ago, so what is wrong with it now is no failure of editing.
