@@ -95,6 +95,14 @@ impl<E: Failure> Fail<E> {
         self
     }
 
+    /// Adds what is near to what was asked for where the call site has ranked it itself, nearest first; a few are shown.
+    #[must_use]
+    pub fn with_nearest<S: Into<String>>(mut self, nearest: impl IntoIterator<Item = S>) -> Fail<E> {
+        let nearest = nearest.into_iter().take(similar::SHOWN);
+        self.parts.similar = nearest.map(|value| Similar { value: value.into() }).collect();
+        self
+    }
+
     /// Adds a call that helps, in place of what the declaration says. One that the caller could not make now is left
     /// out, and the log says why: there is no such operation, the caller may not call it or is not shown it, it streams,
     /// or it does not take this input.

@@ -1,7 +1,7 @@
 //! What exists and is near to what was asked for.
 
 /// How many near names are worth showing.
-const SHOWN: usize = 5;
+pub(crate) const SHOWN: usize = 5;
 /// How many candidates are looked at: a refusal must not cost more than a call.
 const LOOKED_AT: usize = 4_096;
 /// How many pairs of characters are compared: two names take as many as the one is long times the other.

@@ -19,6 +19,7 @@ use crate::{
 /// What to compare with.
 #[data]
 pub(crate) struct Check {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// The content that the file should hold.
     #[serde(default)]
@@ -72,9 +73,8 @@ pub(crate) enum CheckFailure {
 
 /// Say whether something is at a path, and whether it holds what it should.
 ///
-/// This shows whether a change took place that ended without saying so: whatever is there, it answers, and does not
-/// fail where nothing is. `same` compares the content with `content` or with `sha256`; `moved` looks at `from` too. Before
-/// it says that either is so, it has the disk confirm that it stays so.
+/// It shows whether a change took place that ended without saying so. `same` compares the content with `content` or
+/// `sha256`; `moved` looks at `from` too. Either is said only once the disk has confirmed it.
 #[operation(
     query,
     name = "files.check",
@@ -90,13 +90,13 @@ pub(crate) enum CheckFailure {
     example(input = r#"{"path":"../notes.md"}"#, failure = "PATH_OUTSIDE")
 )]
 pub(crate) async fn check(ctx: &Ctx, files: State<Files>, input: Check) -> Outcome<Checked, CheckFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     let expected = match (input.content, input.sha256) {
         (Some(_), Some(_)) => return Err(CheckFailure::ExpectedTwice)?,
         (Some(content), None) => Some(hash_of(&decoded(content, input.encoding)?)),
         (None, sha256) => sha256,
     };
-    let from = input.from.as_deref().map(WirePath::parse).transpose()?;
+    let from = input.from.as_deref().map(|from| files.sandbox.path(from)).transpose()?;
     blocking(ctx, &files, move |sandbox, stop| {
         let found = sandbox.dir().symlink_metadata(path.as_path());
         let kind = there(found, &path)?.map(|found| EntryKind::of(found.file_type()));

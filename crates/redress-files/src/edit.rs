@@ -3,12 +3,15 @@
 use std::io::Read as _;
 
 use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
     atomic::Over,
+    differs::{self, Found, Place},
     failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure, UnconfirmedFailure},
-    sandbox::blocking,
+    near,
+    sandbox::{Sandbox, blocking},
     stat::hash_of,
     store::place,
     wire_path::WirePath,
@@ -23,6 +26,7 @@ const TOLD: usize = 100;
 /// What to replace.
 #[data]
 pub(crate) struct Edit {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// The text to replace, exactly as the file has it, line ends and indentation included.
     #[schemars(length(min = 1))]
@@ -65,11 +69,26 @@ pub(crate) enum EditFailure {
     #[failure(kind = conflict, message = "{path} does not hold the old text", effect = none,
               recover(call = "files.read", bind(path = path), why = "see what it holds",
                       hint = "Read the file and copy the old text exactly, with its spaces."))]
-    TextNotFound { path: String },
-    /// The old text is in the file, but not as often as was expected.
+    TextNotFound {
+        path: String,
+        /// Where it is, but for line ends, indentation or other blanks; at most one.
+        places: Vec<Place>,
+    },
+    /// The old text is in the file more often than was expected.
     #[failure(kind = conflict, message = "{path} holds the old text {found} times, not {expected}", effect = none,
-              recover(fix_input = "/old", hint = "Add lines around it until it is unique, or expect this count."))]
+              recover(fix_input = "/old", hint = "Add lines around it until it is unique, or give this `count`."))]
     EditAmbiguous {
+        path: String,
+        expected: u64,
+        found: u64,
+        /// The lines where it begins; at most a hundred.
+        lines: Vec<u64>,
+    },
+    /// The old text is in the file, but less often than was expected.
+    #[failure(kind = conflict, message = "{path} holds the old text only {found} times, not {expected}", effect = none,
+              extends("EDIT_AMBIGUOUS"),
+              recover(fix_input = "/count", hint = "Give the `count` that was found, or a shorter `old` text."))]
+    EditTooFew {
         path: String,
         expected: u64,
         found: u64,
@@ -88,8 +107,7 @@ pub(crate) enum EditFailure {
 
 /// Replace text in a file, exactly and all at once or not at all.
 ///
-/// The old text has to be there once, or as often as `count` says; otherwise nothing is changed, and the failure says
-/// how often it is there and in which lines.
+/// The old text has to be there once, or as often as `count` says; otherwise nothing is changed.
 #[operation(
     mutation,
     name = "files.edit",
@@ -104,41 +122,70 @@ pub(crate) enum EditFailure {
     example(input = r#"{"path":"notes.md","old":"e","new":"E"}"#, failure = "EDIT_AMBIGUOUS")
 )]
 pub(crate) async fn edit(ctx: &Ctx, files: State<Files>, input: Edit) -> Outcome<Edited, EditFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     blocking(ctx, &files, move |sandbox, stop| {
-        let _turn = sandbox.changing();
-        let name = || path.as_str().to_owned();
-        let (file, metadata) = sandbox.open_file::<EditFailure>(&path)?;
-        let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
-        if metadata.len() > LARGEST {
-            return Err(large(metadata.len()))?;
+        let turn = sandbox.changing();
+        let ended = replace(sandbox, &path, &input, stop);
+        // What would have helped is looked for while others may change files.
+        drop(turn);
+        match ended.map_err(|fail| near::entries(fail, sandbox, &path, stop))? {
+            Replaced::Done(edited) => Ok(edited),
+            Replaced::Nothing { text } => Err(not_found(&path, &text, &input.old)),
         }
-        let mut bytes = Vec::new();
-        file.take(LARGEST).read_to_end(&mut bytes)?;
-        let sha256 = hash_of(&bytes);
-        if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
-            return Err(ChangedFailure::FileChanged { path: name(), sha256 })?;
-        }
-        let text = String::from_utf8(bytes).map_err(|_| EditFailure::FileNotText { path: name() })?;
-        let (found, lines) = places(&text, &input.old);
-        if found == 0 {
-            return Err(not_found(name(), &text, &input.old));
-        }
-        if found != input.count {
-            return Err(EditFailure::EditAmbiguous { path: name(), expected: input.count, found, lines })?;
-        }
-        let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
-        let size = grown - found * u64::try_from(input.old.len())?;
-        if size > LARGEST {
-            return Err(large(size))?;
-        }
-        let text = text.replace(&input.old, &input.new);
-        // The folder was there a moment ago, so what is wrong with it now is no failure of editing.
-        let place = place::<EditFailure>(sandbox, &path, false)?;
-        store::<EditFailure>(&place, &path, text.as_bytes(), Over::Anything, stop)?;
-        Ok(Edited { path: name(), replaced: found, lines, size, sha256: hash_of(text.as_bytes()) })
     })
     .await
+}
+
+enum Replaced {
+    Done(Edited),
+    /// The old text is nowhere in this one.
+    Nothing {
+        text: String,
+    },
+}
+
+/// Replaces the text. Whoever calls this has the turn to change something.
+fn replace(
+    sandbox: &Sandbox,
+    path: &WirePath,
+    input: &Edit,
+    stop: &CancellationToken,
+) -> Outcome<Replaced, EditFailure> {
+    let name = || path.as_str().to_owned();
+    let (file, metadata) = sandbox.open_file::<EditFailure>(path)?;
+    let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
+    if metadata.len() > LARGEST {
+        return Err(large(metadata.len()).into());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let sha256 = hash_of(&bytes);
+    if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
+        return Err(ChangedFailure::FileChanged { path: name(), sha256 }.into());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| EditFailure::FileNotText { path: name() })?;
+    let (found, lines) = places(&text, &input.old);
+    let expected = input.count;
+    if found == 0 {
+        return Ok(Replaced::Nothing { text });
+    }
+    if found > expected {
+        return Err(EditFailure::EditAmbiguous { path: name(), expected, found, lines }.into());
+    }
+    if found < expected {
+        return Err(EditFailure::EditTooFew { path: name(), expected, found, lines }.into());
+    }
+    let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
+    let size = grown - found * u64::try_from(input.old.len())?;
+    if size > LARGEST {
+        return Err(large(size).into());
+    }
+    let text = text.replace(&input.old, &input.new);
+    // The folder was there a moment ago, so what is wrong with it now is no failure of editing.
+    let place = place(sandbox, path, false, |_| Fail::contain("the folder has gone"))?;
+    store::<EditFailure>(&place, path, text.as_bytes(), Over::Anything, stop)?;
+    let sha256 = hash_of(text.as_bytes());
+    Ok(Replaced::Done(Edited { path: name(), replaced: found, lines, size, sha256 }))
 }
 
 /// How often `old` is in `text`, and the lines where the first of them begin.
@@ -160,11 +207,27 @@ fn newlines(text: &str) -> u64 {
     text.bytes().map(|byte| u64::from(byte == b'\n')).sum()
 }
 
-/// That the text is nowhere, with the lines that are near its first one.
-fn not_found(path: String, text: &str, old: &str) -> Fail<EditFailure> {
-    let wanted = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let lines = text.lines().filter(|line| !line.trim().is_empty() && line.len() <= 300);
-    EditFailure::TextNotFound { path }.with_similar(wanted, lines)
+/// The part of a file to look at.
+#[data]
+struct Part {
+    path: String,
+    from_line: u64,
+    lines: u64,
+}
+
+/// That the text is nowhere: with the place that differs in blanks alone, or else with the lines near its first one.
+fn not_found(path: &WirePath, text: &str, old: &str) -> Fail<EditFailure> {
+    let name = path.as_str();
+    let Some(Found { place, hint, text: shown }) = differs::find(text, old) else {
+        let wanted = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.trim().is_empty() && line.len() <= 300);
+        return EditFailure::TextNotFound { path: name.to_owned(), places: Vec::new() }.with_similar(wanted, lines);
+    };
+    let part = Part { path: name.to_owned(), from_line: place.line, lines: place.lines };
+    Fail::from(EditFailure::TextNotFound { path: name.to_owned(), places: vec![place] })
+        .with_hint(hint)
+        .with_nearest(shown)
+        .with_next_action("files.read", &part, "see the lines as they are")
 }
 
 #[cfg(test)]

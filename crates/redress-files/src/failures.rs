@@ -4,12 +4,14 @@ use std::io;
 
 use redress::{Failure, data};
 
+use crate::wire_path::WirePath;
+
 /// By which way a path would have left the folder.
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outside {
-    /// It begins at the root of a file system or with a drive.
+    /// It begins at the root of a file system or with a drive, and is not below the folder.
     Absolute,
     /// It has `..` in it.
     Parent,
@@ -47,7 +49,7 @@ pub(crate) enum Invalid {
 pub(crate) enum PathFailure {
     /// The path leads out of the folder that is served.
     #[failure(kind = validation, message = "the path leads out of the folder ({reason})", effect = none,
-              recover(fix_input = "/path", hint = "Give a path inside the folder: relative, with `/`, without `..`."))]
+              recover(fix_input = "/path", hint = "Give a path relative to the served folder, such as `src/main.rs`, without `..`."))]
     PathOutside { reason: Outside },
     /// The path is not written in a way that names a file.
     #[failure(kind = validation, message = "the path cannot be used ({reason})", effect = none,
@@ -86,20 +88,39 @@ pub(crate) enum LookupFailure {
 /// That something is no regular file.
 #[derive(Debug, Failure)]
 pub(crate) enum FileFailure {
-    /// What is at the path is no regular file: a folder, or a pipe, socket or device.
+    /// What is at the path is a folder, and a file was asked for.
+    #[failure(kind = validation, message = "{path} is a folder", effect = none, extends("NOT_A_FILE"),
+              recover(call = "files.list", bind(path = path), why = "see what is in it",
+                      hint = "List the folder and pick a file in it."))]
+    FileIsFolder { path: String },
+    /// What is at the path is no regular file: a pipe, socket or device.
     #[failure(kind = validation, message = "{path} is no regular file", effect = none,
               recover(call = "files.stat", bind(path = path), why = "see what it is",
                       hint = "Look at what it is and pick a file."))]
     NotAFile { path: String },
 }
 
+impl FileFailure {
+    /// What is said of something that is no regular file.
+    pub(crate) fn of(path: &WirePath, is_folder: bool) -> FileFailure {
+        let path = path.as_str().to_owned();
+        if is_folder { FileFailure::FileIsFolder { path } } else { FileFailure::NotAFile { path } }
+    }
+}
+
 /// What can be wrong with a folder.
 #[derive(Debug, Failure)]
+#[failure(include(NotFolderFailure))]
 pub(crate) enum FolderFailure {
     /// The folder does not exist.
     #[failure(kind = not_found, message = "no folder at {path}", effect = none,
               recover(fix_input = "/path", hint = "Give a folder that exists; `.` is the top."))]
     FolderNotFound { path: String },
+}
+
+/// That something is no folder.
+#[derive(Debug, Failure)]
+pub(crate) enum NotFolderFailure {
     /// What is at the path is no folder.
     #[failure(kind = validation, message = "{path} is no folder", effect = none,
               recover(fix_input = "/path", hint = "Give the path of a folder, not of a file."))]

@@ -4,6 +4,7 @@
 use std::{
     io::Read as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::fs::Dir;
@@ -17,9 +18,9 @@ const LARGEST: u64 = 64 * 1024;
 /// nothing can end that: it has to be little.
 const RULES: usize = 2_000;
 
-/// The rules of the folders that a walk is in, outermost first.
-#[derive(Default)]
-pub(crate) struct Ignored(Vec<Gitignore>);
+/// The rules of the folders that a walk is in, outermost first. A clone costs no rules.
+#[derive(Clone, Default)]
+pub(crate) struct Ignored(Vec<Arc<Gitignore>>);
 
 impl Ignored {
     /// A folder is entered.
@@ -31,7 +32,7 @@ impl Ignored {
                 let _ = builder.add_line(None, &line);
             }
         }
-        self.0.push(builder.build().unwrap_or_else(|_| Gitignore::empty()));
+        self.0.push(Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty())));
     }
 
     /// The last folder entered is left.

@@ -29,16 +29,19 @@
 //! | find out whether a change took place, where there are changes | `files.check` | `files:read` |
 //!
 //! **Invariant:** every access goes through one open folder handle and never through a path of the
-//! host: no host path is kept, compared or sent, and what is not in the folder does not exist here.
+//! host, and what is not in the folder does not exist here. How the folder itself is written on the host is
+//! kept for one thing, to recognise it at the front of a caller's path, and is never sent.
 
 mod atomic;
 mod check;
+mod differs;
 mod edit;
 mod entry;
 mod failures;
 mod files;
 mod ignored;
 mod list;
+mod near;
 mod pattern;
 mod read;
 mod relocate;
@@ -46,6 +49,7 @@ mod remove;
 mod sandbox;
 mod search;
 mod search_stream;
+mod searching;
 mod seen;
 mod slots;
 mod stat;

@@ -6,6 +6,7 @@ use crate::{
     Files,
     entry::{EntryKind, modified_ms},
     failures::{FolderFailure, PathFailure},
+    near,
     sandbox::{blocking, denied},
     walk::{Met, Step, Visitor, walk},
     wire_path::WirePath,
@@ -17,7 +18,7 @@ const ENTRY: usize = 256;
 /// What to list.
 #[data]
 pub(crate) struct List {
-    /// The folder; the top unless said.
+    /// The folder, relative to the served one; `.` or `/` is the top.
     #[serde(default = "top")]
     pub(crate) path: String,
     /// How many levels deep; 1 lists the folder alone.
@@ -87,8 +88,7 @@ pub(crate) enum ListFailure {
 
 /// List what a folder holds.
 ///
-/// Gives names, kinds, sizes and times, one level deep unless asked for more, page by page. Links are listed and
-/// never gone into.
+/// One level deep unless `depth` says more, page by page. Links are not gone into.
 #[operation(
     query,
     name = "files.list",
@@ -101,11 +101,11 @@ pub(crate) enum ListFailure {
     example(input = r#"{"path":"nots"}"#, failure = "FOLDER_NOT_FOUND")
 )]
 pub(crate) async fn list(ctx: &Ctx, files: State<Files>, input: List) -> Outcome<Listing, ListFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     let after = input.after.as_deref().map(WirePath::parse).transpose().map_err(|_| ListFailure::AfterInvalid)?;
     ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(ENTRY)).await;
     blocking(ctx, &files, move |sandbox, stop| {
-        let folder = sandbox.open_folder(&path)?;
+        let folder = sandbox.open_folder(&path).map_err(|fail| near::folders(fail, sandbox, &path, stop))?;
         let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
         let deepest = path.names().count() + usize::try_from(input.depth).unwrap_or(usize::MAX);
         let mut page = Page { after, limit, deepest, entries: Vec::new(), full: false };

@@ -3,12 +3,15 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use cap_std::fs::{File, Metadata};
 use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
     failures::{FileFailure, LookupFailure, PathFailure},
-    sandbox::blocking,
+    near,
+    sandbox::{Sandbox, blocking},
     stat::hash_of,
     window::{self, LinesError},
     wire_path::WirePath,
@@ -32,6 +35,7 @@ pub(crate) enum Encoding {
 /// What to read: the whole file, or a range of bytes, or some lines.
 #[data]
 pub(crate) struct Read {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// The first byte, counted from zero.
     #[serde(default)]
@@ -40,15 +44,14 @@ pub(crate) struct Read {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub(crate) length: Option<u64>,
-    /// The first line, counted from one.
+    /// The first line, counted from 1; negative from the end: -20 begins the last 20.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub(crate) from_line: Option<u64>,
+    pub(crate) from_line: Option<i64>,
     /// How many lines.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub(crate) lines: Option<u64>,
-    /// How many bytes at most; what does not fit is said to be cut off.
+    /// How many bytes at most; text is cut at a line end.
     #[serde(default = "cap")]
     #[schemars(range(min = 16, max = 4_194_304))]
     pub(crate) max_bytes: u64,
@@ -57,15 +60,41 @@ pub(crate) struct Read {
 }
 
 fn cap() -> u64 {
-    256 * 1024
+    32 * 1024
 }
 
-/// The content of a file, or a part of it.
+/// The part of a file that is asked for.
+#[derive(Clone, Copy)]
+enum Part {
+    Bytes { offset: u64, length: Option<u64> },
+    Lines { first: u64, count: Option<u64> },
+    Last { lines: u64, count: Option<u64> },
+}
+
+impl Part {
+    /// Reads it from the input. Who fills in every field gives an `offset` of 0 or a `from_line` of 1 with anything.
+    fn of(input: &Read) -> Result<Part, ReadFailure> {
+        let bytes = input.length.is_some() || input.offset.is_some_and(|offset| offset > 0);
+        let lines = input.lines.is_some() || input.from_line.is_some_and(|line| !matches!(line, 0 | 1));
+        let base64 = input.encoding == Encoding::Base64;
+        if lines && (bytes || base64) {
+            return Err(ReadFailure::WindowConflicting);
+        }
+        let (first, count) = (input.from_line.unwrap_or(1), input.lines);
+        Ok(if bytes || base64 {
+            Part::Bytes { offset: input.offset.unwrap_or_default(), length: input.length }
+        } else if first < 0 {
+            Part::Last { lines: first.unsigned_abs(), count }
+        } else {
+            Part::Lines { first: first.unsigned_abs().max(1), count }
+        })
+    }
+}
+
+/// The content of a file, or a part of it. What says how to go on comes before the content, which hosts may cut.
 #[data]
 pub(crate) struct Content {
     path: String,
-    /// The text, or the bytes in base64.
-    content: String,
     encoding: Encoding,
     /// How many bytes the whole file has.
     size: u64,
@@ -76,15 +105,17 @@ pub(crate) struct Content {
     from_line: Option<u64>,
     /// Whether `max_bytes` cut off a part of what was asked for.
     truncated: bool,
+    /// The line to go on at, if the file goes on and lines were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_line: Option<u64>,
     /// The byte to go on at, if the file goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
-    /// The line to go on at, if lines were asked for and the file goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_line: Option<u64>,
     /// The SHA-256 of the file, if all of it is here; `files.write` and `files.edit` take it.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
+    /// The text, or the bytes in base64.
+    content: String,
 }
 
 /// How reading may fail.
@@ -111,9 +142,8 @@ pub(crate) enum ReadFailure {
 
 /// Read a file, or a part of it.
 ///
-/// Gives UTF-8 text, or bytes in base64 if asked. A range of bytes (`offset`, `length`) or of lines (`from_line`,
-/// `lines`) reads a part; `truncated` says that `max_bytes` cut something off, `next_offset` and `next_line` where to
-/// go on.
+/// UTF-8 text, or bytes in base64 if asked, 32 KiB unless `max_bytes` says otherwise. `truncated` says that something was
+/// cut off, `next_line` and `next_offset` where to go on.
 #[operation(
     query,
     name = "files.read",
@@ -121,24 +151,22 @@ pub(crate) enum ReadFailure {
     tags("files"),
     example(
         input = r#"{"path":"notes.md","from_line":1,"lines":50}"#,
-        output = r#"{"path":"notes.md","content":"test","encoding":"text","size":4,"offset":0,"from_line":1,"truncated":false,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}"#
+        output = r#"{"path":"notes.md","encoding":"text","size":4,"offset":0,"from_line":1,"truncated":false,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","content":"test"}"#
     ),
     example(input = r#"{"path":"note.md"}"#, failure = "FILE_NOT_FOUND")
 )]
 pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome<Content, ReadFailure> {
-    let path = WirePath::parse(&input.path)?;
-    let by_lines = input.from_line.is_some() || input.lines.is_some();
-    if by_lines && (input.offset.is_some() || input.length.is_some() || input.encoding == Encoding::Base64) {
-        return Err(ReadFailure::WindowConflicting)?;
-    }
+    let path = files.sandbox.path(&input.path)?;
+    let part = Part::of(&input)?;
     let bytes = at_most(ctx, &files, &path, &input).await?;
     ctx.reserve(memory(bytes, input.encoding)).await;
     blocking(ctx, &files, move |sandbox, stop| {
-        let (mut file, metadata) = sandbox.open_file::<ReadFailure>(&path)?;
+        let (mut file, metadata) = open(sandbox, &path, stop)?;
         let size = metadata.len();
         let name = || path.as_str().to_owned();
-        let offset = input.offset.unwrap_or_default();
-        if offset > size {
+        if let Part::Bytes { offset, .. } = part
+            && offset > size
+        {
             return Err(ReadFailure::OffsetPastEnd { path: name(), size })?;
         }
         if input.encoding == Encoding::Text {
@@ -149,17 +177,21 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
             }
             file.seek(SeekFrom::Start(0))?;
         }
-        let from_line = by_lines.then(|| input.from_line.unwrap_or(1));
-        let window = match from_line {
-            None => window::bytes(file, offset, input.length, input.max_bytes)?,
-            Some(first) => {
-                window::lines(file, first, input.lines, input.max_bytes, stop).map_err(|error| match error {
-                    LinesError::PastEnd { lines } => ReadFailure::LinePastEnd { path: name(), lines }.into(),
-                    LinesError::Cancelled => Fail::contain("the caller has gone"),
-                    LinesError::Io(error) => Fail::<ReadFailure>::from(error),
-                })?
+        let unread = |error| match error {
+            LinesError::PastEnd { lines } => ReadFailure::LinePastEnd { path: name(), lines }.into(),
+            LinesError::Cancelled => Fail::contain("the caller has gone"),
+            LinesError::Io(error) => Fail::<ReadFailure>::from(error),
+        };
+        let (window, first) = match part {
+            Part::Bytes { offset, length } => (window::bytes(file, offset, length, input.max_bytes)?, None),
+            Part::Lines { first, count } => {
+                (window::lines(file, first, count, input.max_bytes, stop).map_err(unread)?, Some(first))
+            }
+            Part::Last { lines, count } => {
+                window::last_lines(file, lines, count, input.max_bytes, stop).map_err(unread)?
             }
         };
+        let asked_for_lines = input.from_line.is_some() || input.lines.is_some();
         let whole = window.offset == 0 && length(&window.bytes) == size;
         let sha256 = whole.then(|| hash_of(&window.bytes));
         let (content, window, taken) = match input.encoding {
@@ -168,7 +200,7 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
             }
             Encoding::Text => {
                 let binary = || ReadFailure::FileIsBinary { path: name(), size };
-                let (text, window) = window::text(window, size).ok_or_else(binary)?;
+                let (text, window) = window::text(window::at_line_end(window), size).ok_or_else(binary)?;
                 let bytes = length(text.as_bytes());
                 (text, window.offset, (bytes, window.lines, window.capped))
             }
@@ -178,18 +210,23 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
         let goes_on = end < size;
         Ok(Content {
             path: name(),
-            content,
             encoding: input.encoding,
             size,
             offset: window,
-            from_line,
+            from_line: first.filter(|_| asked_for_lines),
             truncated,
+            next_line: first.zip(lines).filter(|_| goes_on).map(|(first, count)| first + count),
             next_offset: goes_on.then_some(end),
-            next_line: from_line.zip(lines).filter(|_| goes_on).map(|(first, count)| first + count),
             sha256,
+            content,
         })
     })
     .await
+}
+
+/// Opens the file, or says what is near to it.
+fn open(sandbox: &Sandbox, path: &WirePath, stop: &CancellationToken) -> Outcome<(File, Metadata), ReadFailure> {
+    sandbox.open_file(path).map_err(|fail| near::entries(fail, sandbox, path, stop))
 }
 
 /// How many bytes will be read at most. Whoever asks for more than usual is believed only as far as the file goes.
@@ -199,9 +236,8 @@ async fn at_most(ctx: &Ctx, files: &State<Files>, path: &WirePath, input: &Read)
         return Ok(asked);
     }
     let path = path.clone();
-    let size = blocking(ctx, files, move |sandbox, _| {
-        sandbox.open_file::<ReadFailure>(&path).map(|(_, metadata)| metadata.len())
-    });
+    let size =
+        blocking(ctx, files, move |sandbox, stop| open(sandbox, &path, stop).map(|(_, metadata)| metadata.len()));
     Ok(asked.min(size.await?.saturating_sub(input.offset.unwrap_or_default())))
 }
 

@@ -1,15 +1,17 @@
 //! `files.move`. The word is taken in Rust, so the file and function are named for what it does.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use cap_std::fs::Dir;
 use redress::{Ctx, Fail, Failure, Outcome, State, data, operation};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
     atomic::{self, Over},
     entry::EntryKind,
     failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
+    near,
     sandbox::{Sandbox, blocking, denied, leads_out, unless_cancelled},
     store::open_or_make,
     wire_path::WirePath,
@@ -18,6 +20,7 @@ use crate::{
 /// What to move, and where to.
 #[data]
 pub(crate) struct Move {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// The new path, with the new name; not the folder to move it into.
     pub(crate) to: String,
@@ -64,12 +67,11 @@ pub(crate) enum MoveFailure {
     TargetRefused { reason: Refusal },
     /// Something is at the new path already.
     #[failure(kind = conflict, message = "{to} exists already", effect = none,
-              recover(call = "files.stat", bind(path = to), why = "see what is there",
-                      hint = "Look at what is there; then replace it or take another path."))]
+              recover(fix_input = "/to", hint = "Give another new path, or `replace: true` to overwrite the file there."))]
     TargetExists { to: String },
     /// The folder of the new path does not exist.
     #[failure(kind = not_found, message = "no folder at {folder}", effect = none,
-              recover(fix_input = "/make_folders", hint = "Have the folders made, or move to one that exists."))]
+              recover(fix_input = "/make_folders", hint = "Give `make_folders: true` to have them made, or a folder that exists."))]
     TargetFolderMissing { folder: String },
     /// It was moved, and the disk did not confirm that it keeps that.
     #[failure(kind = unavailable, message = "{path} was moved, and the disk did not confirm it", effect = unknown,
@@ -86,8 +88,7 @@ pub(crate) enum MoveFailure {
 
 /// Move or rename a file, a folder or a link.
 ///
-/// A link is moved itself, not what it leads to. What is at the new path stays, unless `replace` is said and both are
-/// files.
+/// What is at the new path stays, unless `replace` is said and both are files. A link is moved itself.
 #[operation(
     mutation,
     name = "files.move",
@@ -109,40 +110,75 @@ pub(crate) enum MoveFailure {
     example(input = r#"{"path":"notes.md","to":"plan.md"}"#, failure = "TARGET_EXISTS")
 )]
 pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Outcome<Moved, MoveFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     if path.is_top() {
         return Err(PathFailure::invalid(Invalid::Top))?;
     }
-    let to = WirePath::parse(&input.to).map_err(|failure| {
+    let to = files.sandbox.path(&input.to).map_err(|failure| {
         refuse(match failure {
             PathFailure::PathOutside { .. } => Refusal::Outside,
             PathFailure::PathInvalid { .. } | PathFailure::FilePermissionDenied { .. } => Refusal::Invalid,
         })
     })?;
+    blocking(ctx, &files, move |sandbox, stop| {
+        let turn = sandbox.changing();
+        let ended = put(sandbox, &path, &to, &input, stop);
+        // What would have helped is looked for while others may change files.
+        drop(turn);
+        ended
+            .map_err(|fail| near::entries(fail, sandbox, &path, stop))
+            .map_err(|fail| near::folders(fail, sandbox, &to.folder(), stop))
+            .map_err(|fail| into_folder(fail, sandbox, &path, &to))
+    })
+    .await
+}
+
+/// Moves it. Whoever calls this has the turn to change something.
+fn put(
+    sandbox: &Sandbox,
+    path: &WirePath,
+    to: &WirePath,
+    input: &Move,
+    stop: &CancellationToken,
+) -> Outcome<Moved, MoveFailure> {
+    let from = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, path))?;
+    let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, path))?;
+    let kind = EntryKind::of(found.file_type());
     if to.is_top() {
         return Err(refuse(Refusal::Folder));
     }
-    blocking(ctx, &files, move |sandbox, stop| {
-        let _turn = sandbox.changing();
-        let from = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, &path))?;
-        let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, &path))?;
-        let kind = EntryKind::of(found.file_type());
-        if kind == EntryKind::Folder && path.holds(&to) {
-            return Err(refuse(Refusal::InsideItself));
-        }
-        let folder = folder(sandbox, &to, input.make_folders)?;
-        let over = over(&folder, &to, kind, input.replace)?;
-        // A caller that has gone, or whose time is over, may have looked already whether it was moved.
-        unless_cancelled(stop)?;
-        atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
-            .map_err(|error| not_moved(error, &path, &to))?;
-        let (path, to) = (path.as_str().to_owned(), to.as_str().to_owned());
-        match atomic::sync(&folder).and_then(|()| atomic::sync(&from)) {
-            Ok(()) => Ok(Moved { path, to, kind }),
-            Err(cause) => Err(MoveFailure::MoveUnconfirmed { path, to, cause })?,
-        }
-    })
-    .await
+    if kind == EntryKind::Folder && path.holds(to) {
+        return Err(refuse(Refusal::InsideItself));
+    }
+    let folder = folder(sandbox, to, input.make_folders)?;
+    let over = over(&folder, to, kind, input.replace)?;
+    // A caller that has gone, or whose time is over, may have looked already whether it was moved.
+    unless_cancelled(stop)?;
+    atomic::rename(&from, path.name(), &folder, to.name().as_ref(), over)
+        .map_err(|error| not_moved(error, path, to))?;
+    let (path, to) = (path.as_str().to_owned(), to.as_str().to_owned());
+    match atomic::sync(&folder).and_then(|()| atomic::sync(&from)) {
+        Ok(()) => Ok(Moved { path, to, kind }),
+        Err(cause) => Err(MoveFailure::MoveUnconfirmed { path, to, cause })?,
+    }
+}
+
+/// Says the path within the folder, where a folder was given as the new path and it can be moved there.
+fn into_folder(fail: Fail<MoveFailure>, sandbox: &Sandbox, path: &WirePath, to: &WirePath) -> Fail<MoveFailure> {
+    let there = match fail.failure() {
+        Some(MoveFailure::TargetExists { .. } | MoveFailure::TargetRefused { reason: Refusal::Folder }) => to,
+        Some(_) | None => return fail,
+    };
+    let Some(inside) = there.child(path.name()).filter(|inside| !path.holds(inside)) else { return fail };
+    let dir = sandbox.dir();
+    if !dir.symlink_metadata(there.as_path()).is_ok_and(|there| there.is_dir())
+        || dir.symlink_metadata(inside.as_path()).is_ok()
+    {
+        return fail;
+    }
+    let next = BTreeMap::from([("path", path.as_str()), ("to", inside.as_str())]);
+    fail.with_hint(format!("{} is a folder: give `{}` to move it in there.", there.as_str(), inside.as_str()))
+        .with_next_action("files.move", &next, "move it into the folder")
 }
 
 fn refuse(reason: Refusal) -> Fail<MoveFailure> {

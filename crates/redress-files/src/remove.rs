@@ -11,7 +11,8 @@ use crate::{
     Files,
     entry::EntryKind,
     failures::{Invalid, LookupFailure, PathFailure, StorageFailure},
-    sandbox::{blocking, denied},
+    near,
+    sandbox::{Sandbox, blocking, denied},
     temporary,
     wire_path::{DEEPEST, WirePath},
 };
@@ -19,6 +20,7 @@ use crate::{
 /// What to remove.
 #[data]
 pub(crate) struct Remove {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// Whether to remove a folder with everything in it.
     #[serde(default)]
@@ -57,7 +59,7 @@ pub(crate) enum RemoveFailure {
 
 /// Remove a file, a link or a folder, for good.
 ///
-/// A link is removed itself, not what it leads to. A folder has to be empty, unless `recursive` is said.
+/// A folder has to be empty, unless `recursive` is said. A link is removed itself.
 #[operation(
     mutation,
     name = "files.remove",
@@ -76,34 +78,46 @@ pub(crate) enum RemoveFailure {
     example(input = r#"{"path":"old"}"#, failure = "FOLDER_NOT_EMPTY")
 )]
 pub(crate) async fn remove(ctx: &Ctx, files: State<Files>, input: Remove) -> Outcome<Removed, RemoveFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     if path.is_top() {
         return Err(PathFailure::invalid(Invalid::Top))?;
     }
     blocking(ctx, &files, move |sandbox, stop| {
-        let _turn = sandbox.changing();
-        let name = path.name().as_ref();
-        let parent = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, &path))?;
-        let found = parent.symlink_metadata(name).map_err(|error| sandbox.refused(error, &path))?;
-        let kind = EntryKind::of(found.file_type());
-        let mut removing = Removing { removed: 0, recursive: input.recursive, stop };
-        let gone = removing.entry(&parent, name, kind, path.names().count());
-        let removed = removing.removed;
-        match gone {
-            Ok(()) => Ok(Removed { path: path.as_str().to_owned(), kind, removed }),
-            Err(cause) if removed > 0 => Err(RemoveFailure::RemoveIncomplete {
-                path: path.as_str().to_owned(),
-                removed,
-                cause: cause.to_string(),
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                Err(RemoveFailure::FolderNotEmpty { path: path.as_str().to_owned() })?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(sandbox.missing(&path)),
-            Err(error) => Err(denied(error, &path)),
-        }
+        let turn = sandbox.changing();
+        let ended = take_away(sandbox, &path, input.recursive, stop);
+        // What would have helped is looked for while others may change files.
+        drop(turn);
+        ended.map_err(|fail| near::entries(fail, sandbox, &path, stop))
     })
     .await
+}
+
+/// Removes it. Whoever calls this has the turn to change something.
+fn take_away(
+    sandbox: &Sandbox,
+    path: &WirePath,
+    recursive: bool,
+    stop: &CancellationToken,
+) -> Outcome<Removed, RemoveFailure> {
+    let name = path.name().as_ref();
+    let parent = sandbox.dir().open_dir(path.folder().as_path()).map_err(|error| sandbox.refused(error, path))?;
+    let found = parent.symlink_metadata(name).map_err(|error| sandbox.refused(error, path))?;
+    let kind = EntryKind::of(found.file_type());
+    let mut removing = Removing { removed: 0, recursive, stop };
+    let gone = removing.entry(&parent, name, kind, path.names().count());
+    let removed = removing.removed;
+    let path_of = || path.as_str().to_owned();
+    match gone {
+        Ok(()) => Ok(Removed { path: path_of(), kind, removed }),
+        Err(cause) if removed > 0 => {
+            Err(RemoveFailure::RemoveIncomplete { path: path_of(), removed, cause: cause.to_string() })?
+        }
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            Err(RemoveFailure::FolderNotEmpty { path: path_of() })?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(sandbox.missing(path)),
+        Err(error) => Err(denied(error, path)),
+    }
 }
 
 struct Removing<'a> {

@@ -1,12 +1,12 @@
 //! The one handle that everything goes through, and what can go wrong at it.
 //!
 //! `cap-std` resolves each name from the handle, beneath it, and refuses what would leave;
-//! there is no check that a race could get in front of. Nothing here joins paths of the host.
+//! there is no check that a race could get in front of. Nothing here opens or joins paths of the host.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     io,
-    path::Path,
+    path::{Component, Path},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -20,20 +20,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
-    failures::{FileFailure, FolderFailure, Invalid, LookupFailure, Outside, PathFailure, StorageFailure},
+    failures::{
+        FileFailure, FolderFailure, Invalid, LookupFailure, NotFolderFailure, Outside, PathFailure, StorageFailure,
+    },
     slots::Slot,
     temporary,
     wire_path::WirePath,
 };
 
-/// How many names of a folder are looked at to find one that is near a missing one.
-const CANDIDATES: usize = 4_096;
 /// How many folders are remembered as swept; past that they are swept again.
 const SWEPT: usize = 10_000;
 
 /// An open folder.
 pub(crate) struct Sandbox {
     dir: Dir,
+    /// How the folder itself is written on this machine, as it was named and with all links followed. A caller's path
+    /// may begin with it; nothing is opened by it, and it is in no answer.
+    roots: Vec<String>,
     /// Held while something is changed, so that what was checked still holds when it is done.
     changing: Mutex<()>,
     /// The folders in which this process has removed what crashed ones left.
@@ -43,12 +46,17 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     pub(crate) fn open(root: &Path) -> io::Result<Sandbox> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())?;
-        Ok(Sandbox { dir, changing: Mutex::default(), swept: Mutex::default() })
+        Ok(Sandbox { dir, roots: roots(root), changing: Mutex::default(), swept: Mutex::default() })
     }
 
     /// The handle of the folder.
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
+    }
+
+    /// Reads a path as a caller wrote it.
+    pub(crate) fn path(&self, text: &str) -> Result<WirePath, PathFailure> {
+        WirePath::parse_below(text, &self.roots)
     }
 
     /// Waits for its turn to change something.
@@ -72,13 +80,13 @@ impl Sandbox {
     pub(crate) fn open_file<E: Failure>(&self, path: &WirePath) -> Outcome<(File, Metadata), E> {
         let metadata = self.dir.metadata(path.as_path()).map_err(|error| self.refused(error, path))?;
         if !metadata.is_file() {
-            return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?;
+            return Err(FileFailure::of(path, metadata.is_dir()))?;
         }
         let file = self.dir.open_with(path.as_path(), &reading()).map_err(|error| self.refused(error, path))?;
         // What is open is what counts: the name may mean something else by now.
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?;
+            return Err(FileFailure::of(path, metadata.is_dir()))?;
         }
         Ok((file, metadata))
     }
@@ -86,13 +94,15 @@ impl Sandbox {
     /// Opens a folder.
     pub(crate) fn open_folder<E: Failure>(&self, path: &WirePath) -> Outcome<Dir, E> {
         self.dir.open_dir(path.as_path()).map_err(|error| {
-            let missing = error.kind() == io::ErrorKind::NotFound;
-            let name = path.as_str().to_owned();
-            if missing {
-                Fail::from(FolderFailure::FolderNotFound { path: name })
-                    .with_similar(path.as_str(), self.folders_near(path))
+            let name = || path.as_str().to_owned();
+            if error.kind() == io::ErrorKind::NotFound {
+                FolderFailure::FolderNotFound { path: name() }.into()
             } else if error.kind() == io::ErrorKind::NotADirectory {
-                FolderFailure::NotAFolder { path: name }.into()
+                let fail = Fail::from(NotFolderFailure::NotAFolder { path: name() });
+                // What is below a file is nothing that could be looked at.
+                let there = self.dir.symlink_metadata(path.as_path()).is_ok();
+                let input = BTreeMap::from([("path", name())]);
+                if there { fail.with_next_action("files.stat", &input, "see what it is") } else { fail }
             } else {
                 denied(error, path)
             }
@@ -108,36 +118,35 @@ impl Sandbox {
         }
     }
 
-    /// That nothing is at `path`, with the names near it.
+    /// That nothing is at `path`. What is near to it, [`near`](crate::near) says.
     pub(crate) fn missing<E: Failure>(&self, path: &WirePath) -> Fail<E> {
-        let mut wanted = path.clone();
-        while !wanted.folder().is_top() && !self.dir.is_dir(wanted.folder().as_path()) {
-            wanted = wanted.folder();
+        let folder = self.nearest_folder(path).as_str().to_owned();
+        LookupFailure::FileNotFound { path: path.as_str().to_owned(), folder }.into()
+    }
+
+    /// The nearest folder above `path` that exists.
+    pub(crate) fn nearest_folder(&self, path: &WirePath) -> WirePath {
+        let mut folder = path.folder();
+        while !folder.is_top() && !self.dir.is_dir(folder.as_path()) {
+            folder = folder.folder();
         }
-        let folder = wanted.folder();
-        let near = self.names_in(&folder, |_| true);
-        let failure =
-            LookupFailure::FileNotFound { path: path.as_str().to_owned(), folder: folder.as_str().to_owned() };
-        Fail::from(failure).with_similar(wanted.as_str(), near)
+        folder
     }
+}
 
-    fn folders_near(&self, path: &WirePath) -> Vec<String> {
-        self.names_in(&path.folder(), |is_folder| is_folder)
+/// The ways in which a folder is written on this machine. What is no text, or has `..` in it, nobody has to write.
+fn roots(root: &Path) -> Vec<String> {
+    let mut roots = Vec::new();
+    for path in [std::path::absolute(root), std::fs::canonicalize(root)].into_iter().flatten() {
+        let up = path.components().any(|part| part == Component::ParentDir);
+        match path.to_str().map(|text| text.trim_end_matches('/')) {
+            Some(text) if path.starts_with("/") && !up && roots.iter().all(|known| known != text) => {
+                roots.push(text.to_owned());
+            }
+            Some(_) | None => {}
+        }
     }
-
-    fn names_in(&self, folder: &WirePath, wanted: impl Fn(bool) -> bool) -> Vec<String> {
-        let Ok(entries) = self.dir.read_dir(folder.as_path()) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .take(CANDIDATES)
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let path = folder.child(entry.file_name().to_str()?)?;
-                wanted(entry.file_type().is_ok_and(|kind| kind.is_dir())).then(|| path.as_str().to_owned())
-            })
-            .collect();
-        names.sort_unstable();
-        names
-    }
+    roots
 }
 
 /// How a file is opened for reading: a pipe without a writer must not hold us up.

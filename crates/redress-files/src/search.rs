@@ -1,34 +1,16 @@
-//! `files.search`, and the searching that it shares with `files.search_stream`.
+//! `files.search`.
 
-use std::io::{self, Read};
-
-use cap_std::fs::Dir;
-use grep_matcher::Matcher as _;
-use grep_regex::RegexMatcher;
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use redress::{Ctx, Failure, Outcome, State, data, operation};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     Files,
-    entry::EntryKind,
     failures::{FolderFailure, PathFailure},
-    ignored::Ignored,
     list::top,
-    pattern::{Case, Globs, expression},
-    sandbox::{Sandbox, blocking, denied, reading_no_link},
-    walk::{Met, Step, Visitor, walk},
-    wire_path::WirePath,
+    pattern::Case,
+    sandbox::blocking,
+    searching::Plan,
 };
 
-/// How large a file may be to be searched.
-const LARGEST: u64 = 64 * 1024 * 1024;
-/// How much of a file's text is held at once; a line longer than that ends the file's search.
-const HEAP: usize = 1024 * 1024;
-/// How much is read between two looks at whether anybody still waits.
-const PIECE: usize = 16 * 1024;
-/// How much of a line is shown.
-const SHOWN: usize = 400;
 /// About how much memory one match takes at most, its part of the answer included.
 const MATCH: usize = 1024;
 
@@ -43,7 +25,7 @@ pub(crate) struct Search {
     pub(crate) literal: bool,
     #[serde(default)]
     pub(crate) case: Case,
-    /// The folder to search in; the top unless said.
+    /// The folder or the one file to search, relative to the served folder.
     #[serde(default = "top")]
     pub(crate) path: String,
     /// The files to search, such as `*.rs` or `src/**`; with `!` in front, those to leave out.
@@ -87,7 +69,7 @@ pub(crate) struct Found {
 
 /// What a search has gone through.
 #[data]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
     /// Whether the search ended before everything was searched.
     pub(crate) truncated: bool,
@@ -95,6 +77,9 @@ pub(crate) struct Summary {
     pub(crate) files: u64,
     /// How many were not, for holding no text, being too large or not being readable.
     pub(crate) skipped: u64,
+    /// A hidden or ignored file that matches, where no other does: `everything` finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) with_everything: Option<String>,
 }
 
 /// How searching may fail.
@@ -117,9 +102,8 @@ pub(crate) enum SearchFailure {
 
 /// Search files for lines that match.
 ///
-/// Regular expressions and globs as in ripgrep; hidden and ignored files, links and files without text are left out.
-/// `truncated` says that there may be more: narrow the search, or raise `limit`. For matches as they are found, subscribe
-/// to `files.search_stream`.
+/// As in ripgrep: regular expressions, globs, and no hidden or ignored files unless `everything` is said. `truncated` says
+/// that there may be more: narrow the search, or raise `limit`.
 #[operation(
     query,
     name = "files.search",
@@ -136,7 +120,7 @@ pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Out
     ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(MATCH)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         // A large expression takes its time to be compiled.
-        let plan = Plan::new(&input)?;
+        let plan = Plan::new(&input, sandbox)?;
         let mut matches = Vec::new();
         let summary = plan.run(sandbox, stop, &mut |found| {
             matches.push(found);
@@ -145,211 +129,4 @@ pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Out
         Ok(Found { matches, summary })
     })
     .await
-}
-
-/// A search that can be run.
-pub(crate) struct Plan {
-    path: WirePath,
-    expression: RegexMatcher,
-    globs: Globs,
-    everything: bool,
-    limit: u64,
-}
-
-impl Plan {
-    pub(crate) fn new(input: &Search) -> Outcome<Plan, SearchFailure> {
-        Ok(Plan {
-            path: WirePath::parse(&input.path)?,
-            expression: expression(&input.pattern, input.literal, input.case)?,
-            globs: Globs::new(&input.globs)?,
-            everything: input.everything,
-            limit: input.limit.into(),
-        })
-    }
-
-    /// Makes sure that there is a folder to search in.
-    pub(crate) fn check(&self, sandbox: &Sandbox) -> Outcome<(), SearchFailure> {
-        sandbox.open_folder(&self.path).map(|_| ())
-    }
-
-    /// Runs it, and tells each match; where `tell` says no, it ends.
-    pub(crate) fn run(
-        &self,
-        sandbox: &Sandbox,
-        stop: &CancellationToken,
-        tell: &mut dyn FnMut(Match) -> bool,
-    ) -> Outcome<Summary, SearchFailure> {
-        let folder = sandbox.open_folder::<SearchFailure>(&self.path)?;
-        let searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(HEAP))
-            .line_number(true)
-            .build();
-        let mut searching = Searching {
-            plan: self,
-            searcher,
-            stop,
-            tell,
-            ignored: Ignored::default(),
-            summary: Summary::default(),
-            left: self.limit,
-        };
-        let walked = walk(&folder, &self.path, stop, &mut searching).map_err(|error| denied(error, &self.path))?;
-        let Summary { truncated, files, skipped } = searching.summary;
-        Ok(Summary { truncated: truncated || walked.cut, files, skipped: skipped + walked.unreadable + walked.unnamed })
-    }
-}
-
-struct Searching<'a> {
-    plan: &'a Plan,
-    searcher: Searcher,
-    stop: &'a CancellationToken,
-    tell: &'a mut dyn FnMut(Match) -> bool,
-    ignored: Ignored,
-    summary: Summary,
-    /// How many matches may still be told.
-    left: u64,
-}
-
-impl Visitor for Searching<'_> {
-    fn enter(&mut self, folder: &Dir, path: &WirePath) {
-        if !self.plan.everything {
-            self.ignored.enter(folder, path);
-        }
-    }
-
-    fn leave(&mut self) {
-        if !self.plan.everything {
-            self.ignored.leave();
-        }
-    }
-
-    fn meet(&mut self, met: &Met<'_>) -> Step {
-        let is_folder = met.kind == EntryKind::Folder;
-        let hidden = met.path.name().starts_with('.');
-        if !self.plan.everything && (hidden || self.ignored.leave_out(met.path, is_folder)) {
-            return Step::Over;
-        }
-        if is_folder {
-            return if self.plan.globs.leave_out(met.path) { Step::Over } else { Step::Into };
-        }
-        if met.kind == EntryKind::File && self.plan.globs.take(met.path) {
-            match self.file(met) {
-                Ok(true) => self.summary.files += 1,
-                Ok(false) | Err(_) => self.summary.skipped += 1,
-            }
-        }
-        if self.summary.truncated { Step::End } else { Step::Over }
-    }
-}
-
-impl Searching<'_> {
-    /// Whether the file was searched.
-    fn file(&mut self, met: &Met<'_>) -> io::Result<bool> {
-        let file = met.folder.open_with(met.name, &reading_no_link())?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() > LARGEST {
-            return Ok(false);
-        }
-        let mut lines = Lines {
-            path: met.path,
-            plan: self.plan,
-            summary: &mut self.summary,
-            tell: self.tell,
-            left: &mut self.left,
-            binary: false,
-        };
-        let piecewise = Piecewise { file: file.take(LARGEST), stop: self.stop };
-        self.searcher.search_reader(&self.plan.expression, piecewise, &mut lines)?;
-        Ok(!lines.binary)
-    }
-}
-
-/// A file in small pieces. It may grow while it is searched, and the expression may be a slow one: what was not meant
-/// to be read, and what nobody waits for any more, ends it.
-struct Piecewise<'a, R> {
-    file: R,
-    stop: &'a CancellationToken,
-}
-
-impl<R: Read> Read for Piecewise<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.is_cancelled() {
-            return Err(io::Error::other("the caller has gone"));
-        }
-        let piece = buffer.len().min(PIECE);
-        self.file.read(buffer.get_mut(..piece).unwrap_or_default())
-    }
-}
-
-/// Takes the lines that match in one file.
-struct Lines<'a> {
-    path: &'a WirePath,
-    plan: &'a Plan,
-    summary: &'a mut Summary,
-    tell: &'a mut dyn FnMut(Match) -> bool,
-    left: &'a mut u64,
-    binary: bool,
-}
-
-impl Sink for Lines<'_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if *self.left == 0 {
-            self.summary.truncated = true;
-            return Ok(false);
-        }
-        *self.left -= 1;
-        let line = found.bytes().strip_suffix(b"\n").unwrap_or(found.bytes());
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let start = self.plan.expression.find(line)?.map_or(0, |place| place.start());
-        let on = (self.tell)(Match {
-            path: self.path.as_str().to_owned(),
-            line: found.line_number().unwrap_or_default(),
-            column: u64::try_from(start).unwrap_or_default() + 1,
-            text: shown(line, start),
-        });
-        self.summary.truncated |= !on;
-        Ok(on)
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
-        self.binary = true;
-        Ok(false)
-    }
-}
-
-/// The line, or the part of it that begins a little before the match.
-fn shown(line: &[u8], start: usize) -> String {
-    let before = if line.len() > SHOWN { start.saturating_sub(SHOWN / 4) } else { 0 };
-    let part = line.get(before..).unwrap_or_default();
-    let part = part.get(..SHOWN).unwrap_or(part);
-    String::from_utf8_lossy(part).trim_matches('\u{fffd}').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn a_search_ends_within_a_file_when_nobody_waits_any_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let line = format!("{}\n", "a".repeat(1023));
-        fs::write(folder.path().join("long"), line.repeat(9_000)).unwrap();
-        let sandbox = Sandbox::open(folder.path()).unwrap();
-        let input = serde_json::from_str(r#"{"pattern":"a","limit":10000}"#).unwrap();
-        let plan = Plan::new(&input).unwrap();
-        let (stop, mut told) = (CancellationToken::new(), 0);
-        let summary = plan.run(&sandbox, &stop, &mut |_| {
-            stop.cancel();
-            told += 1;
-            true
-        });
-        let summary = summary.unwrap();
-        assert!(told <= 2 * PIECE / line.len(), "{told} lines were told");
-        assert_eq!((summary.files, summary.skipped), (0, 1));
-    }
 }

@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use crate::{
     Files,
     sandbox::{blocking, slot},
-    search::{Match, Plan, Search, SearchFailure, Summary},
+    search::{Match, Search, SearchFailure, Summary},
+    searching::Plan,
 };
 
 /// How many matches may be found ahead of the reader.
@@ -41,9 +42,9 @@ pub(crate) async fn search_stream(
     files: State<Files>,
     input: Search,
 ) -> Outcome<Events<Searched, SearchFailure>, SearchFailure> {
-    let plan = blocking(ctx, &files, move |sandbox, _| {
-        let plan = Plan::new(&input)?;
-        plan.check(sandbox).map(|()| plan)
+    let plan = blocking(ctx, &files, move |sandbox, stop| {
+        let plan = Plan::new(&input, sandbox)?;
+        plan.start(sandbox, stop).map(|_| plan)
     })
     .await?;
     let (sender, mut receiver) = mpsc::channel(AHEAD);

@@ -10,13 +10,14 @@ use crate::{
     Files,
     entry::{EntryKind, modified_ms},
     failures::{LookupFailure, PathFailure},
+    near,
     sandbox::{blocking, leads_out, unless_cancelled},
-    wire_path::WirePath,
 };
 
 /// What to look at.
 #[data]
 pub(crate) struct Stat {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// Whether to compute the SHA-256 of a file's content.
     #[serde(default)]
@@ -73,8 +74,7 @@ pub(crate) enum StatFailure {
 
 /// Look at one file, folder or link.
 ///
-/// Gives its kind, size, time and, if asked, the hash of its content, which `files.write` and `files.edit` take to
-/// make sure that nothing has changed. A link is looked at itself; `leads_to` says where it leads.
+/// Gives its kind, size, time and, if asked, the hash that `files.write` and `files.edit` take. A link is looked at itself.
 #[operation(
     query,
     name = "files.stat",
@@ -88,10 +88,12 @@ pub(crate) enum StatFailure {
     example(input = r#"{"path":"note.md"}"#, failure = "FILE_NOT_FOUND")
 )]
 pub(crate) async fn stat(ctx: &Ctx, files: State<Files>, input: Stat) -> Outcome<Looked, StatFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     blocking(ctx, &files, move |sandbox, stop| {
         let dir = sandbox.dir();
-        let found = dir.symlink_metadata(path.as_path()).map_err(|error| sandbox.refused(error, &path))?;
+        let found = dir
+            .symlink_metadata(path.as_path())
+            .map_err(|error| near::entries(sandbox.refused(error, &path), sandbox, &path, stop))?;
         let kind = EntryKind::of(found.file_type());
         let leads_to = (kind == EntryKind::Link).then(|| leads(dir.metadata(path.as_path())));
         let is_file = kind == EntryKind::File || leads_to == Some(Leads::File);

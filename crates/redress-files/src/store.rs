@@ -7,10 +7,10 @@ use std::{
 };
 
 use cap_std::fs::{Dir, Metadata};
-use redress::{Failure, Outcome};
+use redress::{Fail, Failure, Outcome};
 
 use crate::{
-    failures::{FileFailure, FolderFailure, Invalid, PathFailure},
+    failures::{FileFailure, Invalid, NotFolderFailure, PathFailure},
     sandbox::{Sandbox, denied},
     wire_path::WirePath,
 };
@@ -24,8 +24,14 @@ pub(crate) struct Place {
 }
 
 /// Finds the place of `path`. Links in the folder are followed, so that a linked file is
-/// written where it lies; one that leads out is refused.
-pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders: bool) -> Outcome<Place, E> {
+/// written where it lies; one that leads out is refused. What is said of a folder that is not there, and is not to be
+/// made, `no_folder` knows.
+pub(crate) fn place<E: Failure>(
+    sandbox: &Sandbox,
+    path: &WirePath,
+    make_folders: bool,
+    no_folder: impl FnOnce(WirePath) -> Fail<E>,
+) -> Outcome<Place, E> {
     if path.is_top() {
         return Err(PathFailure::invalid(Invalid::Top).into());
     }
@@ -33,20 +39,22 @@ pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders
         Ok(real) => match (real.parent(), real.file_name()) {
             (Some(parent), Some(name)) => (parent.to_owned(), name.to_owned()),
             // A link to the folder itself.
-            _ => return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?,
+            _ => return Err(FileFailure::of(path, true))?,
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             (path.folder().as_path().to_owned(), OsString::from(path.name()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(FolderFailure::NotAFolder { path: path.folder().as_str().to_owned() })?;
+            return Err(no_such(&path.folder()))?;
         }
         Err(error) => return Err(denied(error, path)),
     };
     let parent = if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent };
     let folder = match open_or_make(sandbox, &parent, make_folders) {
         Ok(folder) => folder,
-        Err(error) if is_no_folder(&error) => sandbox.open_folder(&path.folder())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !make_folders => return Err(no_folder(path.folder())),
+        // A link to nothing is in the place of one that was to be made.
+        Err(error) if is_no_folder(&error) => return Err(no_such(&path.folder()))?,
         Err(error) => return Err(denied(error, &path.folder())),
     };
     sandbox.sweep(&parent, &folder);
@@ -54,11 +62,15 @@ pub(crate) fn place<E: Failure>(sandbox: &Sandbox, path: &WirePath, make_folders
         Ok(metadata) if metadata.is_file() => Some(metadata),
         // A link to nothing in the folder; it is as good as no file.
         Ok(metadata) if metadata.is_symlink() => None,
-        Ok(_) => return Err(FileFailure::NotAFile { path: path.as_str().to_owned() })?,
+        Ok(metadata) => return Err(FileFailure::of(path, metadata.is_dir()))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(denied(error, path)),
     };
     Ok(Place { folder, name, existing })
+}
+
+fn no_such(folder: &WirePath) -> NotFolderFailure {
+    NotFolderFailure::NotAFolder { path: folder.as_str().to_owned() }
 }
 
 /// Whether a folder's own failures say what is wrong, with the path as the caller wrote it.

@@ -7,16 +7,16 @@ use crate::{
     Files,
     failures::{FolderFailure, PathFailure},
     list::top,
+    near,
     sandbox::{blocking, caller_id},
     seen::Change,
     watchers::{Watcher, Watchers},
-    wire_path::WirePath,
 };
 
 /// What to watch.
 #[data]
 pub(crate) struct Watch {
-    /// The folder; the top unless said.
+    /// The folder, relative to the served one.
     #[serde(default = "top")]
     pub(crate) path: String,
     /// Whether to watch the folders in it as well.
@@ -83,12 +83,15 @@ pub(crate) async fn watch(
     files: State<Files>,
     input: Watch,
 ) -> Outcome<Events<Change, WatchFailure>, WatchFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     let watcher = blocking(ctx, &files, {
         let (watchers, sandbox) = (files.watchers.clone(), files.sandbox.clone());
         let runtime = tokio::runtime::Handle::current();
         let caller = caller_id(ctx).to_owned();
-        move |_, stop| Watchers::join(&watchers, &runtime, &sandbox, &caller, (path, input.recursive), stop)
+        move |_, stop| {
+            let joined = Watchers::join(&watchers, &runtime, &sandbox, &caller, (path.clone(), input.recursive), stop);
+            joined.map_err(|fail| near::folders(fail, &sandbox, &path, stop))
+        }
     })
     .await?;
     Ok(Events::new(stream::unfold(watcher, Watcher::next)))

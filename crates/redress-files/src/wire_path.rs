@@ -1,4 +1,4 @@
-//! A path as callers write it: relative, `/`-separated, UTF-8, and the same on every platform.
+//! A path as callers write it: relative (or absolute below the folder that is served), `/`-separated, UTF-8, and the same on every platform.
 
 use std::path::Path;
 
@@ -42,6 +42,27 @@ impl WirePath {
             judge(name).map_err(PathFailure::invalid)?;
         }
         Ok(WirePath(names.join("/")))
+    }
+
+    /// The folder itself.
+    pub(crate) fn top() -> WirePath {
+        WirePath(String::new())
+    }
+
+    /// Reads a path as a caller wrote it: relative, or absolute below one of `roots`, which are the ways to write the
+    /// folder itself, without a `/` at their end. It is taken apart by its letters and by nothing else: what it then
+    /// leads to, the folder handle says. `/` alone is the folder.
+    pub(crate) fn parse_below(text: &str, roots: &[String]) -> Result<WirePath, PathFailure> {
+        if text == "/" {
+            return Ok(WirePath::top());
+        }
+        let below =
+            |root: &String| text.strip_prefix(root.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let absolute = text.starts_with('/') && text.len() <= LONGEST;
+        match roots.iter().filter(|_| absolute).find_map(below) {
+            Some(rest) => WirePath::parse(rest.trim_start_matches('/')),
+            None => WirePath::parse(text),
+        }
     }
 
     /// The path of `name` in this folder, unless callers could not write it.
@@ -140,6 +161,54 @@ mod tests {
         {
             assert_eq!(WirePath::parse(text).unwrap().as_str(), path, "{text}");
         }
+    }
+
+    #[test]
+    fn an_absolute_path_is_one_below_a_root_and_nothing_that_looks_like_it() {
+        let roots = ["/srv/root".to_owned(), "/private/srv/root".to_owned()];
+        let read = |text: &str| WirePath::parse_below(text, &roots).map(|path| path.as_str().to_owned());
+        for (text, path) in [
+            ("/", "."),
+            ("/srv/root", "."),
+            ("/srv/root/", "."),
+            ("/srv/root/a/b", "a/b"),
+            ("/srv/root//a/./b/", "a/b"),
+            ("/private/srv/root/a", "a"),
+            ("a/b", "a/b"),
+            ("srv/root/a", "srv/root/a"),
+        ] {
+            assert_eq!(read(text).unwrap(), path, "{text}");
+        }
+        let refused = |text: &str| match read(text) {
+            Err(PathFailure::PathOutside { reason }) => format!("{reason:?}"),
+            Err(PathFailure::PathInvalid { reason }) => format!("{reason:?}"),
+            other => panic!("{text:?} is {other:?}"),
+        };
+        for (text, reason) in [
+            ("/srv/root2/a", "Absolute"),
+            ("/srv/roo", "Absolute"),
+            ("/srv/ROOT/a", "Absolute"),
+            ("/srv", "Absolute"),
+            ("//", "Absolute"),
+            ("//srv/root/a", "Absolute"),
+            ("/srv//root/a", "Absolute"),
+            ("/srv/./root/a", "Absolute"),
+            ("/srv/x/../root/a", "Absolute"),
+            ("/srv/root\\a", "Absolute"),
+            ("\\srv\\root\\a", "Absolute"),
+            ("/srv/root\0/a", "Absolute"),
+            ("/srv/root/..", "Parent"),
+            ("/srv/root/../root2/a", "Parent"),
+            ("/srv/root/a\\..\\b", "Parent"),
+            ("/srv/root/C:/a", "Absolute"),
+            ("/srv/root/a\\b", "Backslash"),
+            ("/srv/root/a\0", "ControlCharacter"),
+            ("/srv/root/\u{2024}\u{2024}/a", "OddCharacter"),
+        ] {
+            assert_eq!(refused(text), reason, "{text:?}");
+        }
+        assert_eq!(refused(&format!("/srv/root/{}", "a/".repeat(2_100))), "TooLong");
+        assert_eq!(WirePath::parse_below("/etc/a", &["".to_owned()]).unwrap().as_str(), "etc/a", "all is served");
     }
 
     #[test]

@@ -10,9 +10,10 @@ use crate::{
     Files,
     atomic::{self, Over, Unwritten},
     failures::{
-        ChangedFailure, ContentFailure, FileFailure, FolderFailure, LookupFailure, PathFailure, StorageFailure,
+        ChangedFailure, ContentFailure, FileFailure, LookupFailure, NotFolderFailure, PathFailure, StorageFailure,
         UnconfirmedFailure,
     },
+    near,
     read::Encoding,
     sandbox::{Sandbox, blocking, denied},
     stat::{hash, hash_of},
@@ -36,6 +37,7 @@ pub(crate) enum Mode {
 /// What to write.
 #[data]
 pub(crate) struct Write {
+    /// Relative to the served folder.
     pub(crate) path: String,
     /// The whole new content.
     pub(crate) content: String,
@@ -69,7 +71,7 @@ pub(crate) struct Written {
 #[failure(include(
     PathFailure,
     LookupFailure,
-    FolderFailure,
+    NotFolderFailure,
     FileFailure,
     StorageFailure,
     ChangedFailure,
@@ -78,10 +80,15 @@ pub(crate) struct Written {
 ))]
 pub(crate) enum WriteFailure {
     /// A file is there already, and it was to be created.
-    #[failure(kind = conflict, message = "{path} exists already", effect = none,
-              recover(call = "files.stat", bind(path = path), why = "see what is there",
-                      hint = "Look at what is there; then replace it or take another path."))]
+    #[failure(kind = conflict, message = "{path} exists already, and the mode is `create`", effect = none,
+              recover(fix_input = "/mode",
+                      hint = "Give the mode `replace` to overwrite it, or take another path."))]
     FileExists { path: String },
+    /// The folder that the file should be in does not exist.
+    #[failure(kind = not_found, message = "no folder at {path}", effect = none,
+              recover(fix_input = "/make_folders",
+                      hint = "Give `make_folders: true` to have it made, or a folder that exists."))]
+    FolderNotFound { path: String },
     /// The hash that the file should have was not given, or was given with another mode.
     #[failure(kind = validation, effect = none,
               recover(fix_input = "/sha256", hint = "Give `sha256` with the mode `expected_hash`, and only then."))]
@@ -90,9 +97,8 @@ pub(crate) enum WriteFailure {
 
 /// Write a whole file, at once or not at all.
 ///
-/// Whoever reads the file meanwhile, and whatever interrupts the writing, finds the old content or the new. `create`
-/// leaves an existing file alone, `replace` does not ask, `expected_hash` replaces only what the caller has seen. To
-/// change a part, use `files.edit`.
+/// `create` leaves an existing file alone, `replace` overwrites it, `expected_hash` overwrites only what the caller has
+/// seen. To change a part, use `files.edit`.
 #[operation(
     mutation,
     name = "files.write",
@@ -115,27 +121,52 @@ pub(crate) enum WriteFailure {
     )
 )]
 pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outcome<Written, WriteFailure> {
-    let path = WirePath::parse(&input.path)?;
+    let path = files.sandbox.path(&input.path)?;
     if input.sha256.is_some() != (input.mode == Mode::ExpectedHash) {
         return Err(WriteFailure::HashMisplaced)?;
     }
     let contents = decoded(input.content, input.encoding)?;
+    let wanted = Wanted { mode: input.mode, sha256: input.sha256, make_folders: input.make_folders };
     blocking(ctx, &files, move |sandbox, stop| {
-        let _turn = sandbox.changing();
-        let place = place(sandbox, &path, input.make_folders).map_err(|fail| with_folders(fail, input.make_folders))?;
-        if let Some(expected) = &input.sha256 {
-            expect(sandbox, &path, expected, stop)?;
-        }
-        let over = if input.mode == Mode::Create { Over::Nothing } else { Over::Anything };
-        store(&place, &path, &contents, over, stop)?;
-        Ok(Written {
-            path: path.as_str().to_owned(),
-            created: place.existing.is_none(),
-            size: u64::try_from(contents.len())?,
-            sha256: hash_of(&contents),
-        })
+        let turn = sandbox.changing();
+        let ended = put(sandbox, &path, &contents, &wanted, stop);
+        // What would have helped is looked for while others may change files.
+        drop(turn);
+        ended
+            .map_err(|fail| near::entries(fail, sandbox, &path, stop))
+            .map_err(|fail| near::folders(fail, sandbox, &path.folder(), stop))
     })
     .await
+}
+
+/// What is wanted of a write, beside the content.
+struct Wanted {
+    mode: Mode,
+    sha256: Option<String>,
+    make_folders: bool,
+}
+
+/// Writes the file. Whoever calls this has the turn to change something.
+fn put(
+    sandbox: &Sandbox,
+    path: &WirePath,
+    contents: &[u8],
+    wanted: &Wanted,
+    stop: &CancellationToken,
+) -> Outcome<Written, WriteFailure> {
+    let no_folder = |folder: WirePath| WriteFailure::FolderNotFound { path: folder.as_str().to_owned() }.into();
+    let place = place(sandbox, path, wanted.make_folders, no_folder)?;
+    if let Some(expected) = &wanted.sha256 {
+        expect(sandbox, path, expected, stop)?;
+    }
+    let over = if wanted.mode == Mode::Create { Over::Nothing } else { Over::Anything };
+    store(&place, path, contents, over, stop)?;
+    Ok(Written {
+        path: path.as_str().to_owned(),
+        created: place.existing.is_none(),
+        size: u64::try_from(contents.len())?,
+        sha256: hash_of(contents),
+    })
 }
 
 /// The bytes of content that is given.
@@ -144,14 +175,6 @@ pub(crate) fn decoded(content: String, encoding: Encoding) -> Result<Vec<u8>, Co
         Encoding::Text => Ok(content.into_bytes()),
         Encoding::Base64 => BASE64_STANDARD.decode(&content).map_err(|_| ContentFailure::ContentNotBase64),
     }
-}
-
-/// Says of a folder that is missing that it can be made, unless that was tried.
-fn with_folders(fail: Fail<WriteFailure>, tried: bool) -> Fail<WriteFailure> {
-    if tried || fail.code() != Some("FOLDER_NOT_FOUND") {
-        return fail;
-    }
-    fail.with_hint("Set `make_folders` to have the folder made, or give a folder that exists.")
 }
 
 /// Makes sure that the file holds what the caller expects.
@@ -186,7 +209,7 @@ pub(crate) fn store<E: Failure>(
             return Fail::from(WriteFailure::FileExists { path: path.as_str().to_owned() });
         }
         if error.kind() == io::ErrorKind::IsADirectory {
-            return FileFailure::NotAFile { path: path.as_str().to_owned() }.into();
+            return FileFailure::of(path, true).into();
         }
         denied(error, path)
     })

@@ -15,11 +15,25 @@ async fn a_file_is_created_once_and_replaced_when_asked() {
     assert_eq!((&written["created"], &written["size"]), (&json!(true), &json!(3)));
     let exists = folder.call("write", create).await;
     let problem = assert_failure!(exists, FILE_EXISTS);
-    assert_eq!(problem.next_actions[0].operation.as_str(), "files.stat");
+    assert!(problem.hint.contains("`replace`"), "{}", problem.hint);
+    assert_eq!(exists.json()["recovery"]["pointer"], "/mode");
     let written = folder.output("write", json!({"path": "a.txt", "content": "two", "mode": "replace"})).await;
     assert_eq!((&written["created"], folder.text("a.txt").as_str()), (&json!(false), "two"));
     let looked = folder.output("stat", json!({"path": "a.txt", "hash": true})).await;
     assert_eq!(written["sha256"], looked["sha256"]);
+}
+
+#[tokio::test]
+async fn a_mode_that_is_missing_or_unknown_is_answered_with_the_modes() {
+    let folder = Folder::new();
+    for input in [json!({"path": "a", "content": ""}), json!({"path": "a", "content": "", "mode": "overwrite"})] {
+        let answer = folder.call("write", input).await;
+        assert_failure!(answer, INVALID_INPUT);
+        let said = answer.json().to_string();
+        for mode in ["create", "replace", "expected_hash"] {
+            assert!(said.contains(mode), "{said}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -49,14 +63,19 @@ async fn only_what_the_caller_has_seen_is_replaced() {
 async fn folders_are_made_only_when_asked() {
     let folder = Folder::with(&[("file", "x")]);
     let write = |path: &str, make: bool| json!({"path": path, "content": "x", "mode": "create", "make_folders": make});
-    let problem = assert_failure!(folder.call("write", write("a/b/c.txt", false)).await, FOLDER_NOT_FOUND);
-    assert!(problem.hint.contains("`make_folders`"), "{}", problem.hint);
+    let missing = folder.call("write", write("a/b/c.txt", false)).await;
+    let problem = assert_failure!(missing, FOLDER_NOT_FOUND);
+    assert!(problem.hint.contains("`make_folders: true`"), "{}", problem.hint);
+    assert_eq!(missing.json()["recovery"]["pointer"], "/make_folders");
+    // Where it was tried and cannot be, it is not said again.
+    std::os::unix::fs::symlink("gone", folder.host("to-nothing")).unwrap();
+    assert_failure!(folder.call("write", write("to-nothing/c.txt", true)).await, NOT_A_FOLDER);
     assert_ok!(folder.call("write", write("a/b/c.txt", true)).await);
     assert_eq!(folder.text("a/b/c.txt"), "x");
     for make in [false, true] {
         assert_failure!(folder.call("write", write("file/c.txt", make)).await, NOT_A_FOLDER);
     }
-    assert_failure!(folder.call("write", write("a/b", false)).await, NOT_A_FILE);
+    assert_failure!(folder.call("write", write("a/b", false)).await, FILE_IS_FOLDER);
     assert_failure!(folder.call("write", write(".", false)).await, PATH_INVALID);
 }
 
@@ -99,11 +118,50 @@ async fn an_ambiguous_edit_changes_nothing_and_says_where() {
     let answer = folder.call("edit", json!({"path": "a.txt", "old": "x", "new": ""})).await;
     assert_failure!(answer, EDIT_AMBIGUOUS);
     assert_eq!(answer.details(), json!({"path": "a.txt", "expected": 1, "found": 2, "lines": [1, 2]}));
-    assert_failure!(
-        folder.call("edit", json!({"path": "a.txt", "old": "y", "new": "", "count": 2})).await,
-        EDIT_AMBIGUOUS
-    );
     assert_eq!(folder.text("a.txt"), "x\ny x\n");
+}
+
+#[tokio::test]
+async fn an_edit_of_too_few_places_changes_nothing_and_says_to_expect_fewer() {
+    let folder = Folder::with(&[("a.txt", "x\ny x\n")]);
+    let answer = folder.call("edit", json!({"path": "a.txt", "old": "x", "new": "", "count": 3})).await;
+    let problem = assert_failure!(answer, EDIT_TOO_FEW);
+    assert_eq!(answer.details(), json!({"path": "a.txt", "expected": 3, "found": 2, "lines": [1, 2]}));
+    assert!(problem.hint.contains("`count`") && !problem.hint.contains("unique"), "{}", problem.hint);
+    let json = answer.json();
+    assert_eq!((&json["recovery"]["pointer"], &json["extends"]), (&json!("/count"), &json!(["EDIT_AMBIGUOUS"])));
+    assert_eq!(folder.text("a.txt"), "x\ny x\n");
+}
+
+#[tokio::test]
+async fn text_that_differs_in_blanks_alone_is_answered_with_what_differs_and_where() {
+    let folder =
+        Folder::with(&[("a.py", "import os\r\n\r\ndef main():\r\n\tprint(1)\r\n"), ("b.py", "if x:\n    a()\n")]);
+    for (path, old, differs, line, shown, hint) in [
+        (
+            "a.py",
+            "import os\n\ndef main():",
+            "line_ends",
+            1,
+            "import os\r\n\r\ndef main():\r\n",
+            r"`\r\n` in `old` and `new`",
+        ),
+        ("a.py", "    print(1)", "indentation", 4, "\tprint(1)\r\n", "line 4, with another indentation"),
+        ("b.py", "\ta()\n", "indentation", 2, "    a()\n", "line 2, with another indentation"),
+        ("b.py", "if x:  \n    a()", "trailing_blanks", 1, "if x:\n    a()\n", "line 1, with other blanks at the ends"),
+        ("b.py", "if  x:", "blanks", 1, "if x:\n", "line 1, with other blanks within"),
+    ] {
+        let answer = folder.call("edit", json!({"path": path, "old": old, "new": ""})).await;
+        let problem = assert_failure!(answer, TEXT_NOT_FOUND);
+        let place = &answer.details()["places"][0];
+        assert_eq!((&place["differs"], &place["line"]), (&json!(differs), &json!(line)), "{old:?}");
+        assert_eq!(problem.similar[0].value, shown);
+        assert!(problem.hint.contains(hint), "{}", problem.hint);
+        let next: serde_json::Value = serde_json::from_str(problem.next_actions[0].input.get()).unwrap();
+        assert_eq!(next, json!({"path": path, "from_line": line, "lines": place["lines"]}));
+        // What is shown is what the next call may give.
+        assert_ok!(folder.call("edit", json!({"path": path, "old": shown, "new": shown})).await);
+    }
 }
 
 #[tokio::test]
@@ -112,6 +170,7 @@ async fn text_that_is_not_there_is_answered_with_the_lines_that_are_near() {
     let answer = folder.call("edit", json!({"path": "a.rs", "old": "println!(\"helo\");", "new": ""})).await;
     let problem = assert_failure!(answer, TEXT_NOT_FOUND);
     assert_eq!(problem.similar[0].value, "    println!(\"hello\");");
+    assert_eq!(answer.details(), json!({"path": "a.rs", "places": []}));
     assert_eq!(problem.next_actions[0].input.get(), r#"{"path":"a.rs"}"#);
 }
 

@@ -47,7 +47,7 @@ async fn our_side_of_the_comparison() {
             "write",
             json!({"path": "notes/plan.md", "content": "overwritten", "mode": "create"}),
             "FILE_EXISTS",
-            "notes/plan.md exists already",
+            "notes/plan.md exists already, and the mode is `create`",
         ),
         ("move", json!({"path": "latin.txt", "to": "image.bin"}), "TARGET_EXISTS", "image.bin exists already"),
         ("list", json!({"path": "nots"}), "FOLDER_NOT_FOUND", "no folder at nots"),
@@ -58,9 +58,11 @@ async fn our_side_of_the_comparison() {
 
     let large = folder.output("read", json!({"path": "big.txt"})).await;
     assert_eq!(
-        (&large["size"], &large["truncated"], &large["next_offset"]),
-        (&json!(5_888_890), &json!(true), &json!(262_144))
+        (&large["size"], &large["truncated"], &large["next_line"], &large["next_offset"]),
+        (&json!(5_888_890), &json!(true), &json!(3_388), &json!(32_760))
     );
+    let last = folder.output("read", json!({"path": "big.txt", "from_line": -2})).await;
+    assert_eq!((&last["content"], &last["from_line"]), (&json!("line 499998\nline 499999\n"), &json!(499_999)));
     let lines = folder.output("read", json!({"path": "big.txt", "lines": 2})).await;
     assert_eq!((&lines["content"], &lines["next_line"]), (&json!("line 0\nline 1\n"), &json!(3)));
 }

@@ -104,10 +104,12 @@ fn the_codes_that_clients_match_on_stay() {
         "CHECK_UNCONFIRMED",
         "CONTENT_NOT_BASE64",
         "EDIT_AMBIGUOUS",
+        "EDIT_TOO_FEW",
         "EXPECTED_TWICE",
         "FILE_CHANGED",
         "FILE_EXISTS",
         "FILE_IS_BINARY",
+        "FILE_IS_FOLDER",
         "FILE_NOT_FOUND",
         "FILE_NOT_TEXT",
         "FILE_PERMISSION_DENIED",
@@ -139,6 +141,34 @@ fn the_codes_that_clients_match_on_stay() {
         "WRITE_UNCONFIRMED",
     ];
     assert_eq!(codes.iter().map(String::as_str).collect::<Vec<_>>(), known);
+}
+
+#[test]
+fn every_path_says_what_it_is_relative_to() {
+    let folder = Folder::new();
+    for operation in Files::open(folder.host(".")).unwrap().operations(true) {
+        let schema = serde_json::to_value(operation.declaration().input()).unwrap();
+        let said = schema["properties"]["path"]["description"].as_str().unwrap_or_default();
+        assert!(said.contains("elative to the served"), "{}: {said:?}", operation.declaration().name());
+        assert!(said.len() < 80, "every host pays for it: {said:?}");
+    }
+}
+
+#[test]
+fn a_code_that_was_split_still_goes_by_its_old_name() {
+    let folder = Folder::new();
+    let operations = Files::open(folder.host(".")).unwrap().operations(true);
+    for (code, parent) in [("FILE_IS_FOLDER", "NOT_A_FILE"), ("EDIT_TOO_FEW", "EDIT_AMBIGUOUS")] {
+        let failures: Vec<_> = operations
+            .iter()
+            .flat_map(|operation| operation.declaration().failures())
+            .filter(|failure| failure.code().as_str() == code)
+            .collect();
+        assert!(!failures.is_empty());
+        for failure in failures {
+            assert!(failure.extends().iter().any(|known| known.as_str() == parent), "{code}");
+        }
+    }
 }
 
 #[tokio::test]

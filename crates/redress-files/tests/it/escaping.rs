@@ -27,7 +27,7 @@ fn attempts(folder: &Folder) -> Vec<String> {
         "/etc/passwd",
         "//etc/passwd",
         "///etc/passwd",
-        "/",
+        "//",
         "/proc/self/cwd/secret.txt",
         "/proc/self/root/etc/passwd",
         "/dev/zero",
@@ -97,11 +97,43 @@ fn attempts(folder: &Folder) -> Vec<String> {
         "self-absolute/x",
     ];
     let mut attempts: Vec<String> = written.iter().map(|&path| path.to_owned()).collect();
+    // Absolute, and the folder itself is the first part of it, or nearly.
+    let root = folder.host("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let beside = root.strip_suffix("root").unwrap();
+    attempts.extend(
+        [
+            "{root}/..",
+            "{root}/../outside/secret.txt",
+            "{root}/d/../../outside/secret.txt",
+            "{root}/../root/../outside/secret.txt",
+            "{root}//../outside/secret.txt",
+            "{root}/./../outside/secret.txt",
+            "{root}2/secret.txt",
+            "{root}-x",
+            "{root} /secret.txt",
+            "{root}\\..\\outside\\secret.txt",
+            "{root}/d\\..\\..\\outside\\secret.txt",
+            "{root}\0/../outside/secret.txt",
+            "{root}/\0",
+            "{root}/file-link",
+            "{root}/folder-link/secret.txt",
+            "{root}/absolute-folder/secret.txt",
+            "{root}/parent-link/outside/secret.txt",
+            "{root}/self-absolute/x",
+            "{root}/{root}/../../outside/secret.txt",
+            "/{root}/d/x",
+            "{beside}./root/d/x",
+            "{beside}outside/../root/d/x",
+            "{beside}outside/secret.txt",
+            "{beside}ROOT/d/x",
+            "{beside}",
+        ]
+        .map(|path| path.replace("{root}", &root).replace("{beside}", beside)),
+    );
     attempts.extend([
         secret.clone(),
         format!("/{secret}"),
         format!("d/{secret}"),
-        folder.host("d/x").to_str().unwrap().to_owned(),
         "../".repeat(40) + "etc/passwd",
         "d/".repeat(100) + &"../".repeat(110) + "etc/passwd",
         "a".repeat(5_000),
@@ -152,11 +184,12 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-const REFUSED: [&str; 12] = [
+const REFUSED: [&str; 13] = [
     "PATH_OUTSIDE",
     "PATH_INVALID",
     "FILE_NOT_FOUND",
     "FOLDER_NOT_FOUND",
+    "FILE_IS_FOLDER",
     "NOT_A_FILE",
     "NOT_A_FOLDER",
     "TARGET_REFUSED",
@@ -173,7 +206,7 @@ async fn no_path_leaves_the_folder() {
     links(&folder);
     assert_ok!(folder.harness.call("consent.grant", json!({"operation": "files.remove"})).await);
     let attempts = attempts(&folder);
-    assert!(attempts.len() >= 86, "{}", attempts.len());
+    assert!(attempts.len() >= 108, "{}", attempts.len());
     let mut made = 0;
     for path in &attempts {
         for (name, input) in calls(path) {
@@ -187,7 +220,47 @@ async fn no_path_leaves_the_folder() {
         }
         assert_eq!(folder.text("d/x"), "inside", "{path:?}");
     }
-    assert!(made >= 946, "{made}");
+    assert!(made >= 1_188, "{made}");
+}
+
+#[tokio::test]
+async fn an_absolute_path_below_the_folder_means_what_it_means_there_and_is_told_relative() {
+    let folder = Folder::with(&[("d/x", "inside"), ("y", "")]);
+    folder.agree().await;
+    let root = folder.host("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let at = |path: &str| format!("{root}/{path}");
+    for top in ["/", root.as_str(), &at(""), &at(".")] {
+        let listed = folder.output("list", json!({"path": top})).await;
+        assert_eq!((&listed["path"], &listed["entries"][0]["path"]), (&json!("."), &json!("d")), "{top}");
+    }
+    for (name, input, key, value) in [
+        ("read", json!({"path": at("d/x")}), "path", "d/x"),
+        ("stat", json!({"path": at("/d//x")}), "path", "d/x"),
+        ("list", json!({"path": at("d")}), "path", "d"),
+        ("check", json!({"path": at("y"), "from": at("gone")}), "path", "y"),
+        ("write", json!({"path": at("new"), "content": "n", "mode": "create"}), "path", "new"),
+        ("edit", json!({"path": at("new"), "old": "n", "new": "m"}), "path", "new"),
+        ("move", json!({"path": at("new"), "to": at("d/new")}), "to", "d/new"),
+        ("remove", json!({"path": at("d/new")}), "path", "d/new"),
+    ] {
+        assert_eq!(folder.output(name, input).await[key], value, "{name}");
+    }
+    let found = folder.output("search", json!({"path": at("d"), "pattern": "inside"})).await;
+    assert_eq!(found["matches"][0]["path"], "d/x");
+    let missing = folder.call("read", json!({"path": at("d/z")})).await;
+    assert_eq!(missing.details(), json!({"path": "d/z", "folder": "d"}));
+    assert!(!String::from_utf8_lossy(&missing.bytes()).contains(&root));
+    // By whatever name the folder was opened: here by a link, and by one that goes up.
+    let beside = folder.outside().parent().unwrap().to_owned();
+    symlink(folder.host(""), beside.join("link")).unwrap();
+    for opened in [beside.join("link"), beside.join("outside/../root/./")] {
+        let harness = crate::folder::serve(opened.clone());
+        let real = json!({"path": at("d/x")});
+        assert_eq!(assert_ok!(harness.call("files.read", real).await)["content"], "inside", "{opened:?}");
+    }
+    let harness = crate::folder::serve(beside.join("link"));
+    let linked = json!({"path": beside.join("link/d/x").to_str().unwrap()});
+    assert_eq!(assert_ok!(harness.call("files.read", linked).await)["path"], "d/x");
 }
 
 #[tokio::test]

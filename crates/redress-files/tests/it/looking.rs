@@ -55,7 +55,11 @@ async fn what_is_no_folder_is_said_to_be_none_and_a_near_one_is_named() {
     let folder = Folder::with(&[("notes/a.md", ""), ("file", "")]);
     let problem = assert_failure!(folder.call("list", json!({"path": "note"})).await, FOLDER_NOT_FOUND);
     assert_eq!(problem.similar[0].value, "notes");
-    assert_failure!(folder.call("list", json!({"path": "file"})).await, NOT_A_FOLDER);
+    let problem = assert_failure!(folder.call("list", json!({"path": "file"})).await, NOT_A_FOLDER);
+    let next = &problem.next_actions[0];
+    assert_eq!((next.operation.as_str(), next.input.get()), ("files.stat", r#"{"path":"file"}"#));
+    let below = assert_failure!(folder.call("list", json!({"path": "file/x"})).await, NOT_A_FOLDER);
+    assert!(below.next_actions.is_empty());
 }
 
 #[tokio::test]
@@ -72,13 +76,47 @@ async fn a_missing_file_leads_to_the_folder_that_is_there_and_the_name_that_is_n
     let folder = Folder::with(&[("notes/plan.md", "x"), ("notes/other.txt", "")]);
     let problem = assert_failure!(folder.call("read", json!({"path": "notes/Plan.md"})).await, FILE_NOT_FOUND);
     assert_eq!(problem.similar[0].value, "notes/plan.md");
+    assert!(problem.hint.contains("`similar`"), "{}", problem.hint);
+    let stranger = assert_failure!(folder.call("read", json!({"path": "zzz"})).await, FILE_NOT_FOUND);
+    assert!(stranger.similar.is_empty() && !stranger.hint.contains("`similar`"), "{}", stranger.hint);
     let next = &problem.next_actions[0];
     assert_eq!((next.operation.as_str(), next.input.get()), ("files.list", r#"{"path":"notes"}"#));
     // The nearest folder that exists, so that the next call works.
     let problem = assert_failure!(folder.call("stat", json!({"path": "nots/deep/er/plan.md"})).await, FILE_NOT_FOUND);
     assert_eq!(problem.next_actions[0].input.get(), r#"{"path":"."}"#);
-    assert_eq!(problem.similar[0].value, "notes");
+    assert_eq!(problem.similar[0].value, "notes/plan.md");
     assert_failure!(folder.call("read", json!({"path": "notes/plan.md/x"})).await, FILE_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn what_is_near_is_found_anywhere_in_the_tree_by_every_operation() {
+    let folder = Folder::with(&[("conf/x", ""), ("src/deep/config.toml", "a"), ("src/b.rs", "")]);
+    folder.agree().await;
+    for (name, input) in [
+        ("read", json!({"path": "config.toml"})),
+        ("read", json!({"path": "config.toml", "max_bytes": 4 << 20})),
+        ("stat", json!({"path": "config.toml"})),
+        ("edit", json!({"path": "config.toml", "old": "a", "new": ""})),
+        ("move", json!({"path": "config.toml", "to": "c"})),
+        ("remove", json!({"path": "config.toml"})),
+        ("write", json!({"path": "config.toml", "content": "", "mode": "expected_hash", "sha256": "0".repeat(64)})),
+    ] {
+        let problem = assert_failure!(folder.call(name, input).await, FILE_NOT_FOUND);
+        let near: Vec<_> = problem.similar.iter().map(|near| near.value.as_str()).collect();
+        assert_eq!(near, ["src/deep/config.toml"], "{name}");
+    }
+    for (name, input, code) in [
+        ("list", json!({"path": "deep"}), "FOLDER_NOT_FOUND"),
+        ("search", json!({"path": "deep", "pattern": "a"}), "FOLDER_NOT_FOUND"),
+        ("write", json!({"path": "deep/a", "content": "", "mode": "create"}), "FOLDER_NOT_FOUND"),
+        ("move", json!({"path": "src/b.rs", "to": "deep/b.rs"}), "TARGET_FOLDER_MISSING"),
+    ] {
+        let answer = folder.call(name, input).await;
+        assert_eq!((answer.code(), answer.problem().similar[0].value.as_str()), (Some(code), "src/deep"), "{name}");
+    }
+    let problem =
+        assert_failure!(folder.call("search", json!({"path": "b.rs", "pattern": "a"})).await, FOLDER_NOT_FOUND);
+    assert_eq!(problem.similar[0].value, "src/b.rs");
 }
 
 #[tokio::test]
@@ -164,6 +202,60 @@ async fn a_large_file_is_cut_off_said_to_be_and_read_on() {
 }
 
 #[tokio::test]
+async fn a_plain_read_gives_whole_lines_and_what_goes_on_comes_before_the_content() {
+    let folder = Folder::new();
+    let text: String = (0..9_000).map(|n| format!("zeile {n} ä\n")).collect();
+    folder.put("big.txt", &text);
+    let answer = folder.call("read", json!({"path": "big.txt"})).await;
+    let part = assert_ok!(answer);
+    let content = part["content"].as_str().unwrap();
+    assert!(content.len() <= 32 * 1024 && content.len() > 32 * 1024 - 20 && content.ends_with('\n'));
+    assert_eq!((part["next_offset"].as_u64(), &part["truncated"]), (Some(content.len() as u64), &json!(true)));
+    assert_eq!(part["next_line"], json!(content.lines().count() + 1));
+    let bytes = String::from_utf8_lossy(&answer.bytes()).into_owned();
+    let at = |member: &str| bytes.find(&format!("\"{member}\":")).unwrap();
+    for member in ["path", "size", "truncated", "next_line", "next_offset"] {
+        assert!(at(member) < at("content"), "{member}");
+    }
+    // By line or by byte, what goes on is the rest, and no line is in two parts.
+    for (from, next) in [("from_line", "next_line"), ("offset", "next_offset")] {
+        let (mut gathered, mut input) = (String::new(), json!({"path": "big.txt"}));
+        loop {
+            let part = folder.output("read", input.clone()).await;
+            gathered.push_str(part["content"].as_str().unwrap());
+            assert!(gathered.ends_with('\n'));
+            let Some(on) = part.get(next) else { break };
+            input[from] = on.clone();
+        }
+        assert!(gathered == text, "{from}");
+    }
+    // A line that is longer than that is cut between two characters.
+    folder.put("one.txt", "ä".repeat(40_000));
+    let part = folder.output("read", json!({"path": "one.txt"})).await;
+    assert_eq!((part["next_offset"].as_u64(), part.get("next_line")), (Some(32 * 1024), None));
+    let odd = folder.output("read", json!({"path": "one.txt", "max_bytes": 17})).await;
+    assert_eq!((odd["content"].as_str(), odd["next_offset"].as_u64()), (Some("ääääääää"), Some(16)));
+}
+
+#[tokio::test]
+async fn the_end_of_a_file_is_read_by_a_negative_line() {
+    let folder = Folder::new();
+    folder.put("server.log", (1..=40_000).map(|n| format!("line {n}\n")).collect::<String>());
+    let read = async |input| folder.output("read", input).await;
+    let last = read(json!({"path": "server.log", "from_line": -20})).await;
+    assert_eq!((&last["from_line"], last.get("next_line")), (&json!(39_981), None));
+    let lines: Vec<_> = last["content"].as_str().unwrap().lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[19]), (20, "line 39981", "line 40000"));
+    let some = read(json!({"path": "server.log", "from_line": -20, "lines": 2})).await;
+    assert_eq!((&some["content"], &some["next_line"]), (&json!("line 39981\nline 39982\n"), &json!(39_983)));
+    assert_eq!(read(json!({"path": "server.log", "from_line": -99_999, "lines": 1})).await["content"], "line 1\n");
+    assert_eq!(read(json!({"path": "server.log", "from_line": i64::MIN, "lines": 1})).await["from_line"], 1);
+    assert_eq!(read(json!({"path": "server.log", "from_line": 0, "lines": 1})).await["from_line"], 1);
+    let conflict = json!({"path": "server.log", "from_line": -5, "offset": 3});
+    assert_failure!(folder.call("read", conflict).await, WINDOW_CONFLICTING);
+}
+
+#[tokio::test]
 async fn what_holds_no_text_is_refused_unless_bytes_are_asked_for() {
     let folder = Folder::new();
     folder.put("nul", b"text\0more");
@@ -182,6 +274,12 @@ async fn a_window_that_cannot_be_is_refused() {
     let read = async |input| folder.call("read", input).await;
     assert_failure!(read(json!({"path": "a.txt", "offset": 1, "lines": 1})).await, WINDOW_CONFLICTING);
     assert_failure!(read(json!({"path": "a.txt", "encoding": "base64", "lines": 1})).await, WINDOW_CONFLICTING);
+    // Some hosts fill in every field.
+    for all in
+        [json!({"path": "a.txt", "offset": 0, "lines": 2}), json!({"path": "a.txt", "from_line": 1, "length": 8})]
+    {
+        assert_eq!(assert_ok!(read(all).await)["content"], "one\ntwo\n");
+    }
     let past = read(json!({"path": "a.txt", "offset": 9})).await;
     assert_failure!(past, OFFSET_PAST_END);
     assert_eq!(past.details(), json!({"path": "a.txt", "size": 8}));
@@ -198,12 +296,25 @@ async fn pipes_and_folders_are_no_files_and_hold_nobody_up() {
     pipe(&folder, "pipe");
     std::os::unix::fs::symlink("pipe", folder.host("link")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(folder.host("socket")).unwrap();
-    for path in ["d", "pipe", "link", "socket", "."] {
+    for path in ["pipe", "link", "socket"] {
         let answer =
             tokio::time::timeout(std::time::Duration::from_secs(5), folder.call("read", json!({"path": path})));
         let problem = assert_failure!(answer.await.unwrap(), NOT_A_FILE);
         assert_eq!(problem.next_actions[0].operation.as_str(), "files.stat");
     }
+    for path in ["d", "."] {
+        let answer = folder.call("read", json!({"path": path})).await;
+        let problem = assert_failure!(answer, FILE_IS_FOLDER);
+        let next = &problem.next_actions[0];
+        assert_eq!(
+            (next.operation.as_str(), next.input.get()),
+            ("files.list", json!({"path": path}).to_string().as_str())
+        );
+        let recovery = &answer.json()["recovery"];
+        assert_eq!((&recovery["verb"], &recovery["operation"]), (&json!("call"), &json!("files.list")));
+        assert_eq!(answer.json()["extends"], json!(["NOT_A_FILE"]));
+    }
+    assert_failure!(folder.call("edit", json!({"path": "d", "old": "a", "new": "b"})).await, FILE_IS_FOLDER);
     assert_failure!(folder.call("edit", json!({"path": "pipe", "old": "a", "new": "b"})).await, NOT_A_FILE);
     let write = json!({"path": "pipe", "content": "", "mode": "replace"});
     assert_failure!(folder.call("write", write).await, NOT_A_FILE);

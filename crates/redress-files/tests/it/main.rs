@@ -16,5 +16,6 @@ mod moving;
 mod permissions;
 mod racing;
 mod searching;
+mod tasks;
 mod verifying;
 mod watching;

@@ -25,13 +25,40 @@ async fn what_is_at_the_new_path_stays_unless_a_file_may_replace_it() {
     let folder = Folder::with(&[("a", "a"), ("b", "b"), ("d/x", "x"), ("e/y", "y")]);
     let exists = folder.call("move", json!({"path": "a", "to": "b"})).await;
     let problem = assert_failure!(exists, TARGET_EXISTS);
-    assert_eq!(problem.next_actions[0].input.get(), r#"{"path":"b"}"#);
+    assert!(problem.hint.contains("`replace: true`") && problem.next_actions.is_empty(), "{}", problem.hint);
+    assert_eq!(exists.json()["recovery"]["pointer"], "/to");
     assert_ok!(folder.call("move", json!({"path": "a", "to": "b", "replace": true})).await);
     assert_eq!(folder.text("b"), "a");
     for (path, to) in [("b", "d"), ("d", "b"), ("d", "e")] {
         let answer = folder.call("move", json!({"path": path, "to": to, "replace": true})).await;
         assert_failure!(answer, TARGET_REFUSED);
         assert_eq!(answer.details()["reason"], "folder");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_as_the_new_path_leads_to_the_path_in_it() {
+    let folder = Folder::with(&[("src/app.py", "a"), ("notes/x", ""), ("d/app.py", "")]);
+    for (to, replace, inside, code) in [
+        ("notes", false, "notes/app.py", "TARGET_EXISTS"),
+        ("notes", true, "notes/app.py", "TARGET_REFUSED"),
+        (".", false, "app.py", "TARGET_REFUSED"),
+        ("/", false, "app.py", "TARGET_REFUSED"),
+    ] {
+        let answer = folder.call("move", json!({"path": "src/app.py", "to": to, "replace": replace})).await;
+        let problem = answer.problem();
+        assert_eq!(problem.code.to_string(), code);
+        assert!(problem.hint.contains(&format!("`{inside}`")), "{}", problem.hint);
+        let next = &problem.next_actions[0];
+        let input: serde_json::Value = serde_json::from_str(next.input.get()).unwrap();
+        assert_eq!((next.operation.as_str(), &input), ("files.move", &json!({"path": "src/app.py", "to": inside})));
+        assert_ok!(folder.call("move", input).await);
+        assert_ok!(folder.call("move", json!({"path": inside, "to": "src/app.py"})).await);
+    }
+    // Where something has that name already, or the folder would go into itself, there is no such path.
+    for (path, to) in [("src/app.py", "d"), ("src", "src")] {
+        let answer = folder.call("move", json!({"path": path, "to": to})).await;
+        assert!(answer.code().is_some() && answer.problem().next_actions.is_empty(), "{path} {to}");
     }
 }
 

@@ -66,6 +66,56 @@ async fn hidden_and_ignored_files_are_searched_only_when_asked() {
 }
 
 #[tokio::test]
+async fn one_file_is_searched_by_its_path_whatever_leaves_it_out() {
+    let folder = Folder::with(&[(".gitignore", "*.log"), ("a/x.log", "one\ntwo\n"), (".env", "two"), ("b", "two")]);
+    std::os::unix::fs::symlink("a/x.log", folder.host("link")).unwrap();
+    for path in ["a/x.log", ".env", "link"] {
+        let found = folder.output("search", json!({"pattern": "two", "path": path})).await;
+        assert_eq!((paths(&found["matches"]), &found["files"]), (vec![path], &json!(1)));
+    }
+    let found = folder.output("search", json!({"pattern": "two", "path": "a/x.log", "globs": ["*.rs"]})).await;
+    assert_eq!((&found["matches"], &found["files"]), (&json!([]), &json!(0)));
+    let streamed = folder.harness.subscribe("files.search_stream", json!({"pattern": "two", "path": "a/x.log"})).await;
+    assert_eq!(streamed.items::<Value>().len(), 2);
+    rustix::fs::mknodat(rustix::fs::CWD, folder.host("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
+    assert_failure!(folder.call("search", json!({"pattern": "a", "path": "pipe"})).await, NOT_A_FOLDER);
+}
+
+#[tokio::test]
+async fn where_only_hidden_or_ignored_files_match_it_says_so() {
+    let folder = Folder::with(&[
+        (".gitignore", "build/\n*.log\n"),
+        ("build/deep/out.js", "needle"),
+        ("a.log", "thread"),
+        (".env", "KEY=1"),
+        (".git/config", "remote"),
+        ("src/a.js", "nothing"),
+    ]);
+    for (pattern, more, wanted) in [
+        ("needle", json!({}), Some("build/deep/out.js")),
+        ("thread", json!({}), Some("a.log")),
+        ("KEY", json!({}), Some(".env")),
+        ("needle", json!({"globs": ["*.rs"]}), None),
+        ("needle", json!({"path": "src"}), None),
+        ("needle", json!({"everything": true}), None),
+        ("remote", json!({}), None),
+        ("nothing", json!({}), None),
+        ("nowhere", json!({}), None),
+    ] {
+        let mut input = json!({"pattern": pattern});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let found = folder.output("search", input.clone()).await;
+        assert_eq!(found.get("with_everything").and_then(Value::as_str), wanted, "{pattern} {more}");
+        if let Some(wanted) = wanted {
+            assert_eq!(found["matches"], json!([]));
+            input["everything"] = json!(true);
+            assert_eq!(paths(&folder.output("search", input).await["matches"]), [wanted]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_search_is_bounded_and_says_so() {
     let folder = Folder::new();
     for n in 0..20 {
@@ -114,7 +164,7 @@ async fn a_pattern_a_glob_or_a_folder_that_cannot_be_used_is_refused() {
     assert_failure!(answer, GLOB_INVALID);
     assert_eq!(answer.details(), json!({"index": 1}));
     assert_failure!(folder.call("search", json!({"pattern": "a", "path": "none"})).await, FOLDER_NOT_FOUND);
-    assert_failure!(folder.call("search", json!({"pattern": "a", "path": "a"})).await, NOT_A_FOLDER);
+    assert_failure!(folder.call("search", json!({"pattern": "a", "path": "a/b"})).await, NOT_A_FOLDER);
 }
 
 #[tokio::test]

@@ -201,6 +201,10 @@ pub(super) const CASES: &[Case] = &[
         wrapped("{", [b"a*,".repeat(n / 3), b"b".to_vec()].concat(), "}")
     })
     .of(1024),
+    case("an old text that no file holds", Way::Files("old"), |n| b" \ta b\r\n".repeat(n / 8 + 1)).of(256 * 1024),
+    case("an old text that is nearly there", Way::Files("old"), |n| [b"one\n".to_vec(), vec![b' '; n]].concat())
+        .of(256 * 1024),
+    case("a path that is not there", Way::Files("path"), |n| b"a.mdx/".repeat(n / 6 + 1)).of(360),
     // What is compiled is bounded by 4,096 characters and by the size of what comes out, and grows up to there.
     Case {
         growth: 16.0,

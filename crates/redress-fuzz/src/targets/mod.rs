@@ -62,7 +62,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tokens", |data| work::sent(data, tokens::target)),
 ];
 
-/// A search in the folder of the file operations, with this text as its `globs` or its `pattern`.
+/// A call in the folder of the file operations, with this text as the `globs` or the `pattern` of a search, the `old`
+/// text of an edit or the `path` of a read.
 pub(crate) async fn search_files(member: &str, text: &[u8]) {
     patterns::search(member, text).await;
 }

@@ -42,15 +42,18 @@ pub(super) fn target(data: &[u8]) {
     });
 }
 
-/// A search whose outcome is not looked at.
+/// A call whose outcome is not looked at: a search, an edit or a read.
 pub(super) async fn search(member: &str, text: &[u8]) {
     let (_, registry) = &*PLACE;
     let text = String::from_utf8_lossy(text);
-    let input = match member {
-        "globs" => json!({"pattern": "one", "globs": [text]}),
-        _ => json!({"pattern": text}),
+    let (operation, input) = match member {
+        "globs" => ("files.search", json!({"pattern": "one", "globs": [text]})),
+        "pattern" => ("files.search", json!({"pattern": text})),
+        "old" => ("files.edit", json!({"path": "a.md", "old": text, "new": ""})),
+        "path" => ("files.read", json!({"path": text})),
+        other => unreachable!("no file operation is sent its `{other}`"),
     };
-    call(registry, "files.search", &input).await;
+    call(registry, operation, &input).await;
 }
 
 fn found(output: &Value) -> Vec<String> {
