@@ -92,6 +92,7 @@ impl Served {
             Knows::Nobody | Knows::Machine => talk::registry(),
         };
         let (mut mcp, mut http) = (McpOptions::default(), HttpOptions::default());
+        mcp.subscriptions = true;
         options(&mut mcp);
         http.anonymous = true;
         let faces = Faces::new(registry.clone()).mcp(Mcp::new(registry, mcp).unwrap()).mcp_http(http);
