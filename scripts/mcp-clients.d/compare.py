@@ -65,7 +65,6 @@ def clients() -> list[Client]:
         agents("autogen", "AutoGen", "autogen-ext", "agents_b"),
         agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "agents_b"),
         agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "agents_c"),
-        agents("smolagents", "smolagents", "smolagents", "agents_c"),
     ]
 
 

@@ -210,22 +210,5 @@ async def llama_index() -> None:
     await made(run)
 
 
-async def smolagents() -> None:
-    from mcp import StdioServerParameters
-    from smolagents import ToolCollection
-
-    server = {"url": at, "transport": "streamable-http"} if over == "http" else StdioServerParameters(command=at, args=["mcp"])
-    with ToolCollection.from_mcp(server, trust_remote_code=True) as collection:
-        tools = {tool.name: tool for tool in collection.tools}
-        told("tools/list", described={name: tool.description for name, tool in tools.items()})
-
-        async def run(name, arguments):
-            if name not in tools:
-                raise NotSent
-            return text_of(await asyncio.to_thread(lambda: tools[name](**arguments)))
-
-        await made(run)
-
-
-FRAMEWORKS = (langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index, smolagents)
+FRAMEWORKS = (langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index)
 asyncio.run(next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])())

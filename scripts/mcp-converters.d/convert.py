@@ -12,9 +12,9 @@ from importlib.metadata import version
 import mcp.types
 
 # What a converter drops by its own doing, whatever it is given: not ours to mend.
-OWN_LOSSES = {"smolagents": {"enum"}, "semantic_kernel": {"enum"}}
+OWN_LOSSES: dict[str, set[str]] = {}
 # Keywords at the root of a schema beside which a converter drops all properties by its own doing.
-ROOT_COMPOSED = {"langchain_google_genai": {"allOf", "if"}}
+ROOT_COMPOSED = {"langchain_google_genai": {"allOf", "if"}, "autogen": {"allOf"}}
 
 
 def tool_of(listed: dict) -> mcp.types.Tool:
@@ -112,13 +112,6 @@ def llama_index(listed):
     return spec.create_model_from_json_schema(listed["inputSchema"], model_name="Input").model_json_schema()
 
 
-def smolagents(listed):
-    from mcpadapt.smolagents_adapter import SmolAgentsAdapter
-
-    tool = SmolAgentsAdapter().adapt(lambda *_: None, tool_of(listed))
-    return {"type": "object", "properties": tool.inputs}
-
-
 FRAMEWORKS = {
     "langchain": (langchain, "langchain-mcp-adapters"),
     "langchain_google_genai": (langchain_google_genai, "langchain-google-genai"),
@@ -131,7 +124,6 @@ FRAMEWORKS = {
     "autogen": (autogen, "autogen-core"),
     "semantic_kernel": (semantic_kernel, "semantic-kernel"),
     "llama_index": (llama_index, "llama-index-tools-mcp"),
-    "smolagents": (smolagents, "smolagents"),
 }
 
 
