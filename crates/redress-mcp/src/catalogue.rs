@@ -111,7 +111,7 @@ impl Catalogue {
             registry: registry.clone(),
         };
         let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
-        let reader = Reader { names: &names, shared: &|operation| catalogue.shared.with(operation) };
+        let reader = Reader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
         let entry = |operation: &&Operation| Entry {
             tool: Tool::told(operation, options.form, reader),
             declaration: Operation::clone(operation),
@@ -182,7 +182,7 @@ impl Catalogue {
         let disclosure = Disclosure::to(None, &reach);
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
-        let reader = Reader { names: &names, shared: &|operation| self.shared.with(operation) };
+        let reader = Reader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(Entry { declaration, .. }) = self.tools.get(*place) else { continue };

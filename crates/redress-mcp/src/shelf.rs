@@ -121,7 +121,7 @@ impl Item {
             None if registry.contract().operation(name).is_some() => Spoken::Closed,
             None => Spoken::Other,
         };
-        let reader = Reader { names: &names, shared: &|_| None };
+        let reader = Reader { names: &names, shared: &|_, _| false };
         let told = registry.disclosed_operation(self.operation.name().as_str(), caller);
         told.as_ref().and_then(|told| written(told, reader)).map_or(Cow::Borrowed(&self.json), Cow::Owned)
     }

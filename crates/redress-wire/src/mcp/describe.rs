@@ -1,7 +1,5 @@
 //! What a model reads about a tool.
 
-use std::collections::BTreeSet;
-
 use redress_contract::{Content, EngineCode, Failure, Name, Operation, Recovery, Verb};
 use serde_json::{Value, json};
 
@@ -13,13 +11,13 @@ use crate::consent;
 pub struct Reader<'a> {
     /// What the names of operations are to them.
     pub names: &'a dyn Fn(&str) -> Spoken,
-    /// The codes that the instructions tell of all tools of a namespace at once.
-    pub shared: &'a dyn Fn(&Operation) -> Option<&'a BTreeSet<String>>,
+    /// Whether the instructions tell of a failure, for all tools of the operation's namespace at once.
+    pub shared: &'a dyn Fn(&Operation, &Failure) -> bool,
 }
 
 impl Reader<'_> {
     /// Somebody to whom no name is known to be that of an operation.
-    pub const ANYBODY: Reader<'static> = Reader { names: &|_| Spoken::Other, shared: &|_| None };
+    pub const ANYBODY: Reader<'static> = Reader { names: &|_| Spoken::Other, shared: &|_, _| false };
 }
 
 impl std::fmt::Debug for Reader<'_> {
@@ -54,8 +52,7 @@ pub(super) fn description(operation: &Operation, reader: Reader<'_>) -> String {
     if operation.access().needs_consent() {
         text.push_str("\nNeeds a person's consent: the user is asked before it runs.");
     }
-    let shared = (reader.shared)(operation);
-    let own = |failure: &&Failure| !shared.is_some_and(|shared| shared.contains(&advice(failure)));
+    let own = |failure: &&Failure| !(reader.shared)(operation, failure);
     let mut failures: Vec<String> =
         consent::failures(operation).iter().filter(own).map(|failure| advised(failure, reader)).collect();
     failures.extend(source_codes(operation));
@@ -113,7 +110,7 @@ pub(super) fn advice(failure: &Failure) -> String {
 
 /// A code, and what to do then, in as few words as tell it. That an input can be corrected, and that there is nothing to
 /// do, is said when it happens: before the call it helps nobody to pick a tool.
-fn advised(failure: &Failure, reader: Reader<'_>) -> String {
+pub(super) fn advised(failure: &Failure, reader: Reader<'_>) -> String {
     let verb = match failure.recovery().map(|recovery| recovery.verb()) {
         Some(Verb::Call { operation, .. }) => Some(format!("call {}", tool(operation.as_str(), reader))),
         Some(Verb::Verify { operation, .. }) => Some(format!("verify with {}", tool(operation.as_str(), reader))),

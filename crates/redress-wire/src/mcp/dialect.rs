@@ -117,6 +117,7 @@ fn member(schema: Value, optional: bool, sense: Sense, is_property: bool) -> Val
     let mut words = plain(words, sense);
     if is_property {
         open_object(&mut words);
+        without_idle_default(&mut words);
         in_words(&mut words);
     }
     Value::Object(words)
@@ -320,6 +321,20 @@ fn without_wide_bounds(words: &mut Map<String, Value>) {
     }
 }
 
+/// Leaves out a default that says nothing: that something is off, or empty, unless it is given.
+fn without_idle_default(words: &mut Map<String, Value>) {
+    let is_idle = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(values) => values.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    };
+    if words.get("default").is_some_and(is_idle) {
+        words.remove("default");
+    }
+}
+
 /// Says of an object of which nothing is said that it may hold anything: some converters take it for a text otherwise.
 fn open_object(words: &mut Map<String, Value>) {
     let mut said = words.keys().filter(|word| *word != "type" && !NOTES.contains(&word.as_str()));
@@ -361,9 +376,8 @@ fn in_words(words: &mut Map<String, Value>) {
 fn default(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
-        // That something is off unless it is asked for goes without saying.
         Value::Bool(false) => return None,
-        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) if !text.contains(char::is_alphanumeric) => return None,
         Value::String(text) => text.clone(),
         Value::Array(values) if values.is_empty() => return None,
         Value::Object(values) if values.is_empty() => return None,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Caching, VERSIONS,
+    describe::Reader,
     prose::{Spoken, spoken},
     shared::SharedFailures,
 };
@@ -82,7 +83,7 @@ pub fn instructions(
          call may be made again: safe, safe_with_key, after_verify, unsafe, after_fix or never. After_verify: make the \
          next action first; if its output has at `done.pointer` what `done.is` says, it was done, else call \
          again.\n\n{}Besides the codes that its description lists, every tool can fail with: {}.",
-        shared.lines(is_seen),
+        shared.lines(is_seen, Reader { names: read, shared: &|_, _| false }),
         codes.join(", ")
     )
 }

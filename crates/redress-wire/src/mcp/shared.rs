@@ -1,10 +1,13 @@
 //! The codes that many tools of a namespace can fail with: told once, in the instructions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use redress_contract::{Operation, Recovery, Verb};
+use redress_contract::{Failure, Operation, Recovery};
 
-use super::describe::advice;
+use super::{
+    describe::{Reader, advice, advised},
+    prose::Spoken,
+};
 
 /// How many tools a code has to be of, and of how many in three.
 const LEAST_SHARERS: usize = 3;
@@ -12,26 +15,26 @@ const OF_THREE: usize = 1;
 /// Of how many namespaces codes are told at once: instructions are read whole, whatever a model calls.
 const MOST_NAMESPACES: usize = 8;
 
-/// By namespace, what is told of its tools at once: codes, each with what to do then.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SharedFailures(BTreeMap<String, BTreeSet<String>>);
+/// By namespace, what is told of its tools at once: failures, by what is said of them to anybody.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharedFailures(BTreeMap<String, BTreeMap<String, Failure>>);
 
 impl SharedFailures {
-    /// What these operations share. A failure that sends its caller to another tool is told where it can happen, since
-    /// not every reader can call that tool.
+    /// What these operations share: the same code, with the same to do then.
     pub fn of<'a>(operations: impl Iterator<Item = &'a Operation>) -> SharedFailures {
-        let mut namespaces: BTreeMap<&str, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
+        let mut namespaces: BTreeMap<&str, (usize, BTreeMap<String, (usize, &Failure)>)> = BTreeMap::new();
         for operation in operations {
             let (tools, counts) = namespaces.entry(operation.name().namespace()).or_default();
             *tools += 1;
-            let told: BTreeSet<String> =
-                operation.failures().iter().filter(|failure| !leads(failure.recovery())).map(advice).collect();
-            told.into_iter().for_each(|advice| *counts.entry(advice).or_default() += 1);
+            for failure in operation.failures() {
+                counts.entry(advice(failure)).or_insert((0, failure)).0 += 1;
+            }
         }
         let shared = namespaces.into_iter().filter_map(|(namespace, (tools, counts))| {
             let is_shared = |count: usize| count >= LEAST_SHARERS && count * 3 >= tools * OF_THREE;
-            let codes: BTreeSet<String> =
-                counts.into_iter().filter(|(_, count)| is_shared(*count)).map(|(advice, _)| advice).collect();
+            let codes = counts.into_iter().filter(|(_, (count, _))| is_shared(*count));
+            let codes: BTreeMap<String, Failure> =
+                codes.map(|(advice, (_, failure))| (advice, failure.clone())).collect();
             (!codes.is_empty()).then_some((tools, namespace, codes))
         });
         let mut shared: Vec<_> = shared.collect();
@@ -40,33 +43,32 @@ impl SharedFailures {
         SharedFailures(shared.into_iter().map(|(_, namespace, codes)| (namespace.to_owned(), codes)).collect())
     }
 
-    /// What is told of all tools of the operation's namespace.
-    pub fn with(&self, operation: &Operation) -> Option<&BTreeSet<String>> {
-        self.0.get(operation.name().namespace())
+    /// Whether a failure of the operation is told of all tools of its namespace at once.
+    pub fn tells(&self, operation: &Operation, failure: &Failure) -> bool {
+        self.0.get(operation.name().namespace()).is_some_and(|codes| codes.contains_key(&advice(failure)))
     }
 
-    /// The lines about these namespaces.
-    pub(super) fn lines(&self, is_seen: impl Fn(&str) -> bool) -> String {
+    /// The lines about the namespaces that are seen. What leads to a tool that the reader cannot call, its own tools say
+    /// otherwise, each for itself.
+    pub(super) fn lines(&self, is_seen: &dyn Fn(&str) -> bool, reader: Reader<'_>) -> String {
+        let leads_out = |failure: &Failure| {
+            let target = failure.recovery().and_then(Recovery::target);
+            target.is_some_and(|target| (reader.names)(target.as_str()) == Spoken::Closed)
+        };
         let seen = self.0.iter().filter(|(namespace, _)| is_seen(namespace));
-        seen.map(|(namespace, codes)| {
-            let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-            format!("Tools {namespace}_* can also fail with: {}.\n", codes.join(", "))
-        })
-        .collect()
-    }
-}
-
-fn leads(recovery: Option<&Recovery>) -> bool {
-    match recovery.map(Recovery::verb) {
-        Some(Verb::Call { .. } | Verb::Verify { .. }) => true,
-        Some(Verb::FixInput { .. } | Verb::Wait | Verb::AskUser | Verb::GetAccess { .. } | Verb::Stop) | None => false,
+        let line = |(namespace, codes): (&String, &BTreeMap<String, Failure>)| {
+            let codes = codes.values().filter(|failure| !leads_out(failure));
+            let codes: Vec<String> = codes.map(|failure| advised(failure, reader)).collect();
+            (!codes.is_empty()).then(|| format!("Tools {namespace}_* can also fail with: {}.\n", codes.join(", ")))
+        };
+        seen.filter_map(line).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redress_contract::{Failure, Kind};
+    use redress_contract::Kind;
 
     fn tool(name: &str, codes: &[&str]) -> Operation {
         let failure = |code: &&str| {
@@ -85,9 +87,26 @@ mod tests {
             tool("one.a", &["LONE"]),
         ];
         let shared = SharedFailures::of(tools.iter());
-        assert_eq!(shared.lines(|_| true), "Tools lab_* can also fail with: WORN (ask the user).\n");
-        assert_eq!(shared.lines(|namespace| namespace != "lab"), "");
-        assert!(shared.with(&tools[0]).is_some() && shared.with(&tools[4]).is_none());
+        let told = "Tools lab_* can also fail with: WORN (ask the user).\n";
+        assert_eq!(shared.lines(&|_| true, Reader::ANYBODY), told);
+        assert_eq!(shared.lines(&|namespace| namespace != "lab", Reader::ANYBODY), "");
+        let told = |tool: &Operation| tool.failures().iter().filter(|failure| shared.tells(tool, failure)).count();
+        assert_eq!(tools.each_ref().map(told), [1, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn what_leads_to_a_tool_is_told_to_those_who_can_call_it() {
+        let gone = || {
+            Failure::new("GONE", Kind::NotFound).with_recovery(Recovery::call("lab.list", "List all of them first."))
+        };
+        let tools = ["lab.a", "lab.b", "lab.c"].map(|name| Operation::query(name).fails(gone()));
+        let shared = SharedFailures::of(tools.iter());
+        let told = |names: &dyn Fn(&str) -> Spoken| shared.lines(&|_| true, Reader { names, shared: &|_, _| false });
+        assert_eq!(
+            told(&|_| Spoken::Tool("lab_list".to_owned())),
+            "Tools lab_* can also fail with: GONE (call lab_list).\n"
+        );
+        assert_eq!(told(&|_| Spoken::Closed), "");
     }
 
     #[test]
@@ -95,6 +114,6 @@ mod tests {
         let names: Vec<String> =
             (0..MOST_NAMESPACES + 3).flat_map(|n| (0..3).map(move |m| format!("n{n}.m{m}"))).collect();
         let tools: Vec<Operation> = names.iter().map(|name| tool(name, &["WORN"])).collect();
-        assert_eq!(SharedFailures::of(tools.iter()).lines(|_| true).lines().count(), MOST_NAMESPACES);
+        assert_eq!(SharedFailures::of(tools.iter()).lines(&|_| true, Reader::ANYBODY).lines().count(), MOST_NAMESPACES);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use redress_contract::{Done, Problem, RecoveryStep};
+use redress_contract::{Done, Effect, Problem, RecoveryStep, Retry};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
@@ -22,6 +22,9 @@ struct Told<'a> {
     retry: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
+    /// Where the same call may not simply be made again, and something may have been done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<&'static str>,
     /// Said only where nothing else says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<&'static str>,
@@ -57,6 +60,9 @@ pub fn told(problem: &Problem, read: &dyn Fn(&str) -> Spoken) -> String {
         code: problem.code.as_str(),
         retry: problem.retry.as_str(),
         retry_after_ms: problem.retry_after_ms,
+        effect: Some(problem.effect)
+            .filter(|effect| *effect != Effect::None && problem.retry != Retry::Safe)
+            .map(Effect::as_str),
         recovery: step.verb,
         // Issues say for themselves where they are.
         fix_field: step.fix.filter(|pointer| !pointer.is_empty() && !issues).map(field),
