@@ -58,8 +58,8 @@ fn a_tool_says_what_to_verify_a_call_with_that_was_cut_off() {
         // A failure of it names the same tool, and that says it once.
         assert!(!description.contains("Cut off"), "{description}");
         let cut_off = operation.clone().without_failures();
-        let tool: Value = serde_json::from_str(Tool::of(&cut_off, Form::default()).shown()).unwrap();
-        let alone = tool["description"].as_str().unwrap();
+        let alone: Value = serde_json::from_str(Tool::of(&cut_off, Form::default()).shown()).unwrap();
+        let alone = alone["description"].as_str().unwrap();
         assert_eq!(alone.ends_with("\nCut off: verify with files_list."), is_verified, "{alone}");
         assert_eq!(
             description.contains("WRITE_UNSURE (verify with files_list, retryable)"),
