@@ -1,13 +1,14 @@
 """Holds what the clients got against what the example answers: `compare.py FOLDER [--write]`.
 
 FOLDER has one file of JSON lines a run, `CLIENT.MODE.PLACE.jsonl`. Every failure has to reach its caller with
-every member that `calls.json` expects, in at least one place. The places are the table of docs/mcp-clients.md.
+every member that `calls.json` expects: of the envelope for programs, and of what a model is told in texts. The places are
+the table of docs/mcp-clients.md.
 """
 
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 KEPT = Path(__file__).parent
@@ -25,6 +26,11 @@ class Client:
     key: str
     name: str
     modes: dict[str, str]
+    # A framework for agents: what is looked at is what it hands its model, and it speaks the version that its SDK does.
+    shows_a_model: bool = False
+    places: tuple[str, ...] = ("http", "stdio", "union")
+    # What the framework does by itself, by the name of the call, with what has to be in its words.
+    itself: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def pinned(requirements: str, package: str) -> str:
@@ -34,6 +40,9 @@ def pinned(requirements: str, package: str) -> str:
 
 def clients() -> list[Client]:
     npm = json.loads((KEPT / "package.json").read_text())["dependencies"]
+    agents = lambda key, name, package, env, itself=None: Client(
+        key, f"{name} {pinned(env, package)}", {"agent": "its SDK's"}, True, ("http", "stdio"), itself or {}
+    )
     rmcp = re.search(r'name = "rmcp"\nversion = "([^"]+)"', (KEPT.parent.parent / "Cargo.lock").read_text())[1]
     eras = {"legacy": LEGACY, "auto": MODERN}
     return [
@@ -48,6 +57,14 @@ def clients() -> list[Client]:
             f"Inspector CLI {npm['@modelcontextprotocol/inspector']}",
             {"legacy": LEGACY, "modern": MODERN},
         ),
+        agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "agents_a"),
+        agents("openai_agents", "OpenAI Agents", "openai-agents", "agents_a"),
+        agents("pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "agents_a"),
+        agents("strands", "Strands Agents", "strands-agents", "agents_a"),
+        agents("google_adk", "Google ADK", "google-adk", "agents_a"),
+        agents("autogen", "AutoGen", "autogen-ext", "agents_b"),
+        agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "agents_b"),
+        agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "agents_c"),
     ]
 
 
@@ -67,28 +84,63 @@ def read(text: str) -> object:
         return None
 
 
-def sentence_and_envelope(text: str) -> object:
+def sentence_and_told(text: str) -> object:
     return read(text.partition("\n")[2])
 
 
-def places(line: dict, expected: dict) -> list[str]:
-    """Where all of the expected envelope reached the caller."""
+def told_in(shown: str) -> object:
+    """What is told of a failure in a text that a framework has made of it, quoted or not."""
+    for text in (shown, shown.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
+        start = text.find('{"code":')
+        if start >= 0:
+            try:
+                return json.JSONDecoder().raw_decode(text[start:])[0]
+            except ValueError:
+                continue
+    return None
+
+
+def places(line: dict, call: dict) -> list[str]:
+    """Where all that is expected reached the caller."""
+    expected, told = call["envelope"], call.get("told", call["envelope"])
     result, raised = line.get("result"), line.get("raised")
     if result is not None:
         if result.get("isError") is not True:
             return []
         found = {
-            "text": sentence_and_envelope(text_of(result)),
+            "text": sentence_and_told(text_of(result)),
             "`_meta`": (result.get("_meta") or {}).get(ERROR),
             "`structuredContent`": result.get("structuredContent"),
         }
     else:
-        found = {"raised text": sentence_and_envelope(raised.get("message") or ""), "raised data": raised.get("data")}
-    return [place for place, envelope in found.items() if holds(envelope, expected)]
+        found = {"raised text": sentence_and_told(raised.get("message") or ""), "raised data": raised.get("data")}
+    return [place for place, held in found.items() if holds(held, told if "text" in place else expected)]
+
+
+def shown(client: Client, call: dict, line: dict) -> str | None:
+    """What the table says of a call of a framework: what its model was shown of the ending."""
+    if line.get("not_sent"):
+        return "not sent" if call["name"] == "unknown tool" else None
+    text = line.get("shown")
+    if not isinstance(text, str):
+        return None
+    if call["name"] in client.itself:
+        says, word = client.itself[call["name"]]
+        return says if word in text else None
+    if "output" in call:
+        plain = text.replace('\\"', '"')
+        return "text" if all(json.dumps(value) in plain or repr(value) in plain for value in call["output"].values()) else None
+    told = call.get("told") or {}
+    if not told:
+        # A protocol error, of which a framework shows the message at most.
+        return "text" if all(word in text for word in call["message"]) else None
+    return "text" if holds(told_in(text), told) else None
 
 
 def judge(client: Client, call: dict, line: dict) -> str | None:
     """What the table says of one call, or nothing if the caller did not get all of it."""
+    if client.shows_a_model:
+        return shown(client, call, line)
     if "output" in call:
         result = line.get("result") or {}
         found = {"text": read(text_of(result)), "`structuredContent`": result.get("structuredContent")}
@@ -97,7 +149,7 @@ def judge(client: Client, call: dict, line: dict) -> str | None:
         return ", ".join(found)
     if call["name"] == "unknown tool" and client.key in ASKS_ONLY_FOR_LISTED_TOOLS:
         return "not sent" if (line.get("raised") or {}).get("code") == "tool_not_found" else None
-    found = places(line, call["envelope"])
+    found = places(line, call)
     says = (line.get("raised") or {}).get("message") or ""
     # Where a host shows no more of a protocol error than its message, that has to be enough.
     if call["name"] == "unknown tool":
@@ -109,6 +161,10 @@ def judge(client: Client, call: dict, line: dict) -> str | None:
 
 def listed(line: dict) -> str | None:
     """What the table says of the list of tools."""
+    if "described" in line:
+        told = line["described"]
+        described = "Fails with: PART_MISSING (call parts_list), BEING_COUNTED (wait, retryable)." in told.get("parts_get", "")
+        return "description" if described and sorted(told) == ["parts_get", "parts_list", "parts_order"] else None
     tools = {tool["name"]: tool for tool in (line.get("result") or {}).get("tools", [])}
     get = tools.get("parts_get", {})
     codes = [failure.get("code") for failure in (get.get("_meta") or {}).get(FAILURES, [])]
@@ -157,8 +213,9 @@ TAIL = """
 - *Union*: the server runs with `output_schema = "union"`, so that the schema of each tool admits the envelope, and a
   failure is `structuredContent` too.
 - FastMCP raises the text of a failure and nothing else, unless told not to (`raise_on_error=False`).
-- An unknown tool is a protocol error. *Not sent*: the Inspector looks the tool up in the list and asks no server for one
-  that is not there. It does not tell which version was agreed on either, only which era it was told to speak.
+- Of a framework for agents it is looked at what its model would be shown, which is text alone; which version it speaks is its SDK's matter.
+- An unknown tool is a protocol error. *Not sent*: the client looks the tool up in the list and asks no server for one
+  that is not there. The Inspector does not tell which version was agreed on either, only which era it was told to speak.
 """
 
 
@@ -166,7 +223,7 @@ def page(folder: Path, wrong: list[str]) -> str:
     columns = ["client", "protocol", "over", "tools/list"] + [call["name"] for call in CALLS]
     rows = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for client in clients():
-        rows += [row(client, mode, place, folder, wrong) for mode in client.modes for place in PLACES]
+        rows += [row(client, mode, place, folder, wrong) for mode in client.modes for place in client.places]
     return HEAD + "\n".join(rows) + "\n" + TAIL
 
 
@@ -183,7 +240,7 @@ def main(folder: str, *options: str) -> int:
         print(seen)
         print("mcp-clients: docs/mcp-clients.md says something else; `scripts/mcp-clients --write` keeps the above", file=sys.stderr)
         return 1
-    runs = sum(len(client.modes) for client in clients()) * len(PLACES)
+    runs = sum(len(client.modes) * len(client.places) for client in clients())
     print(f"{len(clients())} clients, {runs} runs of {len(CALLS) + 1} requests")
     return 0
 

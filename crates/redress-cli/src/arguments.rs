@@ -259,6 +259,8 @@ pub(crate) struct Ops {
     /// Show what each costs as an MCP tool, in bytes and tokens
     #[arg(long, conflicts_with = "url")]
     pub(crate) cost: bool,
+    #[command(flatten)]
+    pub(crate) tools: Tools,
 }
 
 #[derive(Debug, Args)]

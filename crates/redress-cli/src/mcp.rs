@@ -2,11 +2,13 @@
 
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_mcp::{Asking, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile};
+use redress_mcp::{
+    Asking, DroppedFields, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile,
+};
 use redress_telemetry::Otlp;
 
 use crate::{
-    config::{self, Settings, WhereState},
+    config::{self, Settings, Span, WhereState},
     parts::{self, Parts},
     program::{Ended, Setup},
     signals,
@@ -47,7 +49,7 @@ async fn serve(
     if let Some(otlp) = &otlp {
         otlp.export(&parts.metrics);
     }
-    let face = face(setup, settings, &registry)?;
+    let face = face(setup, settings, &registry, &parts.dropped_fields)?;
     let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
     // Whoever can start the process may do everything in it.
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
@@ -74,8 +76,13 @@ pub(crate) fn http(settings: &Settings) -> HttpOptions {
     options
 }
 
-/// The MCP face of `registry`, as `settings` say.
-pub(crate) fn face(setup: &Setup, settings: &Settings, registry: &Registry) -> Result<Mcp, Trouble> {
+/// The MCP face of `registry`, as `settings` say. `dropped_fields` counts what it drops of what hosts add.
+pub(crate) fn face(
+    setup: &Setup,
+    settings: &Settings,
+    registry: &Registry,
+    dropped_fields: &DroppedFields,
+) -> Result<Mcp, Trouble> {
     let tools = &settings.tools;
     let mut options = McpOptions::default();
     setup.program.name().clone_into(&mut options.name);
@@ -90,7 +97,14 @@ pub(crate) fn face(setup: &Setup, settings: &Settings, registry: &Registry) -> R
             Some(config::Envelope::Failures) | None => EnvelopeUse::Failures,
             Some(config::Envelope::Always) => EnvelopeUse::Always,
         },
+        error_meta: tools.error_meta.unwrap_or(true),
     };
+    options.subscriptions = tools.subscriptions.unwrap_or(false);
+    if let Some(Span(time)) = tools.subscription_time {
+        options.stream.time = time;
+    }
+    options.host_fields.clone_from(&tools.host_fields);
+    options.dropped_fields = dropped_fields.clone();
     if let Some(above) = tools.discovery_above {
         options.discovery_above = above;
         options.page = options.page.max(above.min(1_000));

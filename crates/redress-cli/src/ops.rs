@@ -1,10 +1,11 @@
 //! `ops`: what may be called, a line each.
 
 use redress_contract::Caller;
+use redress_mcp::DroppedFields;
 use serde_json::{Value, json};
 
 use crate::{
-    arguments,
+    arguments::{self, Tools},
     config::Settings,
     mcp,
     program::{Ended, Setup, wait},
@@ -15,7 +16,7 @@ use crate::{
 
 pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
     if typed.cost {
-        return cost(setup, terminal);
+        return cost(setup, &typed.tools, terminal);
     }
     let operations = wait(async {
         let service = match &typed.server.url {
@@ -43,8 +44,10 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
 }
 
 /// What each operation costs a model that is shown it as a tool, the dearest first.
-fn cost(setup: &Setup, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let costs = mcp::face(setup, &Settings::local(&setup.folder)?, &setup.local()?)?.costs(Some(&Caller::local()));
+fn cost(setup: &Setup, tools: &Tools, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    let settings = Settings::with_tools(&setup.folder, tools)?;
+    let face = mcp::face(setup, &settings, &setup.local()?, &DroppedFields::default())?;
+    let costs = face.costs(Some(&Caller::local()));
     let (bytes, tokens) = costs.iter().fold((0, 0), |(bytes, tokens), cost| (bytes + cost.bytes, tokens + cost.tokens));
     if terminal.is_json() {
         let tools = costs.iter().map(|cost| json!({"tool": cost.tool, "bytes": cost.bytes, "tokens": cost.tokens}));

@@ -132,7 +132,7 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(parts::networks(settings)?)
         .ready(move || ready.is_ready())
-        .mcp(crate::mcp::face(setup, settings, registry)?)
+        .mcp(crate::mcp::face(setup, settings, registry, &parts.dropped_fields)?)
         .mcp_http(crate::mcp::http(settings));
     if let Some((access, _)) = &parts.access
         && !access.certificates().is_empty()

@@ -18,6 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .init();
     let registry = demo::registry(&Canary::new(), &Arc::default());
     let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
-    Mcp::new(registry, McpOptions::default())?.standard_io(asking).await?;
+    let mut options = McpOptions::default();
+    options.subscriptions = true;
+    Mcp::new(registry, options)?.standard_io(asking).await?;
     Ok(())
 }

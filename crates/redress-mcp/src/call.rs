@@ -10,9 +10,9 @@ use redress_core::{
 use redress_wire::{
     http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, write_call, write_output},
+    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, told, write_call, write_output},
 };
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 
 use crate::{
     Asking,
@@ -44,11 +44,13 @@ impl Inner {
                 Some(_) | None => self.unknown(id, &params.name, asking),
             };
         };
-        let request = match request(asking, params) {
+        let arguments = params.arguments.map(RawValue::get).unwrap_or_default();
+        let arguments = entry.tidy.tidied(arguments, &self.options.dropped_fields);
+        let request = match request(asking, params, &arguments) {
             Ok(request) => request,
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
-                return self.carry(id, &envelope, None, Some(entry), era);
+                return self.carry(id, &envelope, None, Some(entry), era, asking);
             }
         };
         self.run(id, entry, request, era, params.rounds(asking), way).await
@@ -65,7 +67,7 @@ impl Inner {
         way: Way<'_>,
     ) -> Reply {
         if entry.tool.streams() {
-            return self.collect(id, entry, request, era, way).await;
+            return self.collect(id, entry, request, era, rounds.asking, way).await;
         }
         let operation = entry.tool.operation().as_str();
         match self.turn(id, operation, request, era, rounds, way).await {
@@ -75,15 +77,25 @@ impl Inner {
             {
                 self.unknown(id, entry.tool.name(), rounds.asking)
             }
-            Ok(envelope) => self.carry_any(id, envelope, None, Some(entry), era).await,
+            Ok(envelope) => self.carry_any(id, envelope, None, Some(entry), era, rounds.asking).await,
             Err(reply) => reply,
         }
     }
 
-    async fn collect(&self, id: Id<'_>, entry: &Entry, request: Request<'_>, era: Era, way: Way<'_>) -> Reply {
+    async fn collect(
+        &self,
+        id: Id<'_>,
+        entry: &Entry,
+        request: Request<'_>,
+        era: Era,
+        asking: &Asking,
+        way: Way<'_>,
+    ) -> Reply {
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
-            Collected::Failed(envelope, before) => self.carry_any(id, *envelope, before, Some(entry), era).await,
+            Collected::Failed(envelope, before) => {
+                self.carry_any(id, *envelope, before, Some(entry), era, asking).await
+            }
             Collected::Output(output) => {
                 let output = match self.options.form.envelope {
                     EnvelopeUse::Failures => output,
@@ -109,14 +121,17 @@ impl Inner {
         more: Option<Vec<u8>>,
         entry: Option<&Entry>,
         era: Era,
+        asking: &Asking,
     ) -> Reply {
         let length = envelope.output().map_or(0, <[u8]>::len) + more.as_ref().map_or(0, Vec::len);
         if length <= LARGE {
-            return self.carry(id, &envelope, more.as_deref(), entry, era);
+            return self.carry(id, &envelope, more.as_deref(), entry, era, asking);
         }
         let (carriage, ending) = (self.carriage(entry, era), ending_of(entry, &envelope));
         let request_id = Some(envelope.meta().request_id.clone());
-        let write = move |id: Id<'_>, body: &mut Vec<u8>| write_call(id, &envelope, carriage, more.as_deref(), body);
+        let told = self.told(&envelope, asking);
+        let write =
+            move |id: Id<'_>, body: &mut Vec<u8>| write_call(id, &envelope, &told, carriage, more.as_deref(), body);
         Reply { body: written(id, length, write).await.into(), ending, request_id }
     }
 
@@ -126,7 +141,14 @@ impl Inner {
             envelope: self.options.form.envelope,
             admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
             shows_blocks: entry.is_some_and(|entry| entry.tool.shows_blocks()),
+            error_meta: self.options.form.error_meta,
         }
+    }
+
+    /// What the caller's model reads of a bad ending.
+    fn told(&self, envelope: &Envelope, asking: &Asking) -> String {
+        let names = |name: &str| self.catalogue.spoken_to(name, asking.caller());
+        envelope.problem().map(|problem| told(problem, &names)).unwrap_or_default()
     }
 
     /// Writes how a call ended.
@@ -137,9 +159,10 @@ impl Inner {
         more: Option<&[u8]>,
         entry: Option<&Entry>,
         era: Era,
+        asking: &Asking,
     ) -> Reply {
         let mut body = Vec::new();
-        write_call(id, envelope, self.carriage(entry, era), more, &mut body);
+        write_call(id, envelope, &self.told(envelope, asking), self.carriage(entry, era), more, &mut body);
         let request_id = Some(envelope.meta().request_id.clone());
         Reply { body: body.into(), ending: ending_of(entry, envelope), request_id }
     }
@@ -161,6 +184,7 @@ impl Inner {
     pub(crate) fn unknown(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
         let visible = self.catalogue.visible(asking.caller());
         let refusal = Refusal::new(EngineCode::NotFound)
+            .expecting("/params/name", "the name of a tool that tools/list shows")
             .with_similar(visible.index().near(name))
             .with_hint("Call one of the tools that tools/list shows.");
         let envelope = self.registry.refuse(refusal, asking.request(b""));
@@ -208,9 +232,8 @@ fn unknown_tool(problem: &Problem) -> String {
 }
 
 /// The call that the message asks for.
-fn request<'a>(asking: &Asking, params: &CallParams<'a>) -> Result<Request<'a>, Refusal> {
-    let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
-    let request = asking.request(input);
+fn request<'a>(asking: &Asking, params: &CallParams<'_>, arguments: &'a str) -> Result<Request<'a>, Refusal> {
+    let request = asking.request(arguments.as_bytes());
     Ok(match key(params.meta.as_ref())? {
         None => request,
         Some(key) => request.with_idempotency_key(key),

@@ -7,9 +7,11 @@ use std::{
 
 use redress_contract::{Caller, Disclosure, Name, Operation, Reach};
 use redress_core::{Registry, Shown};
-use redress_wire::mcp::{self, Caching, Cost, Era, Form, Listed, Listing, Tool};
+use redress_wire::mcp::{
+    self, Caching, Cost, Era, Form, Listed, Listing, Reader, ServerInfo, SharedFailures, Spoken, Tool,
+};
 
-use crate::{McpError, McpOptions, discovery, search::Index};
+use crate::{McpError, McpOptions, arguments::Tidy, discovery, search::Index};
 
 /// How many sets of visible tools are kept ready. There may be as many as there are sets of
 /// scopes; past this, lists are made anew.
@@ -21,6 +23,10 @@ pub(crate) struct Catalogue {
     tools: Arc<[Entry]>,
     /// Tool names, and the names and aliases of operations, to their place in `tools`.
     by_name: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
+    /// The prompts and documents that everybody may see, by the names of their operations, as lists name them.
+    listed: HashMap<Box<str>, String>,
+    shared: SharedFailures,
+    info: ServerInfo,
     sets: Mutex<HashMap<Set, Arc<Visible>>>,
     settings: Settings,
     registry: Registry,
@@ -40,6 +46,7 @@ pub(crate) struct Entry {
     /// The tool, for callers who may call every tool that it sends them to.
     pub(crate) tool: Tool,
     pub(crate) declaration: Operation,
+    pub(crate) tidy: Tidy,
 }
 
 /// Which tools a caller sees: a bit for each.
@@ -56,6 +63,7 @@ pub(crate) struct Visible {
     legacy: OnceLock<Listing>,
     modern: OnceLock<Listing>,
     index: OnceLock<Index>,
+    instructions: OnceLock<String>,
 }
 
 impl Catalogue {
@@ -68,29 +76,84 @@ impl Catalogue {
             return Err(McpError::ProfileIdle { profile: profile.name().to_owned(), pattern: pattern.to_owned() });
         }
         let held = external.filter(|operation| options.shows(operation) == Shown::Callable);
-        let entry =
-            |operation: &Operation| Entry { tool: Tool::of(operation, options.form), declaration: operation.clone() };
-        let mut tools: Vec<Entry> = held.map(entry).collect();
+        let mut held: Vec<&Operation> = held.collect();
         // The order of declarations may change with a line of code, and lists are kept by clients.
-        tools.sort_by(|one, other| one.tool.name().cmp(other.tool.name()));
+        held.sort_by_key(|operation| operation.tool_name());
         let mut by_name = HashMap::default();
-        for (place, entry) in tools.iter().enumerate() {
-            by_name.insert(entry.tool.name().into(), place);
-            by_name.insert(entry.tool.operation().as_str().into(), place);
+        for (place, operation) in held.iter().enumerate() {
+            by_name.insert(operation.tool_name().into(), place);
+            by_name.insert(operation.name().as_str().into(), place);
         }
-        for (place, entry) in tools.iter().enumerate() {
-            for alias in entry.declaration.aliases() {
+        for (place, operation) in held.iter().enumerate() {
+            for alias in operation.aliases() {
                 by_name.entry(alias.tool().into()).or_insert(place);
                 by_name.entry(alias.as_str().into()).or_insert(place);
             }
         }
-        let settings = Settings {
-            form: options.form,
-            discovery_above: options.discovery_above,
-            page: options.page,
-            caching: options.caching(registry),
+        let everybody = |operation: &&Operation| operation.access().admit(None).is_ok();
+        let listed =
+            registry.contract().operations().iter().filter(|operation| options.shows(operation) == Shown::Listed);
+        let listed =
+            listed.filter(everybody).map(|operation| (operation.name().as_str().into(), operation.tool_name()));
+        let mut catalogue = Catalogue {
+            tools: Arc::default(),
+            by_name,
+            listed: listed.collect(),
+            shared: SharedFailures::of(held.iter().copied()),
+            info: options.info(),
+            sets: Mutex::default(),
+            settings: Settings {
+                form: options.form,
+                discovery_above: options.discovery_above,
+                page: options.page,
+                caching: options.caching(registry),
+            },
+            registry: registry.clone(),
         };
-        Ok(Catalogue { tools: tools.into(), by_name, sets: Mutex::default(), settings, registry: registry.clone() })
+        let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
+        let reader = Reader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
+        let entry = |operation: &&Operation| Entry {
+            tool: Tool::told(operation, options.form, reader),
+            declaration: Operation::clone(operation),
+            tidy: Tidy::of(operation.input(), &options.host_fields),
+        };
+        let tools: Arc<[Entry]> = held.iter().map(entry).collect();
+        catalogue.tools = tools;
+        Ok(catalogue)
+    }
+
+    /// What a name in a text is to somebody to whom the tools have these names, if they see them.
+    fn spoken(&self, name: &str, tool: impl Fn(usize) -> Option<String>) -> Spoken {
+        match (self.place(name), self.listed.get(name)) {
+            (Some(place), _) => tool(place).map_or(Spoken::Closed, Spoken::Tool),
+            (None, Some(listed)) => Spoken::Tool(listed.clone()),
+            (None, None) if self.registry.contract().operation(name).is_some() => Spoken::Closed,
+            (None, None) => Spoken::Other,
+        }
+    }
+
+    /// What a name in a text is to `caller`.
+    pub(crate) fn spoken_to(&self, name: &str, caller: Option<&Caller>) -> Spoken {
+        let hidden = |name: &str| self.registry.changes().is_hidden(name);
+        self.spoken(name, |place| {
+            let Entry { tool, declaration, .. } = self.tools.get(place)?;
+            let is_open = declaration.access().admit(caller).is_ok() && !hidden(declaration.name().as_str());
+            is_open.then(|| tool.name().to_owned())
+        })
+    }
+
+    /// What the server says to those who see these tools before they call any.
+    pub(crate) fn instructions<'a>(&self, visible: &'a Visible) -> &'a str {
+        visible.instructions.get_or_init(|| {
+            let names = |name: &str| self.spoken(name, |place| Some(visible.tool(place)?.name().to_owned()));
+            let is_seen =
+                |namespace: &str| visible.entries().any(|entry| entry.declaration.name().namespace() == namespace);
+            mcp::instructions(&self.info, &self.shared, &is_seen, &names)
+        })
+    }
+
+    pub(crate) fn info(&self) -> &ServerInfo {
+        &self.info
     }
 
     /// The tool of this name, or of this operation, whoever may call it.
@@ -117,11 +180,18 @@ impl Catalogue {
     fn rewritten(&self, places: &[usize]) -> HashMap<usize, Tool> {
         let reach = |name: &str| self.reach(name, places);
         let disclosure = Disclosure::to(None, &reach);
+        let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
+        let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
+        let reader = Reader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(Entry { declaration, .. }) = self.tools.get(*place) else { continue };
-            if declaration.points_to().any(|name| reach(name) != Reach::Open) {
-                rewritten.insert(*place, Tool::of(&declaration.disclosed(&disclosure), self.settings.form));
+            let mut mentioned = mcp::mentions(declaration);
+            if declaration.points_to().any(|name| reach(name) != Reach::Open)
+                || mentioned.any(|name| names(name) == Spoken::Closed)
+            {
+                let told = Tool::told(&declaration.disclosed(&disclosure), self.settings.form, reader);
+                rewritten.insert(*place, told);
             }
         }
         rewritten
@@ -156,6 +226,7 @@ impl Catalogue {
             legacy: OnceLock::new(),
             modern: OnceLock::new(),
             index: OnceLock::new(),
+            instructions: OnceLock::new(),
         });
         if sets.len() < MOST_SETS {
             sets.insert(set, Arc::clone(&visible));
@@ -163,9 +234,14 @@ impl Catalogue {
         visible
     }
 
+    /// What each tool costs that `caller` is listed.
     pub(crate) fn costs(&self, caller: Option<&Caller>) -> Vec<Cost> {
         let visible = self.visible(caller);
-        let mut costs: Vec<Cost> = visible.tools().map(mcp::cost).collect();
+        let mut costs: Vec<Cost> = if visible.is_discovered() {
+            discovery::tools(self.settings.form).iter().map(mcp::cost).collect()
+        } else {
+            visible.tools().map(mcp::cost).collect()
+        };
         costs.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.tool.cmp(&other.tool)));
         costs
     }

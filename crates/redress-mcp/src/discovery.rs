@@ -13,7 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    Asking, call,
+    Asking,
+    arguments::Tidy,
+    call,
     mcp::Inner,
     reply::Reply,
     stream::{self, Collected},
@@ -43,6 +45,16 @@ impl Found {
             "redress_call" => Some(Found::Call),
             "redress_batch" => Some(Found::Batch),
             _ => None,
+        }
+    }
+
+    /// The fields that it takes.
+    fn takes(self) -> &'static [&'static str] {
+        match self {
+            Found::Search => &["query", "limit"],
+            Found::Schema => &["tools"],
+            Found::Call => &["tool", "arguments"],
+            Found::Batch => &["calls"],
         }
     }
 }
@@ -129,11 +141,13 @@ impl Inner {
         way: Way<'_>,
     ) -> Reply {
         let input = params.arguments.map(|arguments| arguments.get()).unwrap_or("{}");
+        let input = Tidy::around(found.takes(), &self.options.host_fields).tidied(input, &self.options.dropped_fields);
+        let input = input.as_ref();
         let keyed = match call::keyed(asking, params.meta.as_ref()) {
             Ok(keyed) => keyed,
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
-                return self.carry(id, &envelope, None, None, era);
+                return self.carry(id, &envelope, None, None, era, asking);
             }
         };
         let answered = match found {
@@ -148,7 +162,7 @@ impl Inner {
                         None => {
                             let refusal = self.no_tool(&inner.name, asking);
                             let envelope = self.registry.refuse(refusal, asking.request(b""));
-                            self.carry(id, &envelope, None, None, era)
+                            self.carry(id, &envelope, None, None, era, asking)
                         }
                     };
                 }
@@ -161,7 +175,7 @@ impl Inner {
             Ok(output) => self.output(id, output, era).await,
             Err(refusal) => {
                 let envelope = self.registry.refuse(refusal, asking.request(b""));
-                self.carry(id, &envelope, None, None, era)
+                self.carry(id, &envelope, None, None, era, asking)
             }
         }
     }
@@ -237,11 +251,12 @@ impl Inner {
             idempotency_key: asking.idempotency_key.as_ref().map(own),
             ..asking.clone()
         };
-        let input = call.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
         let Some(entry) = self.catalogue.find(&call.tool) else {
             return self.registry.refuse(self.no_tool(&call.tool, &asking), asking.request(b"")).into_bytes();
         };
-        let request = asking.request(input);
+        let arguments = call.arguments.map(RawValue::get).unwrap_or_default();
+        let arguments = entry.tidy.tidied(arguments, &self.options.dropped_fields);
+        let request = asking.request(arguments.as_bytes());
         if !entry.tool.streams() {
             return self.registry.call(entry.tool.operation().as_str(), request).await.into_bytes();
         }
@@ -256,6 +271,7 @@ impl Inner {
     fn no_tool(&self, name: &str, asking: &Asking) -> Refusal {
         let near = self.catalogue.visible(asking.caller()).index().near(name);
         Refusal::new(EngineCode::NotFound)
+            .expecting("/tool", "the name of a tool that redress_search gives")
             .with_similar(near)
             .with_hint("Find the tool with redress_search and use the name that it gives.")
     }

@@ -16,6 +16,7 @@
 //! assert_eq!(mcp.costs(None).len(), 0, "to consent is for persons, and no tool");
 //! ```
 
+mod arguments;
 mod asked;
 mod asking;
 mod auth;
@@ -46,6 +47,7 @@ mod stdout;
 mod stream;
 mod way;
 
+pub use arguments::{DroppedFields, HOST_FIELDS, HostField};
 pub use asking::Asking;
 pub use auth::Metadata;
 pub use http::{Body, HttpFace, HttpOptions, OpenSessions, Page, Place, Places, Secure};

@@ -7,7 +7,7 @@ use redress_core::Registry;
 use redress_wire::{
     http::header::TraceParent,
     jsonrpc::Id,
-    mcp::{self, Capabilities, Cost, Era, InitializeParams, RequestMeta, VERSIONS, negotiate},
+    mcp::{self, Capabilities, Cost, Era, InitializeParams, RequestMeta, negotiate},
 };
 use tracing::Instrument as _;
 
@@ -33,12 +33,10 @@ pub(crate) struct Inner {
     seal: Arc<Seal>,
     /// That of the face in whose place this one came.
     carried_on: OnceLock<Arc<Seal>>,
-    /// The result of `initialize` for each revision that has it, for a client that is known from
-    /// one request to the next.
-    in_session: Vec<(&'static str, Vec<u8>)>,
+    /// What can be done for a client that is known from one request to the next.
+    in_session: Capabilities,
     /// The same for a client of which nothing is kept, so that nothing can be told it unasked.
-    alone: Vec<(&'static str, Vec<u8>)>,
-    discover: Vec<u8>,
+    alone: Capabilities,
 }
 
 /// Why there is no face.
@@ -64,7 +62,6 @@ pub enum McpError {
 impl Mcp {
     /// The face of `registry`.
     pub fn new(registry: Registry, options: McpOptions) -> Result<Mcp, McpError> {
-        let info = options.info();
         // From here on there is nothing but what the face shows.
         let registry = registry.view(|operation| options.shows(operation));
         let catalogue = Catalogue::new(&registry, &options)?;
@@ -72,17 +69,11 @@ impl Mcp {
         let seal = Arc::new(Seal::new(options.state_key.as_ref(), options.state_lasts)?);
         let carried_on = OnceLock::new();
         let alone = Capabilities { tools: true, ..shelf.capabilities() };
-        let whole = Capabilities { logging: true, announces: true, ..alone };
-        let initialize = |can: Capabilities| {
-            let legacy = VERSIONS.into_iter().filter(|version| Era::of(version) == Some(Era::Legacy));
-            legacy.map(|version| (version, mcp::initialize_result(version, &info, can))).collect()
-        };
-        let (in_session, alone) = (initialize(whole), initialize(alone));
-        let discover = mcp::discover_result(&info, whole, options.caching(&registry));
-        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, carried_on, in_session, alone, discover })))
+        let in_session = Capabilities { logging: true, announces: true, ..alone };
+        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, carried_on, in_session, alone })))
     }
 
-    /// What each tool that `caller` may call costs whoever lists it, the dearest first.
+    /// What each tool that `caller` is listed costs a model that is shown it, the dearest first.
     pub fn costs(&self, caller: Option<&Caller>) -> Vec<Cost> {
         self.0.catalogue.costs(caller)
     }
@@ -160,8 +151,8 @@ impl Inner {
             Asked::Prompt(params) => Box::pin(self.prompt(id, params, era, asking, way)).await,
             Asked::Read(params) => Box::pin(self.read(id, params, era, asking, way)).await,
             Asked::Complete(params) => Box::pin(self.complete(id, params, era, asking)).await,
-            Asked::Discover(_) => Reply::result(id, &self.discover),
-            Asked::Initialize(params) if era == Era::Legacy => self.initialize(id, params, way),
+            Asked::Discover(_) => self.discovered(id, asking),
+            Asked::Initialize(params) if era == Era::Legacy => self.initialize(id, params, asking, way),
             Asked::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
             Asked::Initialize(_)
             | Asked::Ping(_)
@@ -202,11 +193,19 @@ impl Inner {
         self.refuse(&Unfit::NoMethod, id, asking)
     }
 
-    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, way: Way<'_>) -> Reply {
+    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, asking: &Asking, way: Way<'_>) -> Reply {
+        let can = if way.session.is_some() { self.in_session } else { self.alone };
+        let visible = self.catalogue.visible(asking.caller());
+        let instructions = self.catalogue.instructions(&visible);
         let agreed = negotiate(&params.protocol_version);
-        let results = if way.session.is_some() { &self.in_session } else { &self.alone };
-        let result = results.iter().find(|(version, _)| *version == agreed);
-        Reply::result(id, result.map(|(_, result)| result.as_slice()).unwrap_or(b"{}"))
+        Reply::result(id, &mcp::initialize_result(agreed, self.catalogue.info(), can, instructions))
+    }
+
+    fn discovered(&self, id: Id<'_>, asking: &Asking) -> Reply {
+        let visible = self.catalogue.visible(asking.caller());
+        let instructions = self.catalogue.instructions(&visible);
+        let caching = self.options.caching(&self.registry);
+        Reply::result(id, &mcp::discover_result(self.catalogue.info(), self.in_session, caching, instructions))
     }
 }
 

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use redress_contract::{Operation, Role};
+use redress_contract::{Operation, Role, Shape};
 use redress_core::{Registry, Secret, Shown};
 use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
 
-use crate::Profile;
+use crate::{DroppedFields, Profile};
 
 /// What can be set of the face.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct McpOptions {
-    /// What the server is called.
+    /// What the server is called, for programs.
     pub name: String,
+    /// What it is called, for people, if it has another name for them.
+    pub title: Option<String>,
     /// Its version.
     pub version: String,
     /// What it is for; clients hand it to the model.
@@ -29,8 +31,15 @@ pub struct McpOptions {
     pub page: usize,
     /// For how many milliseconds clients may keep a list.
     pub ttl_ms: u64,
-    /// How much of a stream becomes the result of a call.
+    /// Whether subscriptions are tools. A quiet one holds its caller until a bound is met, and many hosts give up sooner.
+    pub subscriptions: bool,
+    /// How much of a stream becomes the result of a call, where subscriptions are tools.
     pub stream: StreamBounds,
+    /// Fields that hosts add to the arguments of every tool, besides [`HOST_FIELDS`](crate::HOST_FIELDS). Where an
+    /// operation does not know them they are dropped.
+    pub host_fields: Vec<String>,
+    /// How many of those were dropped.
+    pub dropped_fields: DroppedFields,
     /// How many requests of one standard input run at once.
     pub in_flight: usize,
     /// What the state of a call that asks is sealed with, at least 32 bytes. Nodes that serve one
@@ -40,19 +49,22 @@ pub struct McpOptions {
     pub state_lasts: Duration,
 }
 
-/// How much of a stream becomes the result of a call. The time is the operation's deadline.
+/// How much of a stream becomes the result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamBounds {
     /// The most items.
     pub items: usize,
     /// The most bytes of JSON.
     pub bytes: usize,
+    /// The most time, or the operation's deadline where that is shorter. Many hosts give up after five seconds.
+    pub time: Duration,
 }
 
 impl Default for McpOptions {
     fn default() -> McpOptions {
         McpOptions {
             name: "redress".to_owned(),
+            title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             description: None,
             form: Form::default(),
@@ -60,7 +72,10 @@ impl Default for McpOptions {
             discovery_above: 200,
             page: 250,
             ttl_ms: 300_000,
-            stream: StreamBounds { items: 1_000, bytes: 256 * 1024 },
+            subscriptions: false,
+            stream: StreamBounds { items: 1_000, bytes: 256 * 1024, time: Duration::from_secs(4) },
+            host_fields: Vec::new(),
+            dropped_fields: DroppedFields::default(),
             in_flight: 256,
             state_key: None,
             state_lasts: Duration::from_secs(3600),
@@ -70,7 +85,13 @@ impl Default for McpOptions {
 
 impl McpOptions {
     pub(crate) fn info(&self) -> ServerInfo {
-        ServerInfo { name: self.name.clone(), version: self.version.clone(), description: self.description.clone() }
+        let title = self.title.clone();
+        ServerInfo {
+            name: self.name.clone(),
+            title,
+            version: self.version.clone(),
+            description: self.description.clone(),
+        }
     }
 
     /// Whether, and as what, the operation is shown: prompts and documents have lists of their own, and are no tools.
@@ -85,6 +106,7 @@ impl McpOptions {
     fn holds(&self, operation: &Operation) -> bool {
         // What is for persons is no tool, prompt or document of an agent, whatever a profile says.
         !operation.access().is_for_persons()
+            && (self.subscriptions || operation.shape() != Shape::Subscription)
             && self.profile.as_ref().is_none_or(|profile| profile.holds(operation.name()))
     }
 

@@ -57,6 +57,7 @@ impl Inner {
     /// Says that there is no such prompt, and what is near.
     pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
         let refusal = Refusal::new(EngineCode::NotFound)
+            .expecting("/params/name", "the name of a prompt that prompts/list shows")
             .with_similar(self.near_prompts(name, asking))
             .with_hint("Use one of the prompts that prompts/list shows.");
         let envelope = self.registry.refuse(refusal, asking.request(b""));

@@ -149,7 +149,9 @@ impl Inner {
 
     fn no_document(&self, id: Id<'_>, uri: &str, era: Era, asking: &Asking) -> Reply {
         let hint = "Read one of the documents that resources/list shows, or fill in a template.";
-        let refusal = Refusal::new(EngineCode::NotFound).with_hint(hint);
+        let refusal = Refusal::new(EngineCode::NotFound)
+            .expecting("/params/uri", "a document that resources/list or a template shows")
+            .with_hint(hint);
         let envelope = self.registry.refuse(refusal, asking.request(b""));
         // What was sent comes back, as the protocol asks, but no more of it than a URI has.
         let said: String = uri.chars().take(LONGEST_URI).collect();

@@ -6,7 +6,7 @@ use redress_contract::{Caller, Operation, Role};
 use redress_core::{Registry, Shown};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{self, Capabilities, Era, ListParams, Listed, Listing},
+    mcp::{self, Capabilities, Era, ListParams, Listed, Listing, Reader, Spoken},
 };
 
 use crate::{Asking, McpOptions, builtin, mcp::Inner, refused::Unfit, reply::Reply, search};
@@ -46,7 +46,7 @@ impl Shelf {
     }
 
     fn put(&mut self, operation: &Operation, builtin: bool) {
-        let Some(json) = written(operation) else { return };
+        let Some(json) = written(operation, Reader::ANYBODY) else { return };
         let item = Item { operation: operation.clone(), builtin, json };
         match operation.uri() {
             None => self.prompts.push(item),
@@ -102,22 +102,28 @@ impl Shelf {
 }
 
 /// An operation as the list of its role holds it; nothing for one that is a tool.
-fn written(operation: &Operation) -> Option<Vec<u8>> {
+fn written(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
     match operation.role() {
         Role::Plain => None,
-        Role::Prompt => Some(mcp::prompt(operation)),
-        Role::Resource { .. } => mcp::resource(operation).or_else(|| mcp::resource_template(operation)),
+        Role::Prompt => Some(mcp::prompt(operation, reader)),
+        Role::Resource { .. } => mcp::resource(operation, reader).or_else(|| mcp::resource_template(operation, reader)),
     }
 }
 
 impl Item {
     /// How a list shows it to `caller`: it sends nobody to an operation that they cannot call.
     fn text(&self, registry: &Registry, caller: Option<&Caller>) -> Cow<'_, [u8]> {
-        if self.operation.points_to().next().is_none() {
+        if self.operation.points_to().next().is_none() && mcp::mentions(&self.operation).next().is_none() {
             return Cow::Borrowed(&self.json);
         }
+        let names = |name: &str| match registry.disclosed_operation(name, caller) {
+            Some(told) => Spoken::Tool(told.tool_name()),
+            None if registry.contract().operation(name).is_some() => Spoken::Closed,
+            None => Spoken::Other,
+        };
+        let reader = Reader { names: &names, shared: &|_, _| false };
         let told = registry.disclosed_operation(self.operation.name().as_str(), caller);
-        told.as_ref().and_then(written).map_or(Cow::Borrowed(&self.json), Cow::Owned)
+        told.as_ref().and_then(|told| written(told, reader)).map_or(Cow::Borrowed(&self.json), Cow::Owned)
     }
 
     pub(crate) fn is_open(&self, registry: &Registry, caller: Option<&Caller>) -> bool {

@@ -34,7 +34,7 @@ pub(crate) async fn collect(
     bounds: StreamBounds,
     tells: Option<&Tells>,
 ) -> Collected {
-    let deadline = operation.deadline().unwrap_or(registry.settings().deadline);
+    let deadline = operation.deadline().unwrap_or(registry.settings().deadline).min(bounds.time);
     // One that no clock can show is as good as the longest that any call has.
     let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + LONGEST);
     let mut subscription = match registry.subscribe(operation.name().as_str(), request).await {

@@ -237,6 +237,12 @@ fn server() -> Vec<Panel> {
             ],
         ),
         Panel::lines(
+            "Fields that MCP hosts added",
+            "Dropped from the arguments of tools, which do not know them. Nothing has to be done about it.",
+            "short",
+            [(grew(names::HOST_FIELDS_DROPPED), "fields")],
+        ),
+        Panel::lines(
             "Processor",
             "How many processors are busy with it.",
             "short",

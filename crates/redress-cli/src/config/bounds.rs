@@ -71,6 +71,7 @@ pub(super) const BOUNDS: &[Bound] = &[
     // Fewer are read by no HTTP/1 parser here.
     Bound::bytes("http.max_headers", |settings| size(settings.http.max_headers), 8 * KIB, KIB << 10),
     Bound::count("mcp.discovery_above", |settings| settings.tools.discovery_above, 0, 1_000_000),
+    Bound::time("mcp.subscription_time", |settings| span(settings.tools.subscription_time), 1_000_000, HOUR),
 ];
 
 fn size(size: Option<Size>) -> Option<usize> {

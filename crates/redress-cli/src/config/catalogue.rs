@@ -110,6 +110,10 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("mcp.output_schema", "`success`").typed("--output-schema", "REDRESS_OUTPUT_SCHEMA"),
     Setting::new("mcp.envelope", "`failures`").typed("--envelope", "REDRESS_ENVELOPE"),
     Setting::new("mcp.discovery_above", "`200`").typed("--discovery-above", "REDRESS_DISCOVERY_ABOVE"),
+    Setting::new("mcp.error_meta", "`true`"),
+    Setting::new("mcp.subscriptions", "`false`"),
+    Setting::new("mcp.subscription_time", "`4s`"),
+    Setting::new("mcp.host_fields", "none"),
 ];
 
 /// Every value that can be set, as a Markdown table.

@@ -119,6 +119,9 @@ impl Settings {
     }
 
     fn of_tools(&self) -> Option<Wrong> {
+        if self.tools.host_fields.iter().any(String::is_empty) {
+            return Some(("mcp.host_fields", "a name in `mcp.host_fields` is empty: take it out".to_owned()));
+        }
         for (name, patterns) in &self.tools.profiles {
             let shown = harmless(name);
             if is_no_name(name) || patterns.is_empty() {

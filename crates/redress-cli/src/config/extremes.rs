@@ -133,6 +133,10 @@ const ROWS: &[Row] = &[
     ("mcp.output_schema", "", &[("\"union\"", Holds), ("\"both\"", VARIANT)]),
     ("mcp.envelope", "", &[("\"always\"", Holds), ("\"never\"", VARIANT)]),
     ("mcp.discovery_above", "", &[("0", Holds), ("-1", NEGATIVE), ("9223372036854775807", Refused("write at most `1000000`"))]),
+    ("mcp.error_meta", "", &[("true", Holds), ("false", Holds), ("\"yes\"", TYPE)]),
+    ("mcp.subscriptions", "", &[("true", Holds), ("false", Holds), ("1", TYPE)]),
+    ("mcp.subscription_time", "", &[("\"1ms\"", Holds), ("\"1h\"", Holds), ("\"1ns\"", Refused("write at least `1ms`")), ("\"2h\"", Refused("write at most `1h`")), ("\"0s\"", TIME), ("4", TYPE)]),
+    ("mcp.host_fields", "", &[("[]", Holds), ("[\"trace_id\"]", Holds), ("\"trace_id\"", TYPE), ("[1]", TYPE), ("[\"\"]", Refused("is empty"))]),
 ];
 
 fn judged(text: &str) -> Result<(), String> {

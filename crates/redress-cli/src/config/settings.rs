@@ -70,6 +70,10 @@ pub(crate) struct ToolSettings {
     pub(crate) output_schema: Option<OutputSchema>,
     pub(crate) envelope: Option<Envelope>,
     pub(crate) discovery_above: Option<usize>,
+    pub(crate) error_meta: Option<bool>,
+    pub(crate) subscriptions: Option<bool>,
+    pub(crate) subscription_time: Option<Span>,
+    pub(crate) host_fields: Vec<String>,
 }
 
 impl ToolSettings {
@@ -83,6 +87,10 @@ impl ToolSettings {
             output_schema: typed.output_schema.or(file.output_schema),
             envelope: typed.envelope.or(file.envelope),
             discovery_above: typed.discovery_above.or(file.discovery_above),
+            error_meta: file.error_meta,
+            subscriptions: file.subscriptions,
+            subscription_time: file.subscription_time,
+            host_fields: file.host_fields.unwrap_or_default(),
         }
     }
 }
@@ -147,7 +155,13 @@ impl Settings {
 
     /// What holds for the built-in operations where nothing is served.
     pub(crate) fn local(folder: &Folder) -> Result<Settings, Trouble> {
-        Settings::of(&Serve::default(), folder, &Bounds::default(), File::default(), None)
+        Settings::with_tools(folder, &Tools::default())
+    }
+
+    /// The same, with operations that become tools as was typed.
+    pub(crate) fn with_tools(folder: &Folder, tools: &Tools) -> Result<Settings, Trouble> {
+        let typed = Serve { tools: tools.clone(), ..Serve::default() };
+        Settings::of(&typed, folder, &Bounds::default(), File::default(), None)
     }
 
     /// What is wrong with the value at `key`: told with its line, where it is in a file.

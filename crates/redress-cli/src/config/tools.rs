@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Span;
+
 /// How operations become MCP tools.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -20,6 +22,15 @@ pub(crate) struct McpTable {
     pub(crate) envelope: Option<Envelope>,
     /// Above how many tools four that find and call them are listed in their place.
     pub(crate) discovery_above: Option<usize>,
+    /// Whether the whole envelope of a failure stands in the `_meta` of its result, beside the text.
+    pub(crate) error_meta: Option<bool>,
+    /// Whether subscriptions are tools.
+    pub(crate) subscriptions: Option<bool>,
+    /// How long a subscription that is a tool gathers items.
+    pub(crate) subscription_time: Option<Span>,
+    /// Fields that hosts add to the arguments of tools, besides those that are known: dropped where an operation does
+    /// not know them.
+    pub(crate) host_fields: Option<Vec<String>>,
 }
 
 /// What the output schema of a tool admits.

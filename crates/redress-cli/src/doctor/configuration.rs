@@ -8,6 +8,7 @@ use std::{
 
 use redress_access::{Access, TokenFile};
 use redress_core::Registry;
+use redress_mcp::DroppedFields;
 use redress_state::{OpenError, State};
 
 use super::{
@@ -46,7 +47,7 @@ pub(super) async fn checks(setup: &Setup, settings: &Settings, runs: bool) -> Ve
     match registry {
         Ok(registry) => {
             checks.extend(limits(program, settings, &registry));
-            checks.extend(trouble(("mcp", mcp::face(setup, settings, &registry).err())));
+            checks.extend(trouble(("mcp", mcp::face(setup, settings, &registry, &DroppedFields::default()).err())));
         }
         Err(unmade) => checks.push(Check::trouble("config", program, &unmade)),
     }

@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Duration};
 use redress_access::{Access, Reading};
 use redress_core::{Fittings, Registry};
 use redress_limits::Limits;
+use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
 use redress_state::State;
 use redress_telemetry::{AccessLog, Metrics, Otlp};
@@ -36,6 +37,8 @@ pub(crate) struct Parts {
     limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     log: Option<Arc<AccessLog>>,
+    /// How many fields that MCP hosts add were dropped.
+    pub(crate) dropped_fields: DroppedFields,
     /// Whether calls are recorded.
     audited: bool,
 }
@@ -65,8 +68,10 @@ impl Parts {
         let log = seen::access_log(settings)?;
         let state = state.await?;
         let metrics = Metrics::new(registry.contract());
-        seen::of_parts(&metrics, log.as_ref(), state.as_ref());
-        Ok(Parts { access, state, limits, metrics, log, audited: settings.audit.enabled.unwrap_or(true) })
+        let dropped_fields = DroppedFields::default();
+        seen::of_parts(&metrics, log.as_ref(), state.as_ref(), &dropped_fields);
+        let audited = settings.audit.enabled.unwrap_or(true);
+        Ok(Parts { access, state, limits, metrics, log, dropped_fields, audited })
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has

@@ -10,7 +10,7 @@ use std::{
 };
 
 use redress_core::Secret;
-
+use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
 use redress_state::State;
 use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names};
@@ -79,7 +79,14 @@ pub(super) fn access_log(settings: &Settings) -> Result<Option<Arc<AccessLog>>, 
 
 /// Counts what the parts themselves count.
 #[expect(clippy::cast_precision_loss, reason = "a level is shown and not reckoned with")]
-pub(super) fn of_parts(metrics: &Metrics, log: Option<&Arc<AccessLog>>, state: Option<&Arc<State>>) {
+pub(super) fn of_parts(
+    metrics: &Metrics,
+    log: Option<&Arc<AccessLog>>,
+    state: Option<&Arc<State>>,
+    dropped_fields: &DroppedFields,
+) {
+    let fields = dropped_fields.clone();
+    metrics.counter(names::HOST_FIELDS_DROPPED, move || fields.count());
     if let Some(log) = log.cloned() {
         metrics.counter(names::ACCESS_LOG_DROPPED, move || log.dropped());
     }

@@ -107,7 +107,9 @@ async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
             .any(|operation| operation.name().namespace() == namespace)
             .then_some(ConsentScope::Namespace(namespace)),
         Ok(ConsentScope::Operation(_)) | Err(_) => {
-            let named = ctx.registry.operation(wanted).map(contract::Operation::name);
+            // A person reads the name of a tool in a host, and that of an operation elsewhere.
+            let by_tool = || ctx.registry.behind_tool(wanted).map(|entry| &entry.declaration);
+            let named = ctx.registry.operation(wanted).or_else(by_tool).map(contract::Operation::name);
             let named = named.filter(|named| asking().any(|operation| operation.name() == *named));
             named.cloned().map(ConsentScope::Operation)
         }

@@ -62,7 +62,8 @@ async fn revoke(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     let whose = whose(caller, input.get("caller").and_then(Value::as_str))?;
     let not_found = || DynamicFailure::new("CONSENT_NOT_FOUND", json!({}));
     let named = input.get("operation").and_then(Value::as_str).unwrap_or_default();
-    let scope: ConsentScope = named.parse().map_err(|_| not_found())?;
+    let by_tool = || Some(ConsentScope::Operation(ctx.registry.behind_tool(named)?.declaration.name().clone()));
+    let scope: ConsentScope = named.parse().ok().or_else(by_tool).ok_or_else(not_found)?;
     let taken = ctx.registry.consent().withdraw(whose, &scope).await.map_err(|error| broken(&ctx, &error))?;
     if !taken {
         return Err(not_found())?;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use redress_contract::{
-    CONSENT_GRANT, EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Shape, Similar, Started,
+    CONSENT_GRANT, EngineCode, Envelope, Json, Kind, Printed, Problem, RecoveryStep, Retry, Shape, Similar, Started,
 };
 use serde::Serialize;
 
@@ -246,6 +246,10 @@ impl Refusal {
         }
         problem.similar = self.similar;
         if self.recovery.is_some() {
+            // What can be corrected is worth another call.
+            if problem.retry == Retry::Never && matches!(self.recovery, Some(RecoveryStep::FixInput { .. })) {
+                problem.retry = Retry::AfterFix;
+            }
             problem.recovery = self.recovery;
         }
         problem

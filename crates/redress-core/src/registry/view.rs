@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Contract, Disclosure, Failure, Operation, Reach};
+use redress_contract::{Caller, Contract, Disclosure, Failure, Name, Operation, Reach};
 
 use super::{Entry, Inner, Registry};
 
@@ -69,9 +69,11 @@ impl Registry {
         Contract::new(self.open_to(caller).map(|operation| self.disclose(operation, caller)))
     }
 
-    /// The operation of this name or alias as far as `caller` is told of it; nothing where it does not exist for them.
+    /// The operation of this name or alias, or behind the tool of this name, as far as `caller` is told of it; nothing
+    /// where it does not exist for them.
     pub fn disclosed_operation(&self, name: &str, caller: Option<&Caller>) -> Option<Operation> {
-        let entry = self.find(name).filter(|entry| self.is_open(entry, caller))?;
+        let entry = self.find(name).or_else(|| self.behind_tool(name));
+        let entry = entry.filter(|entry| self.is_open(entry, caller))?;
         Some(self.disclose(&entry.declaration, caller))
     }
 
@@ -87,6 +89,17 @@ impl Registry {
     /// of them.
     pub fn disclosed_codes(&self, caller: Option<&Caller>) -> Vec<Failure> {
         self.0.codes.iter().filter_map(|failure| self.disclosed_code(failure.code().as_str(), caller)).collect()
+    }
+
+    /// The operation whose tool has this name: `files_read` is that of `files.read`. No two share one.
+    pub(crate) fn behind_tool(&self, name: &str) -> Option<&Arc<Entry>> {
+        let fits = |known: &Name| {
+            known.as_str().len() == name.len()
+                && known.as_str().bytes().map(|byte| if byte == b'.' { b'_' } else { byte }).eq(name.bytes())
+        };
+        let named =
+            |entry: &&Arc<Entry>| fits(entry.declaration.name()) || entry.declaration.aliases().iter().any(fits);
+        self.0.entries.iter().find(named)
     }
 
     fn disclose(&self, operation: &Operation, caller: Option<&Caller>) -> Operation {

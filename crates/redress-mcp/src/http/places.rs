@@ -133,7 +133,7 @@ impl HttpFace {
         let era = version.and_then(Era::of).unwrap_or(Era::Legacy);
         if let Some(Asked::Call(params)) = asked {
             let entry = self.inner.catalogue.find(&params.name);
-            return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era), era);
+            return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era, asking), era);
         }
         let mut response = self.respond(parts, prompts::failed(id, &envelope, None, era), era);
         if let Some(problem) = envelope.problem() {

@@ -64,7 +64,7 @@ impl Request {
         if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
             let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
             return if matches!(asked, Asked::Call(_)) {
-                self.inner.carry(id, &envelope, None, None, era)
+                self.inner.carry(id, &envelope, None, None, era, &self.asking)
             } else {
                 failed(id, &envelope, None, era)
             };

@@ -68,8 +68,11 @@ async fn an_unknown_tool_is_a_protocol_error_and_so_is_a_hidden_one() {
         }
         let near = running.call(version, "demo_gret", json!({})).await.json();
         assert_eq!(near["error"]["data"]["similar"][0]["value"], "demo_greet");
+        assert_eq!(near["error"]["data"]["retry"], "after_fix", "what can be corrected is worth another call");
+        let recovery = json!({"verb": "fix_input", "pointer": "/params/name"});
+        assert_eq!(near["error"]["data"]["recovery"], recovery);
         let says = near["error"]["message"].as_str().unwrap();
-        let advice = "(NOT_FOUND, retry: never). Call one of the tools that tools/list shows. Near: demo_greet";
+        let advice = "(NOT_FOUND, retry: after_fix). Call one of the tools that tools/list shows. Near: demo_greet";
         assert!(says.contains(advice), "some clients show nothing else: {says}");
         let dotted = running.call(version, "demo.number", json!({})).await.result();
         assert_eq!(dotted["content"][0]["text"], "7", "a next action's name works as it is");

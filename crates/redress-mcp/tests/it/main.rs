@@ -23,6 +23,7 @@ mod rounds;
 mod service;
 mod sessions;
 mod shelf;
+mod speaking;
 mod stdio;
 mod strangers;
 mod streams;

@@ -146,7 +146,9 @@ async fn a_profile_is_all_there_is() {
 
 #[test]
 fn the_cost_of_each_tool_is_what_the_list_has() {
-    let mcp = Mcp::new(thousand(), McpOptions::default()).unwrap();
+    let mut options = McpOptions::default();
+    options.discovery_above = 1_000;
+    let mcp = Mcp::new(thousand(), options).unwrap();
     let costs = mcp.costs(None);
     assert_eq!(costs.len(), 1000);
     assert!(costs.is_sorted_by(|one, other| one.bytes >= other.bytes));

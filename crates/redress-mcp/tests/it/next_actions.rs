@@ -344,8 +344,7 @@ fn sends_to_its_own(listed: &Value, about: &str) -> usize {
     for tool in tools {
         let called = tool["description"].as_str().unwrap().split("(call ").skip(1);
         for target in called.map(|rest| rest.split([')', ',']).next().unwrap()) {
-            let target = target.replace("alias", "op");
-            assert!(names.contains(target.as_str()), "{about}: {} sends to {target}", tool["name"]);
+            assert!(names.contains(target), "{about}: {} sends to {target}", tool["name"]);
             sends += 1;
         }
         for failure in tool["_meta"]["dev.redress/failures"].as_array().unwrap() {
@@ -356,6 +355,28 @@ fn sends_to_its_own(listed: &Value, about: &str) -> usize {
         }
     }
     sends
+}
+
+/// Asserts that what a model reads of every failure names tools of its list, and their arguments.
+fn assert_told_by_tools(answers: &[Value], about: &str) {
+    let tools = answers[0]["result"]["tools"].as_array().unwrap();
+    let names: BTreeSet<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    for answer in &answers[1..] {
+        let Some(text) =
+            answer["result"]["content"][0]["text"].as_str().filter(|_| answer["result"]["isError"] == true)
+        else {
+            continue;
+        };
+        let told: Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+        let next = &answer["result"]["_meta"]["dev.redress/error"]["next_actions"];
+        let count = |list: &Value| list.as_array().map_or(0, Vec::len);
+        assert_eq!(count(&told["next_actions"]), count(next), "{about}: {text}");
+        for action in told["next_actions"].as_array().into_iter().flatten() {
+            assert!(names.contains(action["tool"].as_str().unwrap()), "{about}: {text}");
+            assert!(action["arguments"].is_object() || action["arguments"].is_array(), "{about}: {text}");
+            assert_eq!((action.get("operation"), action.get("input")), (None, None), "{about}: {text}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -384,6 +405,7 @@ async fn every_next_action_of_a_profile_is_one_of_its_tools_and_is_accepted() {
                     .map(|answer| &answer["result"]["_meta"]["dev.redress/error"])
                     .filter(|envelope| envelope["code"] == CODE)
                     .collect();
+                assert_told_by_tools(&answers, &about);
                 let next =
                     envelopes.iter().flat_map(|envelope| envelope["next_actions"].as_array().into_iter().flatten());
                 let next: Vec<_> =

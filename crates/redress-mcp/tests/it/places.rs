@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use redress_core::testing::Canary;
-use redress_mcp::HttpOptions;
+use redress_mcp::{HttpOptions, Mcp, McpOptions};
 use redress_serve::{Faces, Limits, Server, ServerHandle};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -33,7 +33,10 @@ impl Served {
         let registry = demo::build(&Canary::new(), &Arc::default(), |builder| builder.identity(Tokens));
         let (mut limits, mut http) = (Limits::default(), HttpOptions::default());
         (limits.streams, http.max_sessions) = (streams, max_sessions);
-        let server = Server::new(Faces::new(registry).limits(limits).mcp_http(http)).listener(listener);
+        let mut options = McpOptions::default();
+        options.subscriptions = true;
+        let face = Mcp::new(registry.clone(), options).unwrap();
+        let server = Server::new(Faces::new(registry).mcp(face).limits(limits).mcp_http(http)).listener(listener);
         let server = server.bind().await.unwrap();
         let handle = server.handle();
         tokio::spawn(server.run(std::future::pending()));

@@ -71,6 +71,8 @@ impl Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (mut mcp, mut over_http) = (McpOptions::default(), HttpOptions::default());
+        // Many tests stream; that it takes a word of the operator has one of its own.
+        mcp.subscriptions = true;
         options(&mut mcp);
         http(&mut over_http);
         let face = Mcp::new(registry.clone(), mcp).unwrap();
@@ -128,6 +130,10 @@ pub(crate) fn message(version: &str, method: &str, mut params: Value) -> (String
     (json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(), headers)
 }
 
+fn listed(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// The envelope of a bad ending, after a look at how it is carried.
 #[track_caller]
 pub(crate) fn failure(result: &Value) -> Value {
@@ -136,9 +142,23 @@ pub(crate) fn failure(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str().unwrap();
     let (sentence, json) = text.split_once('\n').unwrap();
     assert_eq!(sentence, envelope["error"], "the text begins with the sentence");
-    assert_eq!(serde_json::from_str::<Value>(json).unwrap(), *envelope, "the text is enough");
-    for member in ["code", "hint", "retry", "kind"] {
+    let told: Value = serde_json::from_str(json).unwrap();
+    for member in ["code", "hint", "retry"] {
         assert!(envelope[member].is_string(), "{envelope}");
+        assert_eq!(told[member], envelope[member], "the text is enough: {text}");
+    }
+    assert_eq!(told.get("retry_after_ms"), envelope.get("retry_after_ms"), "{text}");
+    assert!(envelope["kind"].is_string() && told.get("kind").is_none(), "{text}");
+    for (action, next) in listed(&told["next_actions"]).iter().zip(listed(&envelope["next_actions"])) {
+        assert_eq!(action["tool"], next["operation"].as_str().unwrap().replace('.', "_"), "{text}");
+        assert_eq!((&action["arguments"], action.get("why")), (&next["input"], next.get("why")), "{text}");
+    }
+    assert_eq!(listed(&told["next_actions"]).len(), listed(&envelope["next_actions"]).len(), "{text}");
+    let similar: Vec<&Value> = listed(&envelope["similar"]).iter().map(|similar| &similar["value"]).collect();
+    assert_eq!(listed(&told["similar"]).iter().collect::<Vec<_>>(), similar, "{text}");
+    // Nothing that is told there is said otherwise here.
+    for (name, value) in told["details"].as_object().into_iter().flatten() {
+        assert_eq!(*value, envelope["details"][name], "{text}");
     }
     envelope.clone()
 }

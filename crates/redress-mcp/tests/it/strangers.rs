@@ -90,6 +90,7 @@ fn faces(knows: Knows, tokens: &Tokens, options: impl FnOnce(&mut McpOptions)) -
         Knows::Nobody | Knows::Machine => talk::registry(),
     };
     let (mut mcp, mut http) = (McpOptions::default(), HttpOptions::default());
+    mcp.subscriptions = true;
     options(&mut mcp);
     http.anonymous = true;
     let faces = Faces::new(registry.clone()).mcp(Mcp::new(registry, mcp).unwrap()).mcp_http(http);

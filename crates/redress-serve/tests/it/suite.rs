@@ -84,6 +84,26 @@ async fn called(registry: &Registry, name: &str, input: &Value) -> Result<(), Va
     Err(envelope["details"].take())
 }
 
+/// Whether a tool's schema may differ from what is accepted in this input: it does not say that `null` is taken for a
+/// member that is not given, and it does not say bounds that a double cannot hold.
+fn is_of_dialect(said: bool, input: &Value) -> bool {
+    if said {
+        holds(input, &|value| value.as_f64().is_some_and(|n| n.abs() > 2f64.powi(53)))
+    } else {
+        holds(input, &Value::is_null)
+    }
+}
+
+/// Whether any value in this one is such.
+fn holds(value: &Value, such: &dyn Fn(&Value) -> bool) -> bool {
+    such(value)
+        || match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, such)),
+            Value::Object(members) => members.values().any(|member| holds(member, such)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+}
+
 #[tokio::test]
 async fn every_face_advertises_what_is_accepted_and_every_fix_mends() {
     let (cases, _) = cases();
@@ -107,7 +127,8 @@ async fn every_face_advertises_what_is_accepted_and_every_fix_mends() {
                 if !objects_only || input.is_object() {
                     verdicts += 1;
                     let said = validator.is_valid(&input);
-                    known.verdict(group, test, face, said == accepted);
+                    let agrees = said == accepted || (*face == "mcp" && is_of_dialect(said, &input));
+                    known.verdict(group, test, face, agrees);
                 }
             }
             let Err(details) = ending else { continue };

@@ -101,8 +101,15 @@ pub mod names {
     pub const RELOADS_REFUSED: MetricName =
         MetricName::new("redress_reloads_refused_total", "Configurations that were refused while the server ran.");
 
+    /// Fields that MCP hosts add and that were dropped.
+    pub const HOST_FIELDS_DROPPED: MetricName = MetricName::new(
+        "redress_mcp_host_fields_dropped_total",
+        "Fields that MCP hosts had added to the arguments of tools, and that were dropped.",
+    );
+
     /// Every one of them.
-    pub const ALL: [MetricName; 16] = [
+    pub const ALL: [MetricName; 17] = [
+        HOST_FIELDS_DROPPED,
         CONNECTIONS,
         SOCKETS,
         STREAMS,

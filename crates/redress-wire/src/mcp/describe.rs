@@ -1,9 +1,36 @@
 //! What a model reads about a tool.
 
-use redress_contract::{Content, EngineCode, Failure, Operation, Verb};
+use redress_contract::{Content, EngineCode, Failure, Name, Operation, Recovery, Verb};
 use serde_json::{Value, json};
 
+use super::prose::{Spoken, names, spoken};
 use crate::consent;
+
+/// For whom a tool is described.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// What the names of operations are to them.
+    pub names: &'a dyn Fn(&str) -> Spoken,
+    /// Whether the instructions tell of a failure, for all tools of the operation's namespace at once.
+    pub shared: &'a dyn Fn(&Operation, &Failure) -> bool,
+}
+
+impl Reader<'_> {
+    /// Somebody to whom no name is known to be that of an operation.
+    pub const ANYBODY: Reader<'static> = Reader { names: &|_| Spoken::Other, shared: &|_, _| false };
+}
+
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}
+
+/// The names in what is written about an operation that may be those of operations.
+pub fn mentions(operation: &Operation) -> impl Iterator<Item = &str> {
+    let described = operation.input().parts().filter_map(|words| words.get("description")?.as_str());
+    [operation.summary(), operation.description()].into_iter().chain(described).flat_map(names)
+}
 
 /// A title for people: `files.read_text` becomes "Files: read text".
 pub(super) fn title(operation: &Operation) -> String {
@@ -16,32 +43,46 @@ pub(super) fn title(operation: &Operation) -> String {
 }
 
 /// What it does, and how it fails.
-pub(super) fn description(operation: &Operation) -> String {
-    let mut text = operation.summary().trim().to_owned();
-    let more = operation.description().trim();
-    if !more.is_empty() && more != text {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(more);
-    }
+pub(super) fn description(operation: &Operation, reader: Reader<'_>) -> String {
+    let mut text = spoken(&flowing(operation), reader.names).into_owned();
     if let Some(deprecated) = operation.deprecated() {
-        let instead = deprecated
-            .replaced_by
-            .as_ref()
-            .map(|name| format!("; call {} instead", name.to_string().replace('.', "_")));
+        let instead = deprecated.replaced_by.as_ref().map(|name| format!("; call {} instead", tool(name, reader)));
         text.push_str(&format!("\nDeprecated since {}{}.", deprecated.since, instead.unwrap_or_default()));
     }
     if operation.access().needs_consent() {
         text.push_str("\nNeeds a person's consent: a client that can asks its user first.");
     }
-    let mut failures: Vec<String> = consent::failures(operation).iter().map(advice).collect();
+    let own = |failure: &&Failure| !(reader.shared)(operation, failure);
+    let mut failures: Vec<String> =
+        consent::failures(operation).iter().filter(own).map(|failure| advised(failure, reader)).collect();
     failures.extend(source_codes(operation));
     if !failures.is_empty() {
         text.push_str(&format!("\nFails with: {}.", failures.join(", ")));
     }
-    if let Some(verification) = operation.verification() {
-        text.push_str(&format!("\nCut off: verify with {}.", verification.target().tool()));
+    // Where a failure names the same tool, that says it.
+    let verifies = |failure: &Failure, target: &Name| matches!(failure.recovery().map(Recovery::verb), Some(Verb::Verify { operation, .. }) if operation == target);
+    let named = |target: &Name| operation.failures().iter().any(|failure| verifies(failure, target));
+    if let Some(verification) = operation.verification().filter(|verification| !named(verification.target())) {
+        text.push_str(&format!("\nCut off: verify with {}.", tool(verification.target().as_str(), reader)));
+    }
+    text
+}
+
+/// What the operation does, each sentence once: a doc comment begins with the summary. Lines are broken for whoever
+/// reads the source, and a model pays for every break.
+fn flowing(operation: &Operation) -> String {
+    let summary = operation.summary().trim();
+    let more = operation.description().trim();
+    let more = more.strip_prefix(summary).unwrap_or(more).trim_start();
+    let mut text = String::with_capacity(summary.len() + more.len() + 1);
+    for line in summary.lines().chain(more.lines()) {
+        let line = line.trim();
+        // A list keeps its lines.
+        let apart = line.starts_with(['-', '*', '|', '#', '>']) || line.starts_with("```");
+        if !text.is_empty() && !line.is_empty() {
+            text.push(if apart { '\n' } else { ' ' });
+        }
+        text.push_str(line);
     }
     text
 }
@@ -49,25 +90,37 @@ pub(super) fn description(operation: &Operation) -> String {
 /// What the content guard may answer where source is run. No other tool can end so, and so the instructions do not say
 /// it.
 fn source_codes(operation: &Operation) -> Option<String> {
-    let Content::Eval { source, .. } = operation.content() else { return None };
+    let Content::Eval { .. } = operation.content() else { return None };
     let codes = [EngineCode::EvalBlockedKeyword, EngineCode::EvalBlockedConstruct, EngineCode::EvalUnparsable];
-    Some(codes.map(|code| format!("{code} (fix /{source})")).join(", "))
+    Some(codes.map(EngineCode::as_str).join(", "))
 }
 
-/// A code, and what to do then, in as few words as tell it.
-fn advice(failure: &Failure) -> String {
-    let retry = if failure.retryable() { ", retryable" } else { "" };
+/// The tool of the operation of this name, as lists have it: an alias is not listed.
+fn tool(name: &str, reader: Reader<'_>) -> String {
+    match (reader.names)(name) {
+        Spoken::Tool(tool) => tool,
+        Spoken::Other | Spoken::Closed => name.replace('.', "_"),
+    }
+}
+
+/// A code, and what to do then, to anybody.
+pub(super) fn advice(failure: &Failure) -> String {
+    advised(failure, Reader::ANYBODY)
+}
+
+/// A code, and what to do then, in as few words as tell it. That an input can be corrected, and that there is nothing to
+/// do, is said when it happens: before the call it helps nobody to pick a tool.
+pub(super) fn advised(failure: &Failure, reader: Reader<'_>) -> String {
     let verb = match failure.recovery().map(|recovery| recovery.verb()) {
-        Some(Verb::FixInput { pointer }) if pointer.is_empty() => "fix the input".to_owned(),
-        Some(Verb::FixInput { pointer }) => format!("fix {pointer}"),
-        Some(Verb::Call { operation, .. }) => format!("call {}", operation.tool()),
-        Some(Verb::Verify { operation, .. }) => format!("verify with {}", operation.tool()),
-        Some(Verb::Wait) => "wait".to_owned(),
-        Some(Verb::AskUser) => "ask the user".to_owned(),
-        Some(Verb::GetAccess { scope }) => format!("needs scope {scope}"),
-        Some(Verb::Stop) | None => "stop".to_owned(),
+        Some(Verb::Call { operation, .. }) => Some(format!("call {}", tool(operation.as_str(), reader))),
+        Some(Verb::Verify { operation, .. }) => Some(format!("verify with {}", tool(operation.as_str(), reader))),
+        Some(Verb::Wait) => Some("wait".to_owned()),
+        Some(Verb::AskUser) => Some("ask the user".to_owned()),
+        Some(Verb::GetAccess { scope }) => Some(format!("needs scope {scope}")),
+        Some(Verb::FixInput { .. } | Verb::Stop) | None => None,
     };
-    format!("{} ({verb}{retry})", failure.code())
+    let advice: Vec<&str> = verb.as_deref().into_iter().chain(failure.retryable().then_some("retryable")).collect();
+    if advice.is_empty() { failure.code().to_string() } else { format!("{} ({})", failure.code(), advice.join(", ")) }
 }
 
 /// The failures that a model should know of when it picks the tool, for a program.

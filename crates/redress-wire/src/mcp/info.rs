@@ -3,13 +3,20 @@
 use redress_contract::EngineCode;
 use serde_json::{Value, json};
 
-use super::{Caching, VERSIONS};
+use super::{
+    Caching, VERSIONS,
+    describe::Reader,
+    prose::{Spoken, spoken},
+    shared::SharedFailures,
+};
 
 /// What the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// Its name.
+    /// Its name, for programs.
     pub name: String,
+    /// Its name, for people, if it has another.
+    pub title: Option<String>,
     /// Its version.
     pub version: String,
     /// What it is for, if anybody said.
@@ -51,25 +58,32 @@ impl Capabilities {
 impl ServerInfo {
     fn json(&self) -> Value {
         let mut info = json!({"name": self.name, "version": self.version});
-        if let (Some(description), Value::Object(info)) = (&self.description, &mut info) {
-            info.insert("description".into(), description.as_str().into());
+        let more = [("title", &self.title), ("description", &self.description)];
+        if let Value::Object(info) = &mut info {
+            info.extend(more.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.as_deref()?.into()))));
         }
         info
     }
 }
 
-/// What every model should know before it calls anything: said once, so that no tool has to.
-pub fn instructions(info: &ServerInfo) -> String {
+/// What every model should know before it calls anything: said once, so that no tool has to. `is_seen` says whether its
+/// reader may call a tool of this namespace, and `read` what names are to them.
+pub fn instructions(
+    info: &ServerInfo,
+    shared: &SharedFailures,
+    is_seen: &dyn Fn(&str) -> bool,
+    read: &dyn Fn(&str) -> Spoken,
+) -> String {
     let codes: Vec<&str> = EngineCode::ALL.into_iter().filter(|code| is_met(*code)).map(EngineCode::as_str).collect();
-    let about = info.description.as_deref().map(|text| format!("{}\n\n", text.trim())).unwrap_or_default();
+    let about = info.description.as_deref().map(|text| spoken(text.trim(), read));
+    let about = about.filter(|text| !text.is_empty()).map(|text| format!("{text}\n\n")).unwrap_or_default();
     format!(
-        "{about}A tool answers with its output as JSON, or fails: `isError`, one sentence, and a JSON envelope with \
-         `code`, `hint`, `retry` and often `next_actions`. Go by the code. `retry` says whether the same call may be \
-         made again: safe, safe_with_key, after_verify, unsafe, after_fix or never. After_verify: make the next action \
-         first; if its output has at `recovery.done.pointer` what `recovery.done.is` says, it was done, else call \
-         again. A next action names an operation and its input: \
-         `files.list` is the tool `files_list`.\n\nBesides the codes that its description lists, every tool can fail \
-         with: {}.",
+        "{about}A tool answers with its output as JSON, or fails: `isError`, one sentence, and JSON with `code`, `hint`, \
+         `retry` and often `next_actions`, each a tool and its arguments. Go by the code. `retry` says whether the same \
+         call may be made again: safe, safe_with_key, after_verify, unsafe, after_fix or never. After_verify: make the \
+         next action first; if its output has at `done.pointer` what `done.is` says, it was done, else call \
+         again.\n\n{}Besides the codes that its description lists, every tool can fail with: {}.",
+        shared.lines(is_seen, Reader { names: read, shared: &|_, _| false }),
         codes.join(", ")
     )
 }
@@ -111,23 +125,23 @@ fn is_met(code: EngineCode) -> bool {
 }
 
 /// The result of `initialize`.
-pub fn initialize_result(version: &str, info: &ServerInfo, can: Capabilities) -> Vec<u8> {
+pub fn initialize_result(version: &str, info: &ServerInfo, can: Capabilities, instructions: &str) -> Vec<u8> {
     let result = json!({
         "protocolVersion": version,
         "capabilities": can.json(),
         "serverInfo": info.json(),
-        "instructions": instructions(info),
+        "instructions": instructions,
     });
     result.to_string().into_bytes()
 }
 
 /// The result of `server/discover`.
-pub fn discover_result(info: &ServerInfo, can: Capabilities, caching: Caching) -> Vec<u8> {
+pub fn discover_result(info: &ServerInfo, can: Capabilities, caching: Caching, instructions: &str) -> Vec<u8> {
     let result = json!({
         "resultType": "complete",
         "supportedVersions": VERSIONS,
         "capabilities": can.json(),
-        "instructions": instructions(info),
+        "instructions": instructions,
         "_meta": {"io.modelcontextprotocol/serverInfo": info.json()},
     });
     let mut bytes = result.to_string().into_bytes();

@@ -3,46 +3,58 @@
 //!
 //! What the specification leaves open is settled like this:
 //!
-//! - A bad ending is a tool result with `isError`: one sentence and the envelope as text, the
-//!   envelope in `_meta` under [`ERROR_META`], and as `structuredContent` only where the schema
-//!   that the tool advertises admits it. Clients that check the one against the other would
-//!   throw everything else away.
+//! - A bad ending is a tool result with `isError`: as text one sentence and what a model can act
+//!   on, with tools' names ([`told`]); the envelope in `_meta` under [`ERROR_META`], and as
+//!   `structuredContent` only where the schema that the tool advertises admits it. Clients that
+//!   check the one against the other would throw everything else away.
 //! - A message that is no request, and a tool that does not exist, are protocol errors. Their
 //!   numbers are those that the protocol defines and no others.
 //! - A schema stands on its own: references are put in place, and what only some vendors know
-//!   is left out, because hosts refuse whole lists for one word that they do not know.
+//!   is left out, because hosts refuse whole lists for one word that they do not know. What a tool
+//!   takes is said in the [`dialect`] that every framework's converter understands.
 
 mod client;
 mod cost;
 mod describe;
+mod dialect;
 mod error;
 mod info;
 mod listing;
+mod members;
 mod output;
 mod params;
 mod prompt;
+mod prose;
 mod protocol;
 mod resource;
 mod result;
 mod schema;
+mod shared;
 mod text;
+mod told;
 mod tool;
 
 pub use client::ClientCan;
 pub use cost::{Cost, cost};
+pub use describe::{Reader, mentions};
+pub use dialect::dialect;
 pub use error::{ProtocolError, write_error};
 pub use info::{Capabilities, ServerInfo, discover_result, initialize_result, instructions};
 pub use listing::{CacheScope, Caching, Listed, Listing};
+pub use members::ObjectMembers;
 pub use output::{EnvelopeUse, Form, OutputSchema};
 pub use params::{
     Argument, CallParams, CompleteParams, Context, InitializeParams, LevelParams, ListParams, ListenParams, ReadParams,
     Reference, RequestMeta, RoundParams, Wanted, read_params,
 };
 pub use prompt::{prompt, write_messages};
+pub use prose::{Spoken, spoken};
 pub use protocol::{Era, LATEST_LEGACY, MODERN, VERSIONS, header, method, negotiate};
 pub use resource::{resource, resource_template, write_contents};
 pub use result::{Carriage, open_result, write_call, write_output};
 pub use schema::plain;
+pub use shared::SharedFailures;
+pub use told::told;
 pub use tool::{Tool, ToolText};
 
 /// Where a result carries the envelope of a bad ending.

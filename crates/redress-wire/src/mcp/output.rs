@@ -28,12 +28,21 @@ pub enum EnvelopeUse {
 }
 
 /// How outputs and their schemas are carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// What the advertised schema admits.
     pub output_schema: OutputSchema,
     /// Which endings come in an envelope.
     pub envelope: EnvelopeUse,
+    /// Whether the whole envelope of a bad ending stands in the `_meta` of its result. Some hosts show that to the model
+    /// beside the text, which costs it twice.
+    pub error_meta: bool,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form { output_schema: OutputSchema::default(), envelope: EnvelopeUse::default(), error_meta: true }
+    }
 }
 
 /// The output schema that a tool advertises in this era; none where it may not be, because

@@ -5,40 +5,48 @@ use serde_json::{Map, Value};
 
 use crate::jsonrpc::Id;
 
-use super::{Era, describe, result::open, text::string};
+use super::{
+    Era,
+    describe::{self, Reader},
+    prose::spoken,
+    result::open,
+    text::string,
+};
 
 /// An operation as a prompt, as a list holds it. Arguments are texts to a client, whatever
 /// they are to the operation.
 ///
 /// ```
 /// use redress_contract::Operation;
+/// use redress_wire::mcp::Reader;
 /// use serde_json::{Value, json};
 ///
 /// let review = Operation::query("notes.review").with_summary("Review a note.").prompt().with_input(json!({
 ///     "type": "object", "properties": {"path": {"type": "string", "description": "Which."}}, "required": ["path"],
 /// }));
-/// let prompt: Value = serde_json::from_slice(&redress_wire::mcp::prompt(&review)).unwrap();
+/// let prompt: Value = serde_json::from_slice(&redress_wire::mcp::prompt(&review, Reader::ANYBODY)).unwrap();
 /// assert_eq!(prompt["name"], "notes_review");
 /// assert_eq!(prompt["arguments"], json!([{"name": "path", "description": "Which.", "required": true}]));
 /// ```
-pub fn prompt(operation: &Operation) -> Vec<u8> {
+pub fn prompt(operation: &Operation, reader: Reader<'_>) -> Vec<u8> {
     let mut prompt = Map::new();
     prompt.insert("name".into(), operation.tool_name().into());
     prompt.insert("title".into(), describe::title(operation).into());
-    prompt.insert("description".into(), describe::description(operation).into());
-    let arguments: Vec<Value> = operation.input().properties().map(|name| argument(operation.input(), name)).collect();
+    prompt.insert("description".into(), describe::description(operation, reader).into());
+    let arguments: Vec<Value> =
+        operation.input().properties().map(|name| argument(operation.input(), name, reader)).collect();
     if !arguments.is_empty() {
         prompt.insert("arguments".into(), arguments.into());
     }
     Value::Object(prompt).to_string().into_bytes()
 }
 
-fn argument(input: &Schema, name: &str) -> Value {
+fn argument(input: &Schema, name: &str, reader: Reader<'_>) -> Value {
     let mut argument = Map::new();
     argument.insert("name".into(), name.into());
     for word in ["title", "description"] {
         if let Some(text) = input.property(name).and_then(|schema| schema.get(word)).and_then(Value::as_str) {
-            argument.insert(word.into(), text.into());
+            argument.insert(word.into(), spoken(text, reader.names).into());
         }
     }
     argument.insert("required".into(), input.requires(name).into());

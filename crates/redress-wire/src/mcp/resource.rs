@@ -5,25 +5,29 @@ use serde_json::{Map, Value};
 
 use crate::jsonrpc::Id;
 
-use super::{Caching, Era, describe, result::open};
+use super::{
+    Caching, Era,
+    describe::{self, Reader},
+    result::open,
+};
 
 /// An operation as the document at one URI, as a list holds it.
-pub fn resource(operation: &Operation) -> Option<Vec<u8>> {
-    listed(operation, false, "uri")
+pub fn resource(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
+    listed(operation, false, "uri", reader)
 }
 
 /// An operation as a template of documents, as a list holds it.
-pub fn resource_template(operation: &Operation) -> Option<Vec<u8>> {
-    listed(operation, true, "uriTemplate")
+pub fn resource_template(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
+    listed(operation, true, "uriTemplate", reader)
 }
 
-fn listed(operation: &Operation, template: bool, member: &str) -> Option<Vec<u8>> {
+fn listed(operation: &Operation, template: bool, member: &str, reader: Reader<'_>) -> Option<Vec<u8>> {
     let uri = operation.uri().filter(|uri| uri.is_template() == template)?;
     let mut listed = Map::new();
     listed.insert(member.into(), uri.as_str().into());
     listed.insert("name".into(), operation.tool_name().into());
     listed.insert("title".into(), describe::title(operation).into());
-    listed.insert("description".into(), describe::description(operation).into());
+    listed.insert("description".into(), describe::description(operation, reader).into());
     if let Some(mime_type) = operation.mime_type() {
         listed.insert("mimeType".into(), mime_type.into());
     }

@@ -20,6 +20,8 @@ pub struct Carriage {
     pub admits_failure: bool,
     /// Whether the output is pieces to look at, which stand in the result as they are.
     pub shows_blocks: bool,
+    /// Whether the envelope of a bad ending stands in `_meta`.
+    pub error_meta: bool,
 }
 
 /// Appends the opening of a response; the result and a closing brace make it whole.
@@ -29,9 +31,16 @@ pub fn open_result(id: Id<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(br#","result":"#);
 }
 
-/// Appends the response to a call that ended like this. `more` is JSON that is shown beside a
-/// bad ending, such as the items that a stream gave before it.
-pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Option<&[u8]>, out: &mut Vec<u8>) {
+/// Appends the response to a call that ended like this. `told` is what a model reads of a bad ending, and `more` is JSON
+/// that is shown beside it, such as the items that a stream gave before it.
+pub fn write_call(
+    id: Id<'_>,
+    envelope: &Envelope,
+    told: &str,
+    carriage: Carriage,
+    more: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) {
     if envelope.is_ok() {
         return match carriage.envelope {
             _ if carriage.shows_blocks => write_blocks(id, envelope.output().unwrap_or(b"[]"), carriage.era, out),
@@ -40,15 +49,13 @@ pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Opt
         };
     }
     let mut json = Vec::with_capacity(1024);
-    envelope.write_to(&mut json);
-    out.reserve(json.len() * 2 + json.len() / 2 + 256);
+    if carriage.admits_failure || carriage.error_meta {
+        envelope.write_to(&mut json);
+    }
+    out.reserve(json.len() * 2 + told.len() * 2 + 256);
     open(id, carriage.era, out);
     out.extend_from_slice(br#""isError":true,"content":[{"type":"text","text":""#);
-    // The message stands in the envelope as a string already.
-    let message = envelope.error_json().and_then(|json| json.strip_prefix(b"\"")?.strip_suffix(b"\""));
-    out.extend_from_slice(message.unwrap_or_default());
-    out.extend_from_slice(br"\n");
-    escaped(&json, out);
+    escaped(told.as_bytes(), out);
     out.extend_from_slice(br#""}"#);
     if let Some(more) = more {
         out.extend_from_slice(br#",{"type":"text","text":""#);
@@ -60,11 +67,14 @@ pub fn write_call(id: Id<'_>, envelope: &Envelope, carriage: Carriage, more: Opt
         out.extend_from_slice(br#","structuredContent":"#);
         out.extend_from_slice(&json);
     }
-    out.extend_from_slice(br#","_meta":{""#);
-    out.extend_from_slice(ERROR_META.as_bytes());
-    out.extend_from_slice(br#"":"#);
-    out.extend_from_slice(&json);
-    out.extend_from_slice(b"}}}");
+    if carriage.error_meta {
+        out.extend_from_slice(br#","_meta":{""#);
+        out.extend_from_slice(ERROR_META.as_bytes());
+        out.extend_from_slice(br#"":"#);
+        out.extend_from_slice(&json);
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"}}");
 }
 
 /// Appends the response to a call that ended well with this output, which is JSON.

@@ -1,11 +1,14 @@
 //! An operation as a tool.
 
-use redress_contract::{Gives, Name, Operation, Origin, Shape};
+use redress_contract::{Gives, Holds, Name, Operation, Origin, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Era, FAILURES_META, OutputSchema, VERIFY_META, describe,
+    Era, FAILURES_META, OutputSchema, VERIFY_META,
+    describe::{self, Reader},
+    dialect,
     output::{Form, advertised},
+    prose::spoken,
     schema,
 };
 
@@ -17,6 +20,7 @@ pub struct Tool {
     streams: bool,
     admits_failure: bool,
     shows_blocks: bool,
+    shown: String,
     legacy: ToolText,
     /// Only where it differs.
     modern: Option<ToolText>,
@@ -38,8 +42,13 @@ impl ToolText {
 impl Tool {
     /// The tool of `operation`.
     pub fn of(operation: &Operation, form: Form) -> Tool {
-        let legacy = written(operation, form, Era::Legacy);
-        let modern = Some(written(operation, form, Era::Modern)).filter(|modern| *modern != legacy);
+        Tool::told(operation, form, Reader::ANYBODY)
+    }
+
+    /// The tool of `operation`, as it is described to `reader`.
+    pub fn told(operation: &Operation, form: Form, reader: Reader<'_>) -> Tool {
+        let (shown, legacy) = written(operation, form, Era::Legacy, reader);
+        let modern = Some(written(operation, form, Era::Modern, reader).1).filter(|modern| *modern != legacy);
         Tool {
             name: operation.tool_name(),
             operation: operation.name().clone(),
@@ -47,9 +56,15 @@ impl Tool {
             // Without a schema anything may stand there.
             admits_failure: form.output_schema != OutputSchema::Success || operation.gives() == Gives::Blocks,
             shows_blocks: operation.gives() == Gives::Blocks && operation.shape() != Shape::Subscription,
+            shown,
             legacy,
             modern,
         }
+    }
+
+    /// What hosts show a model of it, as JSON: its name, its description and what it takes.
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 
     /// Its name.
@@ -86,16 +101,14 @@ impl Tool {
     }
 }
 
-fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
-    let mut input = schema::apart(operation.input()).rooted();
-    if let Value::Object(input) = &mut input {
-        of_objects(input);
-    }
+/// What hosts show of the tool, and all of it.
+fn written(operation: &Operation, form: Form, era: Era, reader: Reader<'_>) -> (String, ToolText) {
     let mut tool = Map::new();
     tool.insert("name".into(), operation.tool_name().into());
+    tool.insert("description".into(), describe::description(operation, reader).into());
+    tool.insert("inputSchema".into(), input(operation, reader));
+    let shown = Value::Object(tool.clone()).to_string();
     tool.insert("title".into(), describe::title(operation).into());
-    tool.insert("description".into(), describe::description(operation).into());
-    tool.insert("inputSchema".into(), input);
     if let Some(output) = advertised(operation, form, era) {
         tool.insert("outputSchema".into(), output);
     }
@@ -110,7 +123,40 @@ fn written(operation: &Operation, form: Form, era: Era) -> ToolText {
     if !meta.is_empty() {
         tool.insert("_meta".into(), Value::Object(meta));
     }
-    ToolText { json: Value::Object(tool).to_string().into_bytes() }
+    (shown, ToolText { json: Value::Object(tool).to_string().into_bytes() })
+}
+
+/// What a tool takes, in the dialect of tools.
+fn input(operation: &Operation, reader: Reader<'_>) -> Value {
+    let mut input = schema::apart(operation.input()).rooted();
+    if let Value::Object(input) = &mut input {
+        of_objects(input);
+        // The tool's own title and description say what the whole is.
+        input.remove("title");
+        input.remove("description");
+    }
+    let mut input = dialect::dialect(input);
+    rename(&mut input, reader);
+    input
+}
+
+/// Says operations in the descriptions of a schema by the names of their tools. Only what stands as a description of a
+/// schema is one, and every string under that name that is a value stays as it is.
+fn rename(schema: &mut Value, reader: Reader<'_>) {
+    let Value::Object(words) = schema else { return };
+    if let Some(Value::String(text)) = words.get_mut("description")
+        && let std::borrow::Cow::Owned(other) = spoken(text, reader.names)
+    {
+        *text = other;
+    }
+    for (word, value) in words.iter_mut() {
+        match (Holds::by(word), value) {
+            (Holds::Schema, value) => rename(value, reader),
+            (Holds::List, Value::Array(several)) => several.iter_mut().for_each(|one| rename(one, reader)),
+            (Holds::Named, Value::Object(named)) => named.values_mut().for_each(|one| rename(one, reader)),
+            (Holds::List | Holds::Named | Holds::Data, _) => {}
+        }
+    }
 }
 
 /// Makes a schema say in the one place where every revision wants it that it is about objects. Arguments are

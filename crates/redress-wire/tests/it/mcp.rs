@@ -16,7 +16,7 @@ fn each_tool(check: impl Fn(&Operation, Form, Era, &Value)) {
     for operation in contract().operations() {
         for output_schema in SCHEMAS {
             for envelope in [EnvelopeUse::Failures, EnvelopeUse::Always] {
-                let form = Form { output_schema, envelope };
+                let form = Form { output_schema, envelope, ..Form::default() };
                 let tool = Tool::of(operation, form);
                 for era in ERAS {
                     check(operation, form, era, &serde_json::from_slice(tool.text(era).json()).unwrap());
@@ -55,7 +55,12 @@ fn a_tool_says_what_to_verify_a_call_with_that_was_cut_off() {
     each_tool(|operation, _, _, tool| {
         let description = tool["description"].as_str().unwrap();
         let is_verified = operation.verification().is_some();
-        assert_eq!(description.ends_with("\nCut off: verify with files_list."), is_verified, "{description}");
+        // A failure of it names the same tool, and that says it once.
+        assert!(!description.contains("Cut off"), "{description}");
+        let cut_off = operation.clone().without_failures();
+        let alone: Value = serde_json::from_str(Tool::of(&cut_off, Form::default()).shown()).unwrap();
+        let alone = alone["description"].as_str().unwrap();
+        assert_eq!(alone.ends_with("\nCut off: verify with files_list."), is_verified, "{alone}");
         assert_eq!(
             description.contains("WRITE_UNSURE (verify with files_list, retryable)"),
             is_verified,
@@ -89,7 +94,12 @@ fn the_same_contract_gives_the_same_bytes_and_the_cost_is_theirs() {
             assert_eq!(one.text(era).json(), other.text(era).json());
         }
         let cost = cost(&one);
-        assert_eq!(cost.bytes, one.text(Era::Legacy).json().len());
+        let whole: Value = serde_json::from_slice(one.text(Era::Legacy).json()).unwrap();
+        let shown: Value = serde_json::from_str(one.shown()).unwrap();
+        assert_eq!(cost.bytes, one.shown().len());
+        for member in ["name", "description", "inputSchema"] {
+            assert_eq!(shown[member], whole[member], "what is counted is what is listed");
+        }
         assert!(cost.tokens <= cost.bytes.div_ceil(4) && cost.tokens > 0);
     }
 }
@@ -118,14 +128,21 @@ fn a_cursor_leads_through_its_own_list_only() {
 fn the_server_says_once_what_every_tool_can_answer() {
     let info = ServerInfo {
         name: "demo".to_owned(),
+        title: Some("Demonstration".to_owned()),
         version: "1.0.0".to_owned(),
         description: Some("Keeps notes.".to_owned()),
     };
-    insta::assert_snapshot!(instructions(&info));
+    let shared = redress_wire::mcp::SharedFailures::default();
+    let told = instructions(&info, &shared, &|_| true, &|_| redress_wire::mcp::Spoken::Other);
+    insta::assert_snapshot!(told);
     let can = Capabilities { tools: true, ..Capabilities::default() };
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
-    let initialize: Value = serde_json::from_slice(&initialize_result("2025-11-25", &info, can)).unwrap();
-    let discover: Value = serde_json::from_slice(&discover_result(&info, can, caching)).unwrap();
+    let initialize: Value = serde_json::from_slice(&initialize_result("2025-11-25", &info, can, &told)).unwrap();
+    let discover: Value = serde_json::from_slice(&discover_result(&info, can, caching, &told)).unwrap();
+    assert_eq!(
+        (initialize["serverInfo"]["title"].as_str(), &initialize["instructions"]),
+        (Some("Demonstration"), &told.into())
+    );
     assert_eq!(initialize["capabilities"], discover["capabilities"]);
     assert_eq!(initialize["serverInfo"], discover["_meta"]["io.modelcontextprotocol/serverInfo"]);
     assert_eq!((discover["ttlMs"].as_u64(), discover["cacheScope"].as_str()), (Some(5), Some("public")));

@@ -131,7 +131,8 @@ impl Site {
         for who in [Who::Local, Who::Clerk, Who::Person, Who::Nobody] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
-            let faces = Faces::new(registry.clone()).caller(Always(caller(who))).grace(grace);
+            let face = redress_mcp::Mcp::new(registry.clone(), mcp_options()).expect("there is no profile");
+            let faces = Faces::new(registry.clone()).mcp(face).caller(Always(caller(who))).grace(grace);
             let running = tokio::spawn(faces.serve(listener, stop.clone().cancelled_owned()));
             servers.push(Server { who, address, running });
         }
@@ -178,4 +179,12 @@ impl Site {
         }
         self.marks
     }
+}
+
+/// The rows stream on every face, so subscriptions are tools here.
+pub(super) fn mcp_options() -> redress_mcp::McpOptions {
+    let mut options = redress_mcp::McpOptions::default();
+    options.subscriptions = true;
+    options.stream.time = Duration::from_secs(3600);
+    options
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use redress_mcp::{Asking as Connection, McpOptions};
+use redress_mcp::Asking as Connection;
 use redress_wire::mcp::Era;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -37,7 +37,7 @@ impl Client {
             cancellation: Some(site.over.clone()),
             ..Connection::default()
         };
-        let face = redress_mcp::Mcp::new(site.registry.clone(), McpOptions::default()).unwrap();
+        let face = redress_mcp::Mcp::new(site.registry.clone(), super::super::site::mcp_options()).unwrap();
         let served = tokio::spawn(async move { face.stdio(reads, writes, asking).await });
         writeln!(input, "{}", mcp::message(Era::Legacy, row)).unwrap();
         Client { input, output, served }
