@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_contract::{Operation, Role};
+use redress_contract::{Operation, ProgramInfo, Role};
 use redress_core::{Registry, Secret, Shown};
 use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
 
@@ -14,6 +14,8 @@ use crate::Profile;
 pub struct McpOptions {
     /// What the server is called.
     pub name: String,
+    /// What people call it, where that is not its name.
+    pub title: Option<String>,
     /// Its version.
     pub version: String,
     /// What it is for; clients hand it to the model.
@@ -53,6 +55,7 @@ impl Default for McpOptions {
     fn default() -> McpOptions {
         McpOptions {
             name: "redress".to_owned(),
+            title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             description: None,
             form: Form::default(),
@@ -69,8 +72,23 @@ impl Default for McpOptions {
 }
 
 impl McpOptions {
+    /// Says what the program says of itself.
+    #[must_use]
+    pub fn with_program(mut self, info: &ProgramInfo) -> McpOptions {
+        info.name().clone_into(&mut self.name);
+        self.title = info.has_title().then(|| info.title().to_owned());
+        info.version().clone_into(&mut self.version);
+        self.description = info.description().map(str::to_owned);
+        self
+    }
+
     pub(crate) fn info(&self) -> ServerInfo {
-        ServerInfo { name: self.name.clone(), version: self.version.clone(), description: self.description.clone() }
+        ServerInfo {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            version: self.version.clone(),
+            description: self.description.clone(),
+        }
     }
 
     /// Whether, and as what, the operation is shown: prompts and documents have lists of their own, and are no tools.

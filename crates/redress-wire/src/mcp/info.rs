@@ -10,6 +10,8 @@ use super::{Caching, VERSIONS};
 pub struct ServerInfo {
     /// Its name.
     pub name: String,
+    /// What people call it, where that is not its name.
+    pub title: Option<String>,
     /// Its version.
     pub version: String,
     /// What it is for, if anybody said.
@@ -51,8 +53,10 @@ impl Capabilities {
 impl ServerInfo {
     fn json(&self) -> Value {
         let mut info = json!({"name": self.name, "version": self.version});
-        if let (Some(description), Value::Object(info)) = (&self.description, &mut info) {
-            info.insert("description".into(), description.as_str().into());
+        for (member, text) in [("title", &self.title), ("description", &self.description)] {
+            if let (Some(text), Value::Object(info)) = (text, &mut info) {
+                info.insert(member.into(), text.as_str().into());
+            }
         }
         info
     }

@@ -118,6 +118,7 @@ fn a_cursor_leads_through_its_own_list_only() {
 fn the_server_says_once_what_every_tool_can_answer() {
     let info = ServerInfo {
         name: "demo".to_owned(),
+        title: None,
         version: "1.0.0".to_owned(),
         description: Some("Keeps notes.".to_owned()),
     };
