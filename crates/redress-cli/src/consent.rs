@@ -110,7 +110,7 @@ impl StateFolder {
         let config = place.config.clone().or(here.filter(|_| place.state.is_none()));
         let serve = arguments::Serve { config, ..Default::default() };
         if let (None, Some(path)) = (&serve.config, &place.state) {
-            let registry = setup.program.own_registry().cloned();
+            let registry = setup.own_registry()?;
             let has_access = registry.as_ref().is_some_and(|registry| registry.identity().is_some());
             return Ok(StateFolder { path: path.clone(), desk: ConsentDesk::at(path), registry, has_access });
         }

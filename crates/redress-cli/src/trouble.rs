@@ -67,6 +67,8 @@ pub(crate) enum Trouble {
     PageUnknown { wanted: String, similar: Vec<String> },
     #[error("the registry has {} problem(s)", .0.findings().len())]
     RegistryInvalid(BuildError),
+    #[error("the program could not set itself up: {says}")]
+    SetupFailed { says: String, hint: Option<String> },
     #[error("the listener failed: {}", reason(.0))]
     ListenerFailed(io::Error),
     #[error("the system gave no threads: {}", reason(.0))]
@@ -132,6 +134,7 @@ impl Trouble {
             Trouble::RootUnusable { .. } => TroubleCode::RootUnusable,
             Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
             Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
+            Trouble::SetupFailed { .. } => TroubleCode::SetupFailed,
             Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
             Trouble::RuntimeUnavailable(_) => TroubleCode::RuntimeUnavailable,
             Trouble::OutputUnwritable(_) => TroubleCode::OutputUnwritable,
@@ -187,6 +190,9 @@ impl Trouble {
             Trouble::RootUnusable { .. } => "Give a folder that exists and may be read.".to_owned(),
             Trouble::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
             Trouble::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
+            Trouble::SetupFailed { hint, .. } => {
+                hint.clone().unwrap_or_else(|| "Look at what the program opens first, such as its database.".to_owned())
+            }
             Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
             Trouble::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
             Trouble::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
@@ -233,6 +239,7 @@ impl Trouble {
             | Trouble::InputNotJson(_)
             | Trouble::FileUnreadable { .. }
             | Trouble::FileUnwritable { .. }
+            | Trouble::SetupFailed { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
@@ -267,6 +274,7 @@ impl Trouble {
             | Trouble::FileUnwritable { .. }
             | Trouble::RootUnusable { .. }
             | Trouble::RegistryInvalid(_)
+            | Trouble::SetupFailed { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => &[],

@@ -5,5 +5,6 @@
 mod canary;
 mod kept;
 mod notes;
+mod opening;
 mod outcomes;
 mod table;
