@@ -525,5 +525,5 @@ fn main() -> ExitCode {
         .add(template)
         .add(schema_tool());
     let registry = registry.build().expect("the declarations are sound");
-    redress::main(registry)
+    redress::main!(registry)
 }

@@ -309,5 +309,5 @@ pub(crate) fn registry() -> Registry {
 }
 
 fn main() -> ExitCode {
-    redress::main(registry())
+    redress::main!(registry())
 }

@@ -39,5 +39,5 @@ async fn twins(input: Hour) -> Outcome<[u32; 2], ConvertFailure> {
 fn main() -> std::process::ExitCode {
     // The declarations are checked here, before anything is served: a recovery that leads nowhere
     // or an example that does not fit ends the program with what to write instead.
-    redress::main(Registry::builder().add(convert).add(twins).build().expect("the declarations are sound"))
+    redress::main!(Registry::builder().add(convert).add(twins).build())
 }

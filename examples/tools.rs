@@ -81,5 +81,5 @@ async fn order(_ctx: &Ctx, _input: Which) -> Outcome<Part> {
 
 fn main() -> ExitCode {
     let builder = Registry::builder().add(get).add(list).add(order);
-    redress::main(builder.build().expect("the declarations are sound"))
+    redress::main!(builder.build())
 }

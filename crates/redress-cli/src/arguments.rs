@@ -9,6 +9,7 @@ use redress_wire::http::header;
 use crate::{
     config::{Envelope, Format, Level, Listen, NamedProfile, OutputSchema, Size, Span},
     moment::Moment,
+    program::Program,
 };
 
 /// What was typed.
@@ -109,11 +110,35 @@ pub(crate) enum Command {
     Quota(Quota),
     /// Write a file that is made from the operations
     Gen(Gen),
+    /// Make a project of your own that builds, serves and passes its tests
+    New(New),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages into a folder
     #[command(hide = true)]
     Man(Man),
+}
+
+impl Command {
+    /// What is typed for it.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Command::Serve(_) => "serve",
+            Command::Mcp(_) => "mcp",
+            Command::Call(_) => "call",
+            Command::Ops(_) => "ops",
+            Command::Explain(_) => "explain",
+            Command::Doctor(_) => "doctor",
+            Command::Token(_) => "token",
+            Command::Consent(_) => "consent",
+            Command::Audit(_) => "audit",
+            Command::Quota(_) => "quota",
+            Command::Gen(_) => "gen",
+            Command::New(_) => "new",
+            Command::Completions(_) => "completions",
+            Command::Man(_) => "man",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -527,6 +552,22 @@ pub(crate) enum Generated {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "redress is not published on crates.io yet, so that one of `--path` and `--git` has to be given."
+)]
+pub(crate) struct New {
+    /// What it is called: the folder, the package and the command
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The folder of a clone of redress, which Cargo.toml will name
+    #[arg(long, value_name = "DIR", conflicts_with = "git")]
+    pub(crate) path: Option<PathBuf>,
+    /// The address of a git repository of redress, which Cargo.toml will name
+    #[arg(long, value_name = "URL")]
+    pub(crate) git: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
@@ -542,10 +583,18 @@ pub(crate) struct Man {
 
 /// The command line of a program: of one with the built-in operations, or of a registry that
 /// the program brings along, to which a folder and bounds mean nothing.
-pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Command {
-    let command = Arguments::command().name(name.to_owned()).bin_name(name.to_owned()).version(version.to_owned());
-    if !built_in {
-        return command;
+pub(crate) fn command(program: &Program) -> clap::Command {
+    let command = Arguments::command()
+        .name(program.about().name().to_owned())
+        .bin_name(program.name().to_owned())
+        .version(program.version().to_owned());
+    if !program.is_built_in() {
+        // A project is made by `redress` itself.
+        let command = command.mut_subcommand("new", |new| new.hide(true));
+        return match program.about().description() {
+            Some(text) => command.about(text.to_owned()),
+            None => command,
+        };
     }
     Folder::augment_args(command)
         .mut_subcommand("serve", Bounds::augment_args)
@@ -555,11 +604,13 @@ pub(crate) fn command(name: &str, version: &str, built_in: bool) -> clap::Comman
 
 #[cfg(test)]
 mod tests {
+    use redress_core::Registry;
+
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        command("redress", "0.1.0", true).debug_assert();
-        command("mine", "0.1.0", false).debug_assert();
+        command(&Program::built_in(|_| Ok(Registry::builder().build()?))).debug_assert();
+        command(&Program::of(Registry::builder().build().unwrap())).debug_assert();
     }
 }

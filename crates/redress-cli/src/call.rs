@@ -40,6 +40,7 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Termina
             return Ok(refused.show(terminal, typing)?);
         }
         let answer = service.call(&ask).await?;
+        answer.note_deprecated(&typed.operation, terminal)?;
         if !answer.wants_subscription() {
             return Ok(answer.show(terminal, typing)?);
         }

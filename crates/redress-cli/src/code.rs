@@ -60,6 +60,8 @@ pub enum TroubleCode {
     PageUnknown,
     /// The declarations of the operations are not sound.
     RegistryInvalid,
+    /// The program could not make its operations.
+    SetupFailed,
     /// The server stopped listening.
     ListenerFailed,
     /// The system gave the command no threads to run on.
@@ -98,6 +100,7 @@ impl TroubleCode {
         TroubleCode::RootNotApart,
         TroubleCode::PageUnknown,
         TroubleCode::RegistryInvalid,
+        TroubleCode::SetupFailed,
         TroubleCode::ListenerFailed,
         TroubleCode::RuntimeUnavailable,
         TroubleCode::OutputUnwritable,
@@ -151,6 +154,7 @@ impl TroubleCode {
             TroubleCode::RootNotApart => ("ROOT_NOT_APART", include_str!("codes/ROOT_NOT_APART.md")),
             TroubleCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
             TroubleCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
+            TroubleCode::SetupFailed => ("SETUP_FAILED", include_str!("codes/SETUP_FAILED.md")),
             TroubleCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
             TroubleCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
             TroubleCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),

@@ -112,7 +112,7 @@ impl<'a> StateFolder<'a> {
             let Some(path) = place.state.clone() else {
                 return nowhere("no server, state folder or configuration is named");
             };
-            let registry = setup.program.own_registry().cloned();
+            let registry = setup.own_registry()?;
             let has_access = registry.as_ref().is_some_and(|registry| registry.identity().is_some());
             return Ok(StateFolder { setup, desk: ConsentDesk::at(&path), path, config: None, registry, has_access });
         };

@@ -11,7 +11,7 @@ use crate::{
 };
 
 fn command(setup: &Setup) -> clap::Command {
-    arguments::command(setup.program.name(), setup.program.version(), setup.program.is_built_in())
+    arguments::command(&setup.program)
 }
 
 /// Prints completions for a shell.

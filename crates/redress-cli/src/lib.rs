@@ -11,8 +11,7 @@
 //! use std::process::ExitCode;
 //!
 //! fn main() -> ExitCode {
-//!     let registry = Registry::builder().build().expect("the declarations are sound");
-//!     redress_cli::main(registry)
+//!     redress_cli::main(Registry::builder().build())
 //! }
 //! ```
 
@@ -34,6 +33,8 @@ mod looks;
 mod mcp;
 mod moment;
 mod near;
+mod new;
+mod opening;
 mod ops;
 mod outcome;
 mod parts;
@@ -54,4 +55,5 @@ mod typed;
 
 pub use code::TroubleCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
+pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
 pub use program::{BuiltIn, Program, Unserved, main};

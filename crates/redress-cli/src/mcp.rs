@@ -84,9 +84,7 @@ pub(crate) fn face(
     dropped_fields: &DroppedFields,
 ) -> Result<Mcp, Trouble> {
     let tools = &settings.tools;
-    let mut options = McpOptions::default();
-    setup.program.name().clone_into(&mut options.name);
-    setup.program.version().clone_into(&mut options.version);
+    let mut options = McpOptions::default().with_program(setup.program.about());
     options.form = Form {
         output_schema: match tools.output_schema {
             Some(config::OutputSchema::Success) | None => OutputSchema::Success,

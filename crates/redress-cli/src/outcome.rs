@@ -24,6 +24,8 @@ const AGREE: &str = "Ask the user to agree: only a person can, who makes the cal
 pub(crate) struct Answer {
     bytes: Vec<u8>,
     json: Value,
+    /// That the operation is deprecated, and what to call instead, where that is known.
+    deprecated: Option<Option<String>>,
 }
 
 /// What was typed, to make the lines that can be typed next.
@@ -42,7 +44,25 @@ impl Answer {
     pub(crate) fn read(bytes: Vec<u8>) -> Option<Answer> {
         let json: Value = serde_json::from_slice(&bytes).ok()?;
         json.get("ok")?.as_bool()?;
-        Some(Answer { bytes, json })
+        Some(Answer { bytes, json, deprecated: None })
+    }
+
+    /// The same answer, of an operation that is deprecated, with what to call instead.
+    pub(crate) fn of_deprecated(mut self, instead: Option<String>) -> Answer {
+        self.deprecated = Some(instead);
+        self
+    }
+
+    /// Says to the person who called that the operation is deprecated, where it is. It goes where no program reads.
+    pub(crate) fn note_deprecated(&self, operation: &str, terminal: &mut Terminal<'_>) -> io::Result<()> {
+        let Some(instead) = &self.deprecated else { return Ok(()) };
+        let instead = instead.as_ref().map(|name| format!(": call {name} instead")).unwrap_or_default();
+        let err = terminal.err();
+        err.line(format_args!(
+            "{} {}",
+            err.paint(SOFT, "note:"),
+            harmless(&format!("{operation} is deprecated{instead}"))
+        ))
     }
 
     pub(crate) fn is_ok(&self) -> bool {

@@ -5,26 +5,35 @@ use std::{
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
 use redress_telemetry::{Otlp, OwnCrates};
+use tokio::runtime::Handle;
 
 use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder},
     audit, call,
     config::{Document, File, Format, Level, Settings},
-    consent, doctor, explain, generated, logs, mcp, ops, parts, quota, serve,
+    consent, doctor, explain, generated, logs, mcp, new,
+    opening::{Context, IntoProgram, Opening, SetupError},
+    ops, parts, quota, serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
     typed::{self, Typed},
 };
 
-/// Runs the commands for the operations of `registry`, with what was typed, and ends with
+/// What all programs with these commands have in common.
+const OURS: &str = concat!("redress ", env!("CARGO_PKG_VERSION"));
+
+/// Runs the commands for the operations of a registry, or of what makes one, with what was typed, and ends with
 /// their exit code: 0 ended well, 1 the operation failed or something was found, 2 could
 /// not run.
-pub fn main(registry: Registry) -> ExitCode {
-    Program::of(registry).main()
+///
+/// A function cannot know what your package is called: the macro of the same name, `redress::main!`, does.
+pub fn main<Way>(operations: impl IntoProgram<Way>) -> ExitCode {
+    operations.into_program().main()
 }
 
 /// A program with commands.
@@ -42,7 +51,11 @@ pub fn main(registry: Registry) -> ExitCode {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Program {
+    /// What is typed to start it.
     name: String,
+    /// What it says of itself.
+    info: ProgramInfo,
+    /// Which of its own version and that of redress `--version` shows.
     version: String,
     source: Source,
     /// The crates whose log is told as they wrote it, beside those of redress.
@@ -53,6 +66,7 @@ pub struct Program {
 #[derive(Clone)]
 enum Source {
     Registry(Registry),
+    Opening(Arc<Opening>),
     BuiltIn(fn(&BuiltIn) -> Result<Registry, Unserved>),
 }
 
@@ -93,27 +107,57 @@ pub(crate) struct Setup {
     pub(crate) bounds: Bounds,
     /// What to log, where it was typed.
     pub(crate) level: Option<Level>,
+    /// The command.
+    pub(crate) command: &'static str,
 }
 
 impl Program {
     /// The commands of a registry, under the name by which the program was started.
     pub fn of(registry: Registry) -> Program {
+        Program::started(Source::Registry(registry))
+    }
+
+    /// The commands of the registry that `open` makes. It is run once, by the first command that needs operations and in
+    /// a runtime of tokio that lasts as long as the command; `--help`, `--version` and `completions` open nothing.
+    pub fn opening<F>(open: F) -> Program
+    where
+        F: AsyncFnOnce(Context) -> Result<Registry, SetupError> + Send + 'static,
+    {
+        Program::started(Source::Opening(Arc::new(Opening::new(open))))
+    }
+
+    fn started(source: Source) -> Program {
         let started = env::args_os().next().unwrap_or_default();
         let name = Path::new(&started).file_stem().unwrap_or("redress".as_ref()).to_string_lossy().into_owned();
-        let version = concat!("(redress ", env!("CARGO_PKG_VERSION"), ")").to_owned();
-        Program { crates: vec![name.clone()], name, version, source: Source::Registry(registry) }
+        let version = format!("({OURS})");
+        let info = ProgramInfo::new(&name, &version);
+        Program { crates: vec![crate_name(&name)], name, info, version, source }
+    }
+
+    /// The same program, which says this of itself in its documents, to MCP clients and for `--version`.
+    #[must_use]
+    pub fn info(mut self, info: ProgramInfo) -> Program {
+        self.crates.push(crate_name(info.name()));
+        self.version = format!("{} ({OURS})", info.version());
+        self.info = info;
+        self
     }
 
     /// The commands of `redress` itself, over the operations that `make` makes.
     pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, Unserved>) -> Program {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Program { name: "redress".to_owned(), version, source: Source::BuiltIn(make), crates: Vec::new() }
+        let info = ProgramInfo::new("redress", &version);
+        Program { name: "redress".to_owned(), info, version, source: Source::BuiltIn(make), crates: Vec::new() }
     }
 
     /// The same program, under another name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Program {
-        self.name = name.into();
+        let name = name.into();
+        if self.info.name() == self.name {
+            self.info = ProgramInfo::new(&name, self.info.version());
+        }
+        self.name = name;
         self
     }
 
@@ -126,11 +170,22 @@ impl Program {
         self
     }
 
-    /// Runs what was typed on this process's own streams.
+    /// Runs what was typed on this process's own streams. It may be called from an `async fn main` of tokio too; what
+    /// is opened there belongs to that runtime, and what [`opening`](Program::opening) opens does not.
     pub fn main(&self) -> ExitCode {
-        let (mut out, mut err) = (io::stdout(), io::stderr());
-        let mut terminal = Terminal::new(Stream::stdout(&mut out), Stream::stderr(&mut err));
-        ExitCode::from(self.run_on(env::args_os().collect(), &mut terminal))
+        let run = || {
+            let (mut out, mut err) = (io::stdout(), io::stderr());
+            let mut terminal = Terminal::new(Stream::stdout(&mut out), Stream::stderr(&mut err));
+            ExitCode::from(self.run_on(env::args_os().collect(), &mut terminal))
+        };
+        if Handle::try_current().is_err() {
+            return run();
+        }
+        // Commands have runtimes of their own, and none can be started on a thread of another.
+        match std::thread::scope(|scope| scope.spawn(run).join()) {
+            Ok(code) => code,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     }
 
     /// Runs `words`, of which the first is the program itself, and gives the exit code. It
@@ -162,7 +217,7 @@ impl Program {
     fn command(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         // What cannot be read as a whole may still ask for JSON, and then gets it.
         terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
-        let command = arguments::command(&self.name, &self.version, self.is_built_in());
+        let command = arguments::command(self);
         let typed = match typed::read(command, words, self.is_built_in()) {
             Ok(typed) => typed,
             Err(error) => return self.untyped(&error, terminal),
@@ -174,8 +229,8 @@ impl Program {
 
     fn carry_out(&self, typed: Typed, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
         let Typed { arguments, folder, bounds } = typed;
-        let setup = Setup { program: self.clone(), folder, bounds, level: None };
-        let setup = Setup { level: arguments.log_level, ..setup };
+        let command = arguments.command.word();
+        let setup = Setup { program: self.clone(), folder, bounds, level: arguments.log_level, command };
         let colored = terminal.err().is_colored();
         let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
@@ -213,6 +268,7 @@ impl Program {
             Command::Quota(typed) => quota::run(&setup, &typed, terminal),
             Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
+            Command::New(typed) => new::run(&typed, terminal),
             Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
             Command::Man(typed) => generated::man(&setup, &typed, terminal),
         }
@@ -257,16 +313,14 @@ impl Program {
         OwnCrates::new(&self.crates)
     }
 
+    /// Its version, as `--version` shows it.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
-    /// The registry that the program brings along, where it does.
-    pub(crate) fn own_registry(&self) -> Option<&Registry> {
-        match &self.source {
-            Source::Registry(registry) => Some(registry),
-            Source::BuiltIn(_) => None,
-        }
+    /// What it says of itself.
+    pub(crate) fn about(&self) -> &ProgramInfo {
+        &self.info
     }
 
     pub(crate) fn is_built_in(&self) -> bool {
@@ -302,6 +356,10 @@ impl Setup {
     pub(crate) fn registry(&self, settings: &Settings) -> Result<Registry, Trouble> {
         let make = match &self.program.source {
             Source::Registry(registry) => return Ok(registry.clone()),
+            Source::Opening(opening) => {
+                return opening
+                    .registry(self.context(settings.document.as_ref().map(|document| document.path.clone())));
+            }
             Source::BuiltIn(make) => make,
         };
         apart::check(settings)?;
@@ -314,6 +372,19 @@ impl Setup {
                 Trouble::RootUnusable { path: settings.root.display().to_string(), says }
             }
         })
+    }
+
+    /// The registry that the program brings along, where it does.
+    pub(crate) fn own_registry(&self) -> Result<Option<Registry>, Trouble> {
+        match &self.program.source {
+            Source::Registry(registry) => Ok(Some(registry.clone())),
+            Source::Opening(opening) => opening.registry(self.context(None)).map(Some),
+            Source::BuiltIn(_) => Ok(None),
+        }
+    }
+
+    fn context(&self, config: Option<PathBuf>) -> Context {
+        Context { command: self.command, config, program: self.program.info.clone() }
     }
 
     /// The operations as this process itself runs them.
@@ -341,6 +412,11 @@ impl Setup {
     }
 }
 
+/// The crate of a package or a binary of this name.
+fn crate_name(name: &str) -> String {
+    name.replace('-', "_")
+}
+
 /// Waits for `work` on this thread.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -355,6 +431,7 @@ impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Source::Registry(_) => "Registry",
+            Source::Opening(_) => "Opening",
             Source::BuiltIn(_) => "BuiltIn",
         })
     }

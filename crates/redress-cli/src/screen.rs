@@ -163,7 +163,8 @@ impl Screen<'_> {
         let listens: Vec<String> = self.addresses.iter().map(ToString::to_string).collect();
         json!({
             "ok": true,
-            "version": self.program.version(),
+            "program": self.program.about().name(),
+            "version": self.program.about().version(),
             "url": self.url(),
             "listens": listens,
             "caller": if self.registry.identity().is_some() { "token" } else { "local" },

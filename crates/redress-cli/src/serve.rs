@@ -124,8 +124,8 @@ impl Start {
 pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry: &Registry) -> Result<Faces, Trouble> {
     let ready = registry.clone();
     let mut faces = Faces::new(registry.clone())
-        .title(setup.program.name())
-        .version(setup.program.version())
+        .title(setup.program.about().title())
+        .version(setup.program.about().version())
         .grace(settings.grace)
         .limits(parts::face_limits(settings))
         .compression(settings.http.compression.unwrap_or(true))
@@ -134,6 +134,9 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
         .ready(move || ready.is_ready())
         .mcp(crate::mcp::face(setup, settings, registry, &parts.dropped_fields)?)
         .mcp_http(crate::mcp::http(settings));
+    if let Some(text) = setup.program.about().description() {
+        faces = faces.description(text);
+    }
     if let Some((access, _)) = &parts.access
         && !access.certificates().is_empty()
     {

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, path::Path, time::Duration};
 
-use redress_contract::{CONSENT_GRANT, Caller, Contract, Operation, Shape};
+use redress_contract::{CONSENT_GRANT, Caller, Contract, Name, Operation, Shape};
 use redress_core::{Face, Registry, Request};
 use redress_wire::http;
 use reqwest::{Response, StatusCode};
@@ -68,7 +68,12 @@ impl Service {
             request = request.with_cancellation(interrupted()?);
         }
         let envelope = registry.call(ask.operation, request).await;
-        Answer::read(envelope.into_bytes()).ok_or_else(|| unreadable(url.unwrap_or("this process"), StatusCode::OK))
+        let answer = Answer::read(envelope.into_bytes())
+            .ok_or_else(|| unreadable(url.unwrap_or("this process"), StatusCode::OK))?;
+        Ok(match registry.operation(ask.operation).and_then(Operation::deprecated) {
+            Some(deprecation) => answer.of_deprecated(deprecation.replaced_by.clone()),
+            None => answer,
+        })
     }
 
     /// Subscribes; what refuses the call before the stream is open comes as an answer.
@@ -183,8 +188,22 @@ fn line(operation: &Operation) -> Value {
 
 async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
     let status = response.status();
+    let deprecated = response.headers().contains_key(http::DEPRECATION).then(|| successor(response.headers()));
     let body = body(url, response).await?;
-    Answer::read(body).ok_or_else(|| unreadable(url, status))
+    let answer = Answer::read(body).ok_or_else(|| unreadable(url, status))?;
+    Ok(match deprecated {
+        Some(instead) => answer.of_deprecated(instead),
+        None => answer,
+    })
+}
+
+/// The operation that a server says to call instead.
+fn successor(headers: &reqwest::header::HeaderMap) -> Option<String> {
+    headers.get_all(http::LINK).iter().find_map(|link| {
+        let (to, rel) = link.to_str().ok()?.strip_prefix('<')?.split_once('>')?;
+        let (_, path) = to.split_once("/ops/").filter(|_| rel.contains("\"successor-version\""))?;
+        Name::new(&path.replace('/', ".")).ok().map(|name| name.to_string())
+    })
 }
 
 /// How long a server may take to tell its operations.

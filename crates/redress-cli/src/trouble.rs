@@ -69,6 +69,8 @@ pub(crate) enum Trouble {
     PageUnknown { wanted: String, similar: Vec<String> },
     #[error("the registry has {} problem(s)", .0.findings().len())]
     RegistryInvalid(BuildError),
+    #[error("the program could not set itself up: {says}")]
+    SetupFailed { says: String, hint: Option<String> },
     #[error("the listener failed: {}", reason(.0))]
     ListenerFailed(io::Error),
     #[error("the system gave no threads: {}", reason(.0))]
@@ -147,6 +149,7 @@ impl Trouble {
             Trouble::RootNotApart { .. } => TroubleCode::RootNotApart,
             Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
             Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
+            Trouble::SetupFailed { .. } => TroubleCode::SetupFailed,
             Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
             Trouble::RuntimeUnavailable(_) => TroubleCode::RuntimeUnavailable,
             Trouble::OutputUnwritable(_) => TroubleCode::OutputUnwritable,
@@ -206,6 +209,9 @@ impl Trouble {
             }
             Trouble::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
             Trouble::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
+            Trouble::SetupFailed { hint, .. } => {
+                hint.clone().unwrap_or_else(|| "Look at what the program opens first, such as its database.".to_owned())
+            }
             Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
             Trouble::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
             Trouble::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
@@ -256,6 +262,7 @@ impl Trouble {
             | Trouble::InputNotJson(_)
             | Trouble::FileUnreadable { .. }
             | Trouble::FileUnwritable { .. }
+            | Trouble::SetupFailed { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
@@ -291,6 +298,7 @@ impl Trouble {
             | Trouble::RootUnusable { .. }
             | Trouble::RootNotApart { .. }
             | Trouble::RegistryInvalid(_)
+            | Trouble::SetupFailed { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => &[],

@@ -68,6 +68,7 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
         | Command::Audit(_)
         | Command::Quota(_)
         | Command::Gen(_)
+        | Command::New(_)
         | Command::Completions(_)
         | Command::Man(_) => {}
     }
@@ -86,12 +87,14 @@ mod tests {
 
     #[test]
     fn a_folder_is_taken_before_and_after_the_command() {
+        let built_in = crate::Program::built_in(|_| Ok(redress_core::Registry::builder().build()?)).named("r");
+        let own = crate::Program::of(redress_core::Registry::builder().build().unwrap()).named("r");
         for words in [["r", "--root", "a", "ops"], ["r", "ops", "--root", "a"]] {
             let words = words.map(Into::into).to_vec();
-            let typed = read(command("r", "0", true), words, true).unwrap();
+            let typed = read(command(&built_in), words, true).unwrap();
             assert_eq!(typed.folder.root.as_deref(), Some("a".as_ref()));
         }
         let mine = ["r", "ops", "--root", "a"].map(Into::into).to_vec();
-        assert!(read(command("r", "0", false), mine, false).is_err());
+        assert!(read(command(&own), mine, false).is_err());
     }
 }

@@ -31,6 +31,23 @@ pub struct TemplateError {
 }
 
 impl Template {
+    /// The field in the first `{field}` of a text that is no template, for whoever took it for one. Other braces stand
+    /// for themselves.
+    ///
+    /// ```
+    /// use redress_contract::Template;
+    ///
+    /// assert_eq!(Template::place_in("Look near {id} first."), Some("id"));
+    /// assert_eq!(Template::place_in(r#"Send {"id": 1}, or {}."#), None);
+    /// ```
+    pub fn place_in(text: &str) -> Option<&str> {
+        text.split('{').skip(1).find_map(|after| {
+            let (name, _) = after.split_once('}')?;
+            let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_lowercase());
+            (begins && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())).then_some(name)
+        })
+    }
+
     /// Reads a template. `{{` and `}}` stand for single braces.
     ///
     /// ```

@@ -65,8 +65,35 @@ impl<'a, A> Argument<'a, A> for Option<&'a Caller> {
 }
 
 /// State given to the registry by `.state(…)`, shared by every call.
+///
+/// A unit test that calls an operation's function itself makes one with [`State::new`]:
+///
+/// ```
+/// use redress_core::State;
+///
+/// async fn count(store: State<Vec<u8>>) -> usize {
+///     store.len()
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// assert_eq!(count(State::new(vec![1, 2])).await, 2);
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct State<T>(pub Arc<T>);
+
+impl<T> State<T> {
+    /// State for a function that a test calls itself.
+    pub fn new(state: T) -> State<T> {
+        State(Arc::new(state))
+    }
+}
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> State<T> {
+        State(Arc::clone(&self.0))
+    }
+}
 
 impl<T> Deref for State<T> {
     type Target = T;

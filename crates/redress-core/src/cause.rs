@@ -17,8 +17,9 @@ const READ: usize = 8 * 1024;
 /// What stands in the place of what was taken out.
 const REDACTED: &str = "[redacted]";
 
-/// An error and its sources, as the log tells them.
-pub(crate) struct LoggedCause<'a> {
+/// An error and its sources as an operator may read them: each text once, and without what looks like a secret, the
+/// query of a URL or a value.
+pub struct LoggedCause<'a> {
     error: Said<'a>,
     credentials: Option<&'a Credentials>,
 }
@@ -29,7 +30,8 @@ enum Said<'a> {
 }
 
 impl<'a> LoggedCause<'a> {
-    pub(crate) fn of(error: &'a (dyn Error + 'static)) -> LoggedCause<'a> {
+    /// What this error says, with all that caused it.
+    pub fn of(error: &'a (dyn Error + 'static)) -> LoggedCause<'a> {
         LoggedCause { error: Said::Error(error), credentials: None }
     }
 

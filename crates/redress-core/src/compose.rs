@@ -126,10 +126,10 @@ impl Ctx {
         }
     }
 
-    /// Whether this operation declared that it calls `name` (K-50). A context that serves no
-    /// operation, as a unit test makes it, reaches everything.
+    /// Whether this operation declared that it calls `name`. A context that serves no operation, as a unit test may make
+    /// it, has declared nothing.
     fn reaches(&self, name: &str) -> bool {
-        let Some(entry) = &self.entry else { return true };
+        let Some(entry) = &self.entry else { return false };
         let Some(target) = self.registry.find(name) else { return false };
         let target = &target.declaration;
         let declared = entry.declaration.calls();

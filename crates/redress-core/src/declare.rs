@@ -6,6 +6,7 @@
 
 use std::{
     any::TypeId,
+    fmt,
     future::Future,
     marker::PhantomData,
     pin::Pin,
@@ -13,9 +14,9 @@ use std::{
 };
 
 use redress_contract as contract;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned, ser::SerializeStruct};
 
-use crate::{Ctx, Events, Failure, Operation, Outcome, input};
+use crate::{Ctx, Events, Failure, Operation, Outcome, input, plain};
 
 /// What may be an operation's input: any type that serde reads and schemars describes.
 #[diagnostic::on_unimplemented(
@@ -51,9 +52,43 @@ impl<T: Serialize + schemars::JsonSchema + Send + 'static> Output for T {
     }
 }
 
-/// The schema of one public field of a failure.
-pub fn field_schema<T: schemars::JsonSchema>() -> serde_json::Value {
-    input::output_schema::<T>()
+/// What a caller can be shown of a failure: any type that serde writes and schemars describes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shown to a caller",
+    label = "write `#[failure(private)]` above this field to keep it to yourself, or `#[redress::data]` above its type",
+    note = "a public field is part of the failure's details, for which it needs `Serialize` and `JsonSchema`"
+)]
+pub trait PublicField {
+    /// The schema of the field.
+    fn schema() -> serde_json::Value;
+
+    /// Writes the value as a message shows it.
+    fn write_plain(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Appends the value as JSON. Says no where it cannot be written.
+    fn write_json(&self, json: &mut Vec<u8>) -> bool;
+
+    /// Writes the value as a member of the details.
+    fn serialize_in<O: SerializeStruct>(&self, object: &mut O, name: &'static str) -> Result<(), O::Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + schemars::JsonSchema> PublicField for T {
+    fn schema() -> serde_json::Value {
+        input::output_schema::<T>()
+    }
+
+    fn write_plain(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        plain(self, out)
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> bool {
+        serde_json::to_writer(json, self).is_ok()
+    }
+
+    fn serialize_in<O: SerializeStruct>(&self, object: &mut O, name: &'static str) -> Result<(), O::Error> {
+        object.serialize_field(name, self)
+    }
 }
 
 /// The input of an operation that takes nothing.

@@ -143,7 +143,18 @@ impl<E: Failure> Fail<E> {
     }
 }
 
-impl<E: Failure, X: Error + Send + Sync + 'static> From<X> for Fail<E> {
+/// What `?` turns into a [`Fail`]: every error.
+#[diagnostic::on_unimplemented(
+    message = "`?` does not turn `{Self}` into this outcome's `Fail`",
+    label = "an outcome of other failures: write `.map_err(Fail::widen)?`, and include its enum in this one's",
+    note = "`#[failure(include(…))]` is what declares the failures of another enum; without it they are undeclared"
+)]
+pub trait Raised: Error + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<X: Error + Send + Sync + 'static> Raised for X {}
+
+impl<E: Failure, X: Raised> From<X> for Fail<E> {
     fn from(error: X) -> Fail<E> {
         let mut slot = Some(error);
         if let Some(failure) = E::absorb(&mut slot as &mut dyn Any) {

@@ -70,8 +70,8 @@ pub trait Failure: AnyFailure + Sized {
 /// type that it includes. A strict operation compiles only with these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a failure that `{E}` declares",
-    label = "a strict operation lets only declared failures pass",
-    note = "map it to a variant of `{E}`, or write `#[failure(include({Self}))]`"
+    label = "not declared, and the operation is strict: write `.map_err(|error| {E}::…)?` with the variant that it is",
+    note = "a strict operation lets only declared failures pass; `#[failure(include({Self}))]` declares those of an enum"
 )]
 pub trait DeclaredBy<E>: Failure {}
 

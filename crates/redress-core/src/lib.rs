@@ -66,6 +66,7 @@ pub use audit::{Audit, AuditedCall, Receipt};
 pub use broken::StoreBroken;
 pub use budget::{Account, BatchOrder, Budget, BudgetLimits, BudgetUsage};
 pub use called::Called;
+pub use cause::LoggedCause;
 pub use changes::{Change, ChangeReader, Changes};
 pub use check::{CheckFn, Checking, Checks, ChecksWhere};
 pub use classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
@@ -75,13 +76,13 @@ pub use consent::{
 };
 pub use ctx::Ctx;
 pub use declare::{
-    Declared, Input, IntoOperation, Nothing, Once, OperationFn, Output, Running, Streams, Tagged, field_schema,
+    Declared, Input, IntoOperation, Nothing, Once, OperationFn, Output, PublicField, Running, Streams, Tagged,
 };
 pub use dynamic_failure::DynamicFailure;
 pub use events::{Events, IsEvents};
 pub use extension::{Extension, LoadedExtension};
 pub use face::Face;
-pub use fail::{Fail, IsOutcome, Only, Outcome};
+pub use fail::{Fail, IsOutcome, Only, Outcome, Raised};
 pub use failure::{AnyFailure, DeclaredBy, Failure, NoFailure};
 pub use fault::Fault;
 pub use fittings::Fittings;

@@ -9,6 +9,15 @@ pub(crate) enum Part {
     Field(String),
 }
 
+/// The name in the first `{field}` of a text that is no template, for whoever took it for one. Other braces stand for themselves.
+pub(crate) fn place(text: &str) -> Option<&str> {
+    text.split('{').skip(1).find_map(|after| {
+        let (name, _) = after.split_once('}')?;
+        let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_lowercase());
+        (begins && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())).then_some(name)
+    })
+}
+
 /// The parts of `text`; nothing if a brace has no partner.
 pub(crate) fn parts(text: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_contract::{Operation, Role, Shape};
+use redress_contract::{Operation, ProgramInfo, Role, Shape};
 use redress_core::{Registry, Secret, Shown};
 use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
 
@@ -14,7 +14,7 @@ use crate::{DroppedFields, Profile};
 pub struct McpOptions {
     /// What the server is called, for programs.
     pub name: String,
-    /// What it is called, for people, if it has another name for them.
+    /// What people call it, where that is not its name.
     pub title: Option<String>,
     /// Its version.
     pub version: String,
@@ -84,11 +84,20 @@ impl Default for McpOptions {
 }
 
 impl McpOptions {
+    /// Says what the program says of itself.
+    #[must_use]
+    pub fn with_program(mut self, info: &ProgramInfo) -> McpOptions {
+        info.name().clone_into(&mut self.name);
+        self.title = info.has_title().then(|| info.title().to_owned());
+        info.version().clone_into(&mut self.version);
+        self.description = info.description().map(str::to_owned);
+        self
+    }
+
     pub(crate) fn info(&self) -> ServerInfo {
-        let title = self.title.clone();
         ServerInfo {
             name: self.name.clone(),
-            title,
+            title: self.title.clone(),
             version: self.version.clone(),
             description: self.description.clone(),
         }

@@ -170,6 +170,8 @@ pub(crate) struct Asking {
     json: Option<bool>,
     pub(crate) html: bool,
     pub(crate) declaration: bool,
+    /// Whether it wants a stream of events.
+    pub(crate) events: bool,
     wrong: Option<Wrong>,
 }
 
@@ -222,6 +224,7 @@ impl Asking {
                     let accept = value.to_str().unwrap_or_default();
                     self.html |= accept.contains("text/html");
                     self.declaration |= accept.contains(OPERATION_JSON);
+                    self.events |= accept.contains("text/event-stream");
                 }
                 header::FORWARDED | header::VIA => self.forwarded = true,
                 header::AUTHORIZATION if tokens => self.token = Bearer::of(value),

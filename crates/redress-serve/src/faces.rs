@@ -94,12 +94,19 @@ pub enum ServeError {
 }
 
 impl Faces {
-    /// The faces of `registry`.
+    /// The faces of `registry`. Their documents say what the registry's program says of itself, until they are told
+    /// otherwise.
     pub fn new(registry: Registry) -> Faces {
+        let mut info = Info::default();
+        if let Some(program) = registry.program() {
+            program.title().clone_into(&mut info.title);
+            program.version().clone_into(&mut info.version);
+            info.description = program.description().map(str::to_owned);
+        }
         Faces {
             registry,
             caller: None,
-            info: Info::default(),
+            info,
             max_body: None,
             max_batch: 50,
             keep_alive: Duration::from_secs(15),
@@ -364,6 +371,7 @@ impl Faces {
         Arc::new(Shared {
             #[cfg(feature = "mcp")]
             mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, streams),
+            has_deprecated: registry.contract().operations().iter().any(|operation| operation.deprecated().is_some()),
             registry,
             caller,
             info,

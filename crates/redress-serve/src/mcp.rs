@@ -52,7 +52,10 @@ impl McpSettings {
         let McpSettings { mcp, mut http } = self;
         let mcp = mcp.or_else(|| {
             let mut options = McpOptions::default();
-            options.name.clone_from(&info.title);
+            match registry.program() {
+                Some(program) => options = options.with_program(program),
+                None => options.name.clone_from(&info.title),
+            }
             options.version.clone_from(&info.version);
             options.description.clone_from(&info.description);
             // Only a profile can be at fault, and there is none.

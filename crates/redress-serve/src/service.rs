@@ -50,6 +50,8 @@ use crate::{
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) registry: Registry,
+    /// Whether any operation is deprecated, so that the others need not be looked at.
+    pub(crate) has_deprecated: bool,
     pub(crate) caller: Arc<dyn CallerOf>,
     pub(crate) info: Info,
     pub(crate) max_body: usize,
@@ -213,6 +215,7 @@ enum Route {
     Rpc,
     Document,
     Errors,
+    Home,
     Health,
     Ready,
     Metrics,
@@ -270,6 +273,7 @@ impl Route {
                 Route::ResourceMetadata
             }
             "/errors" => Route::Errors,
+            "/" => Route::Home,
             _ if path.starts_with("/errors/") => Route::Errors,
             _ => Route::Nowhere,
         }
@@ -280,9 +284,13 @@ impl Route {
         match self {
             Route::Operation => "GET, HEAD, OPTIONS, POST",
             Route::Call | Route::Batch | Route::Subscribe | Route::Rpc => "OPTIONS, POST",
-            Route::Operations | Route::Document | Route::Errors | Route::Health | Route::Ready | Route::Metrics => {
-                "GET, HEAD, OPTIONS"
-            }
+            Route::Operations
+            | Route::Document
+            | Route::Errors
+            | Route::Home
+            | Route::Health
+            | Route::Ready
+            | Route::Metrics => "GET, HEAD, OPTIONS",
             Route::WebSocket => "GET, OPTIONS",
             #[cfg(feature = "mcp")]
             Route::Mcp => "DELETE, GET, OPTIONS, POST",
@@ -312,6 +320,7 @@ impl Exchange {
             Route::Operations if reads => routes::operations(self).await,
             Route::Document if reads => routes::document(self).await,
             Route::Errors if reads => routes::errors(self).await,
+            Route::Home if reads => routes::home(self).await,
             Route::WebSocket if *method == Method::GET => routes::web_socket(self).await,
             #[cfg(feature = "mcp")]
             Route::ResourceMetadata if reads => crate::mcp::metadata(self),
@@ -329,6 +338,7 @@ impl Exchange {
             | Route::WebSocket
             | Route::Document
             | Route::Errors
+            | Route::Home
             | Route::Health
             | Route::Ready
             | Route::Metrics => self.not_allowed(&route),

@@ -3,10 +3,77 @@
 use std::fmt::Write as _;
 
 use pulldown_cmark::{Event, Parser, html};
-use redress_contract::{Code, Contract, EngineCode, Failure, Name, Operation, Recovery, Verb};
+use redress_contract::{Code, Contract, EngineCode, Failure, Name, Operation, Recovery, Shape, Verb};
 use serde_json::{Map, Value, json};
 
-use crate::jsonrpc;
+use crate::{
+    http::{Info, answered},
+    jsonrpc,
+};
+
+/// What browsers are told that a page may do: show itself, in the one style that it brings. It has no script.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
+    style-src 'sha256-qSgNFxYvkdh1/fIf1YqwHLPZwP8QcmCcNs+dABTq4b0='; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Where a person who has only the address finds everything else: the faces, these operations, the codes, the documents.
+pub fn home_html(contract: &Contract, info: &Info, mcp: bool) -> String {
+    let server = info.server.trim_end_matches('/');
+    let (title, base) = (Escaped(&info.title), Escaped(server));
+    let mut body = format!("<h1>{title}</h1>\n");
+    if let Some(description) = &info.description {
+        body.push_str(&markdown(description));
+    }
+    let _ = write!(body, "<p>Version {}.</p>\n<h2>Faces</h2>\n<table><tbody>\n", Escaped(&info.version));
+    let faces = [
+        ("HTTP", "POST /ops/{namespace}/{name}", "an operation as a route of its own"),
+        ("HTTP", "POST /call, /batch, /subscribe", "any operation, named in the message"),
+        ("JSON-RPC", "POST /rpc", "requests, notifications and batches"),
+        ("WebSocket", "GET /ws", "many calls and streams on one connection"),
+        ("MCP", "POST /mcp", "the operations as tools of an agent"),
+    ];
+    for (name, path, what) in faces.into_iter().filter(|(name, ..)| mcp || *name != "MCP") {
+        let _ = writeln!(body, "<tr><th>{name}</th><td><code>{path}</code></td><td>{what}</td></tr>");
+    }
+    body.push_str("</tbody></table>\n<h2>Documents</h2>\n<table><tbody>\n");
+    for (path, what) in [
+        ("/errors", "every code, and what to do then"),
+        ("/openapi.json", "OpenAPI 3.1"),
+        ("/openrpc.json", "OpenRPC"),
+        ("/contract.json", "the declarations themselves"),
+        ("/ops", "the operations, for programs"),
+        ("/healthz", "whether it runs"),
+        ("/readyz", "whether it takes calls"),
+    ] {
+        let _ = writeln!(body, "<tr><td><a href=\"{base}{path}\"><code>{path}</code></a></td><td>{what}</td></tr>");
+    }
+    body.push_str("</tbody></table>\n<h2>Operations</h2>\n");
+    if contract.operations().is_empty() {
+        body.push_str("<p>There are none for you. Operations that ask for a caller are shown to one.</p>\n");
+        return page(&info.title, &body);
+    }
+    body.push_str("<table><thead><tr><th>operation</th><th>shape</th><th>what it does</th><th>fails with</th></tr></thead><tbody>\n");
+    for operation in contract.operations() {
+        let name = operation.name();
+        let codes: Vec<String> = operation
+            .failures()
+            .iter()
+            .map(|failure| {
+                format!("<a href=\"{base}/errors/{0}\"><code>{0}</code></a>", Escaped(failure.code().as_str()))
+            })
+            .collect();
+        let old = if operation.deprecated().is_some() { " (deprecated)" } else { "" };
+        let _ = writeln!(
+            body,
+            "<tr><td><code>{name}</code></td><td>{}</td><td>{}{old}</td><td>{}</td></tr>",
+            shape(operation.shape()),
+            Escaped(operation.summary()),
+            codes.join(" "),
+        );
+    }
+    body.push_str("</tbody></table>\n");
+    page(&info.title, &body)
+}
 
 /// Every code that a call of these operations may end with, as JSON. `extra` holds codes that no operation declares, such
 /// as those of an extension.
@@ -171,6 +238,14 @@ pub fn code_html(contract: &Contract, extra: Option<&Failure>, code: &str) -> Op
     Some(page(failure.code().as_str(), &body))
 }
 
+fn shape(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Query => "query",
+        Shape::Mutation => "mutation",
+        Shape::Subscription => "subscription",
+    }
+}
+
 fn push_table(body: &mut String, rows: &[(&str, String)]) {
     body.push_str("<table><tbody>\n");
     for (name, value) in rows {
@@ -244,7 +319,7 @@ fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
     codes.dedup();
     let extra = |code: &Code| extra.iter().find(|failure| failure.code() == code);
     let declared = codes.into_iter().filter_map(|code| find(contract, extra(code), code.as_str()));
-    let engine = EngineCode::ALL.into_iter().map(engine_entry);
+    let engine = answered(contract.operations().iter()).into_iter().map(engine_entry);
     declared.chain(engine).collect()
 }
 

@@ -75,7 +75,7 @@
 //! | say who calls, by token, JSON Web Token or certificate | `redress::access::Access`, with the feature `access` |
 //! | keep consents, idempotency keys and an audit | `redress::state::State`, with the feature `state` |
 //! | count calls, log them, trace them | `redress::telemetry`, with the features `telemetry` and `otlp` |
-//! | have the whole command in your own binary | `redress::main`, with the feature `cli` |
+//! | have the whole command in your own binary | `redress::main!`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
 //! **Invariant:** this crate holds no logic; it is the door to the other rooms.
@@ -83,11 +83,11 @@
 #[cfg(feature = "access")]
 pub use redress_access as access;
 #[cfg(feature = "cli")]
-pub use redress_cli::main;
+pub use redress_cli::{Context, Program, SetupError, main};
 pub use redress_contract as contract;
 pub use redress_contract::{
     Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, Message,
-    Messages, Part, Recovery, Retry, Shape, Verification,
+    Messages, Part, ProgramInfo, Recovery, Retry, Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
@@ -115,12 +115,68 @@ pub use redress_state as state;
 #[cfg(feature = "telemetry")]
 pub use redress_telemetry as telemetry;
 
+/// What the program says of itself, as its `Cargo.toml` has it: the name of the binary (of the package, in a library), the
+/// version and the description of the package.
+///
+/// ```
+/// let info = redress::program_info!().with_title("The helpdesk");
+/// assert_eq!(info.version(), env!("CARGO_PKG_VERSION"));
+/// ```
+#[macro_export]
+macro_rules! program_info {
+    () => {
+        $crate::ProgramInfo::new(
+            ::core::option_env!("CARGO_BIN_NAME").unwrap_or(::core::env!("CARGO_PKG_NAME")),
+            ::core::env!("CARGO_PKG_VERSION"),
+        )
+        .with_description(::core::env!("CARGO_PKG_DESCRIPTION"))
+    };
+}
+
+/// The whole command, with the name, version and description of your own package.
+///
+/// ```no_run
+/// # use redress::{Outcome, Registry, operation};
+/// # struct Database;
+/// # impl Database { async fn open(_: &str) -> Result<Database, std::io::Error> { Ok(Database) } }
+/// # /// Tell the time.
+/// # #[operation(query, name = "clock.now", access(anyone))]
+/// # async fn now() -> Outcome<u64> { Ok(0) }
+/// fn main() -> std::process::ExitCode {
+///     redress::main!(async |context| {
+///         let database = Database::open("helpdesk.db").await?; // any error: one clear message, exit code 2
+///         Ok(Registry::builder().state(database).add(now).build()?)
+///     })
+/// }
+/// ```
+///
+/// The closure is run once, in a runtime of tokio, by the first command that needs operations; `--help`, `--version`,
+/// `completions` and the pages of `explain` open nothing. An `async fn` of a [`Context`] does as well, and so does what
+/// `.build()` gives, or a [`Registry`], where there is nothing to open. For a title, or another name, write
+/// `Program::opening(async |context| …).info(redress::program_info!().with_title("…")).main()`.
+#[cfg(feature = "cli")]
+#[macro_export]
+macro_rules! main {
+    (async $($open:tt)*) => {
+        $crate::Program::opening(async $($open)*).info($crate::program_info!()).main()
+    };
+    ($operations:expr $(,)?) => {
+        $crate::__private::program($operations).info($crate::program_info!()).main()
+    };
+}
+
 #[doc(hidden)]
 pub mod __private {
+    /// The program of whatever makes one.
+    #[cfg(feature = "cli")]
+    pub fn program<Way>(operations: impl redress_cli::IntoProgram<Way>) -> redress_cli::Program {
+        operations.into_program()
+    }
+
     pub use redress_contract as contract;
     pub use redress_core::{
         AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events,
-        Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, Streams, Tagged, field_schema,
+        Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, PublicField, Streams, Tagged,
         plain,
     };
     pub use schemars;

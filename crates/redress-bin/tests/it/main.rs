@@ -15,6 +15,7 @@ mod killed;
 mod limits;
 mod lost_state;
 mod mcp;
+mod new;
 mod obedient;
 mod process;
 mod quota;

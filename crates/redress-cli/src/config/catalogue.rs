@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn every_setting_that_can_be_typed_has_its_flag_and_its_environment_variable() {
-        let command = crate::arguments::command("redress", "0", true);
+        let program = crate::Program::built_in(|_| Ok(redress_core::Registry::builder().build()?));
+        let command = crate::arguments::command(&program);
         let serve = command.find_subcommand("serve").unwrap();
         let all: Vec<_> = serve.get_arguments().chain(command.get_arguments()).collect();
         for (flag, environment) in SETTINGS.iter().filter_map(|setting| setting.typed) {

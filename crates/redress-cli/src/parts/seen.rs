@@ -35,10 +35,10 @@ pub(crate) struct Reloads {
 pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option<Otlp>, Trouble> {
     let table = &settings.telemetry;
     let Some(endpoint) = &table.otlp else { return Ok(None) };
-    let service = table.service.as_deref().unwrap_or(program.name());
+    let service = table.service.as_deref().unwrap_or(program.about().name());
     let mut told = OtlpSettings::new(endpoint)
         .service(service)
-        .version(program.version())
+        .version(program.about().version())
         .sample(table.sample.unwrap_or(1.0))
         .own(program.own());
     for (name, value) in table.headers_file.as_deref().map(headers).transpose()?.into_iter().flatten() {

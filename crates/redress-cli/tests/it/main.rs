@@ -6,5 +6,6 @@ mod canary;
 mod kept;
 mod notes;
 mod one_code;
+mod opening;
 mod outcomes;
 mod table;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{Contract, Failure, Finding};
+use redress_contract::{Contract, Failure, Finding, ProgramInfo};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
@@ -37,10 +37,14 @@ pub struct Builder {
     pub(crate) settings: Settings,
     extensions: Vec<(Extension, Value)>,
     pub(crate) codes: Vec<Failure>,
+    program: Option<Arc<ProgramInfo>>,
+    /// The types of which a state was given more than once.
+    pub(crate) states_twice: Vec<&'static str>,
 }
 
-/// Everything that is wrong with the declarations.
-#[derive(Debug)]
+/// Everything that is wrong with the declarations. Its `Debug` is its `Display`, so that `.unwrap()` and a `main` that
+/// returns it show the findings as they are meant to be read.
+#[derive(Clone)]
 pub struct BuildError {
     findings: Vec<Finding>,
 }
@@ -65,6 +69,12 @@ impl fmt::Display for BuildError {
     }
 }
 
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for BuildError {}
 
 impl Builder {
@@ -85,7 +95,17 @@ impl Builder {
             settings: Settings::default(),
             extensions: Vec::new(),
             codes: Vec::new(),
+            program: None,
+            states_twice: Vec::new(),
         }
+    }
+
+    /// Says what program this is, for the documents of faces that are told nothing else. With `redress::main!` the
+    /// command says it.
+    #[must_use]
+    pub fn program(mut self, info: ProgramInfo) -> Builder {
+        self.program = Some(Arc::new(info));
+        self
     }
 
     /// Adds an operation: a function with `#[operation]`, or an [`Operation`].
@@ -96,10 +116,13 @@ impl Builder {
         self
     }
 
-    /// Shares `state` with every operation that takes `State<T>`.
+    /// Shares `state` with every operation that takes `State<T>`. There is one state of a type: a second one is
+    /// refused by `build`, and two of the same kind are told apart by types of their own.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Builder {
-        self.state.insert(TypeId::of::<T>(), Arc::new(state));
+        if self.state.insert(TypeId::of::<T>(), Arc::new(state)).is_some() {
+            self.states_twice.push(std::any::type_name::<T>());
+        }
         self
     }
 
@@ -330,6 +353,7 @@ impl Builder {
             settings: self.settings,
             extensions,
             codes: self.codes,
+            program: self.program,
             announcer: Arc::default(),
             view: None,
         })))

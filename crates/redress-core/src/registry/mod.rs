@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation};
+use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation, ProgramInfo};
 use tokio_util::task::TaskTracker;
 
 pub use builder::{BuildError, Builder};
@@ -64,6 +64,8 @@ pub(crate) struct Inner {
     pub(crate) extensions: Loaded,
     /// Codes that an extension declares beside those of its operations.
     pub(crate) codes: Vec<Failure>,
+    /// What the program says of itself.
+    pub(crate) program: Option<Arc<ProgramInfo>>,
     pub(crate) announcer: Arc<Announcer>,
     /// What a face shows of each entry, where that is not everything.
     pub(crate) view: Option<Arc<[Shown]>>,
@@ -171,6 +173,11 @@ impl Registry {
     /// once it is no longer called.
     pub fn is_settled(&self) -> bool {
         self.0.own_keyed.is_empty()
+    }
+
+    /// What the program says of itself, where the registry was told.
+    pub fn program(&self) -> Option<&ProgramInfo> {
+        self.0.program.as_deref()
     }
 
     /// The numbers that bound every call.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     fs::{File, OpenOptions},
     io::{self, BufRead as _, BufReader, Write as _},
     path::Path,
@@ -11,7 +12,7 @@ use std::{
 use redress_contract::{Code, Name};
 use serde::{Deserialize, Serialize};
 
-use crate::{EndedCall, Observer};
+use crate::{EndedCall, Observer, Registry};
 
 /// One way an operation ended: with this code, or well where there is none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -22,6 +23,15 @@ pub struct Covered {
     /// The code, an engine's included; nothing where it ended well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
+}
+
+impl fmt::Display for Covered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.code {
+            Some(code) => write!(f, "{}/{code}", self.operation),
+            None => write!(f, "{}", self.operation),
+        }
+    }
 }
 
 /// Records which (operation, code) pairs calls produced, successes included.
@@ -102,6 +112,36 @@ impl Coverage {
     pub fn has(&self, operation: &str, code: &str) -> bool {
         let ended = |pair: &Covered| pair.code.as_ref().is_some_and(|found| *found == *code);
         self.records().pairs.iter().any(|pair| pair.operation == *operation && ended(pair))
+    }
+
+    /// The failures that operations of `registry` declare and that no call has produced: each is a guess until one does.
+    /// What the engine answers for every operation is not among them.
+    pub fn never_produced(&self, registry: &Registry) -> Vec<Covered> {
+        Coverage::missing(&self.pairs(), registry)
+    }
+
+    /// The same for the pairs of a file, which [`read`](Coverage::read) gives, when more than one process has tested.
+    pub fn missing(pairs: &[Covered], registry: &Registry) -> Vec<Covered> {
+        let declared = registry.contract().operations().iter().flat_map(|operation| {
+            let codes = operation.failures().iter().map(|failure| failure.code().clone());
+            codes.map(|code| Covered { operation: operation.name().clone(), code: Some(code) })
+        });
+        let missing: BTreeSet<Covered> = declared.filter(|pair| !pairs.contains(pair)).collect();
+        missing.into_iter().collect()
+    }
+
+    /// Asserts that every declared failure was produced, but for those in `except`, written `"files.read/DISK_FULL"`.
+    ///
+    /// # Panics
+    ///
+    /// When one never was, or one that is excepted was: then it needs no exception.
+    #[track_caller]
+    pub fn assert_all_produced(&self, registry: &Registry, except: &[&str]) {
+        let missing: Vec<String> = self.never_produced(registry).iter().map(ToString::to_string).collect();
+        let unexpected: Vec<&String> = missing.iter().filter(|pair| !except.contains(&pair.as_str())).collect();
+        let needless: Vec<&&str> = except.iter().filter(|pair| !missing.iter().any(|found| found == *pair)).collect();
+        assert!(unexpected.is_empty(), "{} declared failure(s) were never produced: {unexpected:?}", unexpected.len());
+        assert!(needless.is_empty(), "these were produced, or are not declared, and need no exception: {needless:?}");
     }
 
     /// The pairs in a file, sorted and without repetitions.

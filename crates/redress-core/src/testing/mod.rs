@@ -7,7 +7,9 @@
 //! | say how a call must end, by code and never by text | [`assert_failure!`], [`assert_ok!`] |
 //! | prove that nothing leaks | [`Canary`] |
 //! | know that the declared examples are what really happens | [`Examples`] |
-//! | know which declared failures the tests produced | [`Coverage`] |
+//! | know that every operation keeps what it declares: valid, invalid and unauthorised calls | [`Contracts`] |
+//! | know which declared failures the tests produced, and which never | [`Coverage`] |
+//! | know that no declared operation was forgotten where the registry is built | [`assert_registered!`] |
 //!
 //! ```
 //! use redress_core::testing::{Harness, assert_failure, assert_ok};
@@ -41,26 +43,33 @@
 //! # });
 //! ```
 //!
-//! This is the one module of the crate that knows a file: the one that `REDRESS_COVERAGE` names.
+//! This is the one module of the crate that knows a file: the one that `REDRESS_COVERAGE` names, and the sources that
+//! [`assert_registered!`] reads.
 
 mod answer;
 mod assert;
 mod canary;
+mod contracts;
 mod coverage;
 mod examples;
 mod harness;
 mod needle;
+mod sources;
 mod test_ctx;
 
 pub use answer::{Answer, Collected};
 pub use assert::{Ended, expect_failure, expect_ok};
 pub use canary::{Canary, Leak, Report};
+pub use contracts::{BrokenPromise, Contracts, ContractsReport};
 pub use coverage::{Coverage, Covered};
 pub use examples::{BrokenExample, Examples, ExamplesReport};
 pub use harness::Harness;
+pub use sources::{Unregistered, expect_registered, unregistered};
 pub use test_ctx::{TestCtx, ctx};
 
 #[doc(inline)]
 pub use crate::__assert_failure as assert_failure;
 #[doc(inline)]
 pub use crate::__assert_ok as assert_ok;
+#[doc(inline)]
+pub use crate::__assert_registered as assert_registered;

@@ -97,6 +97,21 @@ impl TestCtx {
         self
     }
 
+    /// Makes it the context of `operation`, which is the function under test: with its reach and authority, so that what
+    /// it does not declare in `calls(…)` is not there, as in production.
+    ///
+    /// ```ignore
+    /// let ctx = TestCtx::new().serving_operation(resolve).operation(assign).state(store).build();
+    /// let outcome = resolve(&ctx, Resolve { id: 7 }).await;
+    /// ```
+    #[must_use]
+    pub fn serving_operation<A>(mut self, operation: impl IntoOperation<A>) -> TestCtx {
+        let operation = operation.into_operation();
+        self.serving = Some(operation.declaration.name().as_str().to_owned());
+        self.builder = self.builder.add(operation);
+        self
+    }
+
     /// Adds an operation, real or a stand-in, that the function calls by [`Ctx::call`].
     #[must_use]
     pub fn operation<A>(mut self, operation: impl IntoOperation<A>) -> TestCtx {
@@ -105,7 +120,7 @@ impl TestCtx {
     }
 
     /// Makes it the context of the added operation `name`: with that one's credentials, reach
-    /// and authority. A context that serves none reaches every added operation as its caller.
+    /// and authority. A context that serves none reaches nothing.
     #[must_use]
     pub fn serving(mut self, name: &str) -> TestCtx {
         self.serving = Some(name.to_owned());
@@ -130,9 +145,14 @@ impl TestCtx {
     ///
     /// # Panics
     ///
-    /// When the added operations do not register, or the one to be served is not among them.
+    /// When the added operations do not register, the one to be served is not among them, or there are operations to
+    /// call and nothing says which one the function is.
     #[track_caller]
     pub fn build(self) -> Ctx {
+        assert!(
+            self.serving.is_some() || self.builder.operations.is_empty(),
+            "nothing says which operation the function is, so it may call none: write `.serving_operation(…)`"
+        );
         let registry = match self.builder.build() {
             Ok(registry) => registry,
             Err(error) => panic!("{error}"),

@@ -58,11 +58,11 @@ fn details(failure: &Failure) -> Option<TokenStream> {
         return None;
     }
     let names: Vec<String> = fields.iter().map(|field| field.name()).collect();
-    let types = fields.iter().map(|field| &field.ty);
+    let shown = fields.iter().map(|field| field.shown());
     Some(quote! {
         .with_details(::redress::__private::serde_json::json!({
             "type": "object",
-            "properties": { #(#names: ::redress::__private::field_schema::<#types>()),* },
+            "properties": { #(#names: #shown::schema()),* },
             "required": [#(#names),*],
             "additionalProperties": false
         }))

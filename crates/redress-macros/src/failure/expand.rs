@@ -1,8 +1,8 @@
 //! What is written out for an enum of failures.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
-use syn::{DeriveInput, Ident, Path, Type, ext::IdentExt};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{DeriveInput, Ident, Path, Type, ext::IdentExt, spanned::Spanned};
 
 use super::{
     declaration::declaration,
@@ -94,6 +94,23 @@ fn bound(place: usize) -> Ident {
     format_ident!("__field{place}")
 }
 
+impl Failures {
+    /// What is matched. Nothing is a value of an enum without variants, and a reference to it still has to be followed.
+    fn this(&self) -> TokenStream {
+        if self.variants.is_empty() { quote!(*self) } else { quote!(self) }
+    }
+}
+
+impl Field {
+    /// The field's type as callers are shown it. That it cannot be shown is told at the type by everything that needs
+    /// it, in the same words, and so by the compiler only once.
+    pub(super) fn shown(&self) -> TokenStream {
+        let ty = &self.ty;
+        let span = ty.span().resolved_at(Span::call_site());
+        quote_spanned!(span=> <#ty as ::redress::__private::PublicField>)
+    }
+}
+
 impl Failure {
     fn public(&self) -> impl Iterator<Item = (usize, &Field)> {
         self.fields.iter().enumerate().filter(|(_, field)| !field.private)
@@ -130,7 +147,8 @@ fn display(failures: &Failures) -> TokenStream {
                 Part::Field(name) => {
                     let place = failure.place_of(name);
                     let name = bound(place);
-                    writes.push(quote!(::redress::__private::plain(#name, __out)?;));
+                    let shown = failure.fields.get(place).map(Field::shown);
+                    writes.push(quote!(#shown::write_plain(#name, __out)?;));
                     if !places.contains(&place) {
                         places.push(place);
                     }
@@ -140,12 +158,13 @@ fn display(failures: &Failures) -> TokenStream {
         let pattern = failure.pattern(&places);
         quote!(#pattern => { #(#writes)* ::core::result::Result::Ok(()) })
     });
+    let this = failures.this();
     quote! {
         #[automatically_derived]
         #[allow(deprecated)]
         impl ::core::fmt::Display for #ident {
             fn fmt(&self, __out: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                match self { #(#arms)* }
+                match #this { #(#arms)* }
             }
         }
     }
@@ -222,12 +241,13 @@ fn any(failures: &Failures) -> TokenStream {
         (quote!(__name: &str, __json: &mut ::std::vec::Vec<u8>), found)
     };
     let retry_after = retry_after(failures);
+    let this = failures.this();
     quote! {
         #[automatically_derived]
         #[allow(deprecated)]
         impl ::redress::__private::AnyFailure for #ident {
             fn code(&self) -> &str {
-                match self { #(#codes)* }
+                match #this { #(#codes)* }
             }
             #[allow(clippy::match_same_arms)]
             fn details(
@@ -236,7 +256,7 @@ fn any(failures: &Failures) -> TokenStream {
                 ::core::option::Option<::redress::__private::contract::Json>,
                 ::redress::__private::serde_json::Error,
             > {
-                match self { #(#details)* }
+                match #this { #(#details)* }
             }
             fn write_field(&self, #field) -> bool {
                 #found
@@ -258,6 +278,7 @@ fn details(failure: &Failure) -> TokenStream {
         return quote!(#pattern => ::core::result::Result::Ok(::core::option::Option::None),);
     }
     let types = public.iter().map(|(_, field)| &field.ty);
+    let shown = public.iter().map(|(_, field)| field.shown());
     let names = public.iter().map(|(_, field)| field.name());
     let bound = places.iter().map(|place| bound(*place));
     let (count, members) = (public.len(), (0..public.len()).map(syn::Index::from));
@@ -272,7 +293,7 @@ fn details(failure: &Failure) -> TokenStream {
                 ) -> ::core::result::Result<__S::Ok, __S::Error> {
                     use ::redress::__private::serde::ser::SerializeStruct as _;
                     let mut __object = __serializer.serialize_struct(#title, #count)?;
-                    #(__object.serialize_field(#names, self.#members)?;)*
+                    #(#shown::serialize_in(self.#members, &mut __object, #names)?;)*
                     __object.end()
                 }
             }
@@ -286,7 +307,8 @@ fn fields(failure: &Failure) -> Vec<TokenStream> {
         .public()
         .map(|(place, field)| {
             let (pattern, name, bound) = (failure.pattern(&[place]), field.name(), bound(place));
-            quote!((#pattern, #name) => ::redress::__private::serde_json::to_writer(__json, #bound).is_ok(),)
+            let shown = field.shown();
+            quote!((#pattern, #name) => #shown::write_json(#bound, __json),)
         })
         .collect()
 }

@@ -100,8 +100,9 @@ pub(crate) fn parse(item: &DeriveInput, mistakes: &mut Mistakes) -> Parsed {
     match &item.data {
         Data::Enum(data) => {
             parsed.variants = data.variants.iter().map(|each| variant(each, mistakes)).collect();
-            if data.variants.is_empty() {
-                mistakes.add(&item.ident, "an enum without variants declares nothing; use `NoFailure` instead");
+            if data.variants.is_empty() && parsed.include.is_empty() {
+                let advice = "use `NoFailure` instead, or take in another enum: `#[failure(include(Other))]`";
+                mistakes.add(&item.ident, format_args!("an enum without variants declares nothing; {advice}"));
             }
         }
         Data::Struct(_) | Data::Union(_) => {

@@ -12,6 +12,7 @@ use crate::{
     grammar,
     mistakes::Mistakes,
     shown::{Done, bindings, verification},
+    template,
 };
 
 /// The fewest words a hint may have.
@@ -75,6 +76,10 @@ fn hint(recover: &Recover, mistakes: &mut Mistakes) -> Option<String> {
     let text = hint.value();
     if text.split_whitespace().count() < HINT_WORDS {
         mistakes.add(hint, "a hint says in five words or more what to do; write it out");
+    }
+    if let Some(place) = template::place(&text) {
+        let advice = "put the field into `message`, or write `.with_hint(format!(…))` where it is raised";
+        mistakes.add(hint, format_args!("a hint is shown as it stands, `{{{place}}}` included; {advice}"));
     }
     Some(text)
 }

@@ -48,6 +48,7 @@ fn one_unreadable_part_is_one_mistake() {
     ] {
         let told = mistakes(quote!(
             enum Reading {
+                /// It is gone.
                 #[failure(#attribute)]
                 Gone,
             }
@@ -65,6 +66,7 @@ fn an_enum_is_written_out() {
             #[failure(kind = not_found, message = "no file at {path}", recover(call = "files.list", bind(path = folder),
                       hint = "List the folder and pick another."))]
             Gone { path: String, folder: String, #[failure(private)] os_error: i32 },
+            /// The disk is busy.
             #[failure(kind = unavailable, retry_after = wait_ms, recover(wait, hint = "Wait a moment, then try again."))]
             Busy { wait_ms: u64, #[source] cause: std::io::Error },
         }

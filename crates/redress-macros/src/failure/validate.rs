@@ -95,9 +95,11 @@ fn failure(variant: Variant, codes: &mut BTreeSet<String>, mistakes: &mut Mistak
     let retry_after = declaration.retry_after.as_ref().and_then(|field| retry_after(field, &fields, heals, mistakes));
     let extends = extends(&declaration.extends, &code, mistakes);
     let recovery = recovery(&ident, &declaration, &fields, heals, mistakes);
-    let when = paragraphs.join("\n\n");
+    if paragraphs.is_empty() {
+        mistakes.add(&ident, "say in a doc comment when it happens: `/// The file does not exist.`");
+    }
     Some(Failure {
-        when: if when.is_empty() { grammar::sentence_of(&ident.unraw().to_string()) } else { when },
+        when: paragraphs.join("\n\n"),
         ident,
         code,
         kind: kind?,

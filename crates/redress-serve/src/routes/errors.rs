@@ -31,7 +31,8 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
         return exchange.refuse(unknown);
     }
     let media = if html { answer::HTML } else { answer::JSON };
-    page.answer(&exchange.parts.headers, media, "accept, authorization")
+    let page = page.answer(&exchange.parts.headers, media, "accept, authorization");
+    if html { super::home::confined(page) } else { page }
 }
 
 /// The page of a code; with none, that of all.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::{
+    deprecated::told,
     stream,
     together::{Answered, Together, together},
 };
@@ -50,11 +51,14 @@ impl<'a> Asked<'a> {
 pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
     let asked = exchange.read(body).await;
     let shared = &exchange.shared;
-    let envelope = match asked.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
-        Ok(asked) => shared.registry.call(&asked.operation, exchange.asking.request(shared, asked.input())).await,
-        Err(refusal) => exchange.refused(refusal),
-    };
-    answer::envelope(envelope)
+    match asked.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
+        Ok(asked) => {
+            let request = exchange.asking.request(shared, asked.input());
+            let envelope = shared.registry.call(&asked.operation, request).await;
+            told(&exchange, &asked.operation, answer::envelope(envelope)).await
+        }
+        Err(refusal) => answer::envelope(exchange.refused(refusal)),
+    }
 }
 
 /// Several calls at once, answered in their order.
@@ -134,7 +138,7 @@ pub(crate) async fn subscribe(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return answer::envelope(exchange.refused(refusal)),
     };
     match stream::open(&exchange, &asked.operation, asked.input()).await {
-        Ok(response) => response,
+        Ok(response) => told(&exchange, &asked.operation, response).await,
         Err(envelope) => answer::envelope(*envelope),
     }
 }

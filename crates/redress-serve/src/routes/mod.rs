@@ -1,7 +1,9 @@
 //! The routes, one file for each way of asking.
 
+mod deprecated;
 mod errors;
 mod generic;
+mod home;
 mod operation;
 mod reading;
 mod rpc;
@@ -11,6 +13,7 @@ mod web_socket;
 
 pub(crate) use errors::errors;
 pub(crate) use generic::{batch, call, subscribe};
+pub(crate) use home::home;
 pub(crate) use operation::{operation, operation_read};
 pub(crate) use reading::{document, health, operations};
 pub(crate) use rpc::rpc;

@@ -2,14 +2,15 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, header},
+    http::{HeaderValue, Method, header},
     response::Response,
 };
 use redress_contract::{EngineCode, Name, Operation, Shape};
 use redress_core::Refusal;
 use redress_wire::{consent, http::FlatInput};
+use serde_json::json;
 
-use super::stream;
+use super::{deprecated::told, stream};
 use crate::{
     answer,
     etag::Tagged,
@@ -26,7 +27,7 @@ pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
         Ok(input) => input,
         Err(refusal) => return exchange.refuse(refusal),
     };
-    run(&exchange, &name, operation, &input).await
+    told(&exchange, &name, run(&exchange, &name, operation, &input).await).await
 }
 
 /// How many bytes the input of this very operation needs. A little more is read, so that the call
@@ -48,8 +49,8 @@ async fn run(exchange: &Exchange, name: &str, operation: Option<&Operation>, inp
     answer::plain(shared.registry.call(name, exchange.asking.request(shared, input)).await)
 }
 
-/// `GET`: a call of a query whose input is flat, with the query string as its input; of any
-/// other operation, and for whoever accepts nothing else, the declaration.
+/// `GET`: a call of a query whose input is flat, with the query string as its input; of a subscription, for whoever
+/// accepts events, its stream; of any other operation, and for whoever accepts nothing else, the declaration.
 pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let name = Name::from_wire(name_in(exchange.parts.uri.path()));
     let Some(operation) = exchange.shared.registry.operation(&name).filter(|operation| operation.is_external()) else {
@@ -62,7 +63,11 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
             return exchange.refuse(refusal);
         }
         let query = exchange.parts.uri.query().unwrap_or_default();
-        return vary(run(&exchange, &name, Some(operation), flat.read(query).as_bytes()).await);
+        let response = run(&exchange, &name, Some(operation), flat.read(query).as_bytes()).await;
+        return vary(told(&exchange, &name, response).await);
+    }
+    if exchange.asking.events && operation.shape() == Shape::Subscription && exchange.parts.method == Method::GET {
+        return vary(events(&exchange, &name, operation).await);
     }
     let caller = match exchange.caller().await {
         Ok(caller) => caller,
@@ -74,6 +79,21 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let declaration = Tagged::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
     let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
     declaration.answer(&exchange.parts.headers, media, "accept, authorization")
+}
+
+/// A stream that is opened by a `GET`, as a browser's `EventSource` does, with the query string as its input.
+async fn events(exchange: &Exchange, name: &str, operation: &Operation) -> Response {
+    if let Err(refusal) = exchange.admit() {
+        return exchange.refuse(refusal);
+    }
+    let Some(flat) = FlatInput::of_stream(operation) else {
+        let refusal = Refusal::new(EngineCode::InvalidRequest)
+            .with_details(&json!({"expected": "a body"}))
+            .with_hint("Send the input as the body of a `POST`; it does not fit into a query string.");
+        return exchange.refuse(refusal);
+    };
+    let query = exchange.parts.uri.query().unwrap_or_default();
+    told(exchange, name, run(exchange, name, Some(operation), flat.read(query).as_bytes()).await).await
 }
 
 /// Says that another `Accept` would have had another answer.

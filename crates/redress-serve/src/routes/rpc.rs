@@ -13,6 +13,7 @@ use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
 use serde_json::json;
 
 use super::{
+    deprecated::told,
     generic::{Batch, answered},
     together::{Answered, together},
 };
@@ -55,12 +56,15 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
 
 async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let shared = &exchange.shared;
+    let mut called = None;
     let (id, mut envelope) = match member {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
         Member::Call(Call { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
         Member::Call(call) => {
             let request = exchange.asking.request(shared, call.params).with_face(Face::JsonRpc);
-            (call.id, shared.registry.call(&call.method, request).await)
+            let envelope = shared.registry.call(&call.method, request).await;
+            called = Some(call.method);
+            (call.id, envelope)
         }
     };
     let request_id = answer::request_id(&envelope.meta().request_id);
@@ -68,7 +72,12 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     log_id(id, &envelope);
     let reservation = envelope.take_reservation();
     let out = written(id, envelope).await;
-    answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id)
+    let response =
+        answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id);
+    match called {
+        Some(method) => told(exchange, &method, response).await,
+        None => response,
+    }
 }
 
 /// A member of a batch on its own feet, its parts those of the body that it came in.

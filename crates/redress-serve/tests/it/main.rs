@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod connections;
+mod deprecated;
 mod framing;
+mod home;
 mod http;
 mod leaving;
 mod mounting;

@@ -150,6 +150,11 @@ async fn a_page_of_another_origin_is_a_stranger_on_every_face_over_http() {
         let before = runs.load(SeqCst);
         let answer = send(&running, "GET /ops/page/read", &headers, "", "").await;
         assert_eq!(runs.load(SeqCst) - before, usize::from(*acts), "{from}: GET\n{answer}");
+        let before = runs.load(SeqCst);
+        let answer = send(&running, "GET /ops/page/follow", &headers, "", "").await;
+        assert_eq!(runs.load(SeqCst) - before, usize::from(*acts), "{from}: a stream by GET\n{answer}");
+        let answer = send(&running, "GET /", &headers, "accept: text/html\r\n", "").await;
+        assert_eq!(answer.contains("page.write"), *acts, "{from}: /\n{answer}");
         for path in ["/ops", "/contract.json", "/openapi.json", "/openrpc.json"] {
             let answer = send(&running, &format!("GET {path}"), &headers, "", "").await;
             assert_eq!(answer.contains("page.write"), *acts, "{from}: {path}\n{answer}");

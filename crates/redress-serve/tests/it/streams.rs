@@ -80,3 +80,31 @@ async fn a_silent_stream_shows_that_it_is_there() {
     drop(response);
     let _ = Answer::of(&running, running.client.get(running.url("/healthz"))).await;
 }
+
+#[tokio::test]
+async fn a_browser_opens_a_stream_by_get_with_its_input_in_the_query() {
+    let running = Running::start().await;
+    let get = |query: &str, headers: &[(&str, &str)]| {
+        let mut request = running.client.get(running.url(&format!("/ops/demo/count{query}")));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request
+    };
+    let events = ("accept", "text/event-stream");
+    let answer = Answer::of(&running, get("?to=2", &[events])).await;
+    assert_eq!((answer.header("content-type"), answer.header("vary")), ("text/event-stream", "accept"));
+    let heard: Vec<_> = answer.events().into_iter().map(|(name, id, _)| (name, id)).collect();
+    assert_eq!(heard, [("", "1"), ("", "2"), ("end", "")].map(|(name, id)| (name.to_owned(), id.to_owned())));
+    // It comes back by itself after a break, and goes on where it was.
+    let answer = Answer::of(&running, get("?to=4", &[events, ("last-event-id", "3")])).await;
+    assert_eq!(answer.events()[0].1, "4");
+    let answer = Answer::of(&running, get("?to=x", &[events])).await;
+    assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("INVALID_INPUT")));
+    // Who does not ask for events gets the declaration, as ever, and a HEAD opens nothing.
+    let answer = Answer::of(&running, get("?to=2", &[])).await;
+    assert_eq!((answer.header("content-type"), &answer.json()["name"]), ("application/json", &json!("demo.count")));
+    let head =
+        running.client.head(running.url("/ops/demo/count?to=2")).header(events.0, events.1).send().await.unwrap();
+    assert_eq!(head.headers()["content-type"], "application/json");
+}

@@ -2,6 +2,7 @@
 
 mod authority;
 mod challenge;
+mod deprecation;
 pub mod header;
 mod openapi;
 mod problem;
@@ -11,8 +12,9 @@ mod status;
 
 pub use authority::is_local_authority;
 pub use challenge::{CHALLENGE, INVALID_TOKEN, challenge, insufficient_scope};
-pub(crate) use openapi::engine_codes;
+pub use deprecation::{DEPRECATION, LINK, SUNSET, deprecation};
 pub use openapi::{Info, openapi};
+pub(crate) use openapi::{answered, engine_codes};
 pub use problem::{PROBLEM_JSON, ProblemDocument, problem};
 pub use query::{FlatInput, Parameter};
 pub use rate_limit::{RateLimitFields, rate_limit};

@@ -37,6 +37,12 @@ impl FlatInput {
         if operation.shape() == Shape::Query { FlatInput::of_schema(operation.input()) } else { None }
     }
 
+    /// The input of a subscription that a plain `GET` may open, as a browser's `EventSource` does: one whose input is
+    /// flat.
+    pub fn of_stream(operation: &Operation) -> Option<FlatInput> {
+        if operation.shape() == Shape::Subscription { FlatInput::of_schema(operation.input()) } else { None }
+    }
+
     fn of_schema(schema: &Schema) -> Option<FlatInput> {
         let object = schema.as_value().as_object()?;
         let composed = ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"];

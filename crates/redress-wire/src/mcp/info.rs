@@ -15,7 +15,7 @@ use super::{
 pub struct ServerInfo {
     /// Its name, for programs.
     pub name: String,
-    /// Its name, for people, if it has another.
+    /// What people call it, where that is not its name.
     pub title: Option<String>,
     /// Its version.
     pub version: String,
@@ -58,9 +58,10 @@ impl Capabilities {
 impl ServerInfo {
     fn json(&self) -> Value {
         let mut info = json!({"name": self.name, "version": self.version});
-        let more = [("title", &self.title), ("description", &self.description)];
-        if let Value::Object(info) = &mut info {
-            info.extend(more.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.as_deref()?.into()))));
+        for (member, text) in [("title", &self.title), ("description", &self.description)] {
+            if let (Some(text), Value::Object(info)) = (text, &mut info) {
+                info.insert(member.into(), text.as_str().into());
+            }
         }
         info
     }

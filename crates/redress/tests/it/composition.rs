@@ -226,7 +226,7 @@ async fn an_operations_function_is_an_ordinary_function_in_a_unit_test() {
     let fail = assert_failure!(outcome, KEY_MISSING);
     assert!(matches!(fail.failure(), Some(StoreFailure::KeyMissing { key }) if key == "b"));
 
-    let with_store = TestCtx::new().state(vec!["a".to_owned()]).operation(get).build();
+    let with_store = TestCtx::new().state(vec!["a".to_owned()]).serving_operation(include).operation(get).build();
     assert_eq!(*assert_ok!(include(&with_store, Key { key: "a".into() }).await), 0);
     assert_failure!(include(&with_store, Key { key: "b".into() }).await, KEY_MISSING);
     assert_failure!(include(&ctx(), Key { key: "locked".into() }).await, DOOR_LOCKED);
@@ -245,9 +245,25 @@ async fn a_test_context_can_stand_for_an_operation_with_its_credentials_and_reac
 }
 
 #[tokio::test]
+#[should_panic = "write `.serving_operation(…)`"]
+async fn a_test_context_with_operations_to_call_says_whose_it_is() {
+    let _ = TestCtx::new().operation(target()).build();
+}
+
+#[tokio::test]
+async fn a_function_reaches_in_a_test_what_it_declares_and_nothing_else() {
+    let outer = Operation::dynamic(query("outer.read")).with_handler(|_, _| async { Ok(Value::Null) });
+    let undeclared = TestCtx::new().serving_operation(outer).operation(target()).build();
+    assert_failure!(undeclared.call_dynamic("inner.read", json!({})).await, NOT_FOUND);
+    assert_failure!(ctx().call_dynamic("inner.read", json!({})).await, NOT_FOUND);
+}
+
+#[tokio::test]
 async fn the_output_of_a_callee_that_is_no_such_type_is_invalid_output() {
     let lying = ends(query("store.get").with_input(json!({"type": "object"})), || Ok(json!("not a number")));
-    let ctx = TestCtx::new().operation(lying).build();
+    let outer =
+        Operation::dynamic(query("outer.read").with_call("store.get")).with_handler(|_, _| async { Ok(Value::Null) });
+    let ctx = TestCtx::new().serving_operation(outer).operation(lying).build();
     let ended = ctx.call(&get, Key { key: "a".into() }).await;
     assert_failure!(ended, INVALID_OUTPUT);
 }

@@ -80,3 +80,22 @@ fn a_file_that_is_not_coverage_is_not_read() {
     std::fs::remove_file(&path).unwrap();
     assert!(read.is_err());
 }
+
+#[tokio::test]
+async fn what_is_declared_and_never_produced_is_listed() {
+    let broken = fails(query("disk.write").fails(failure("DISK_FULL", Kind::Unavailable)), "DISK_FULL", json!({}));
+    let harness = Harness::new(registry(operations().add(broken)));
+    let listed = |harness: &Harness| -> Vec<String> {
+        harness.coverage().never_produced(harness.registry()).iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(listed(&harness), ["disk.write/DISK_FULL", "files.read/FILE_NOT_FOUND"]);
+    let _ = harness.call("files.copy", json!({})).await;
+    assert_eq!(listed(&harness), ["disk.write/DISK_FULL"]);
+    harness.coverage().assert_all_produced(harness.registry(), &["disk.write/DISK_FULL"]);
+    let _ = harness.call("disk.write", json!({})).await;
+    harness.coverage().assert_all_produced(harness.registry(), &[]);
+    let twice = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        harness.coverage().assert_all_produced(harness.registry(), &["disk.write/DISK_FULL"]);
+    }));
+    assert!(twice.is_err(), "an exception that nothing needs is told");
+}

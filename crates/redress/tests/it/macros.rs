@@ -21,6 +21,7 @@ mod deeper {
 #[derive(Debug, Failure)]
 #[failure(include(deeper::Disk))]
 enum Store {
+    /// Already there.
     #[failure(kind = conflict, recover(ask_user, hint = "Ask which of the two should stay."))]
     AlreadyThere { name: String },
 }
@@ -46,6 +47,7 @@ enum Reading {
         #[failure(private)]
         os_error: i32,
     },
+    /// Disk busy.
     #[failure(kind = unavailable, retry_after = wait_ms, effect = unknown,
               recover(wait, hint = "Wait for as long as it says."))]
     DiskBusy {
@@ -53,8 +55,10 @@ enum Reading {
         #[source]
         cause: io::Error,
     },
+    /// Boxed.
     #[failure(kind = database, retryable = true, code = "LOST_WRITE", recover(get_access = "files:write", hint = "Ask for the scope that it names."))]
     Boxed(#[source] Box<dyn Error + Send + Sync>),
+    /// HTTPS only.
     #[failure(kind = validation, recover(fix_input = "/path", hint = "Give a path inside the workspace folder."))]
     HTTPSOnly,
 }
@@ -181,10 +185,23 @@ fn a_failure_knows_how_long_to_wait() {
 }
 
 #[test]
+fn an_enum_may_do_nothing_but_include_others() {
+    #[derive(Debug, Failure)]
+    #[failure(include(Store, deeper::Disk))]
+    enum Resolving {}
+
+    let codes: Vec<String> = Resolving::declarations().iter().map(|failure| failure.code().to_string()).collect();
+    assert_eq!(codes, ["ALREADY_THERE", "DISK_FULL"]);
+    let raised: Fail<Resolving> = deeper::Disk::DiskFull.into();
+    assert_eq!(raised.code(), Some("DISK_FULL"));
+}
+
+#[test]
 fn what_two_included_enums_share_is_declared_once() {
     #[derive(Debug, Failure)]
     #[failure(include(Store, deeper::Disk))]
     enum Both {
+        /// Broken.
         #[failure(kind = internal, recover(stop, hint = "There is nothing left to try."))]
         Broken,
     }
@@ -214,7 +231,7 @@ fn every_kind_can_be_spelled() {
         ($($variant:ident = $kind:ident),*) => {
             #[derive(Debug, Failure)]
             enum Every {
-                $(#[failure(kind = $kind, recover(ask_user, hint = "Ask somebody what to do now."))] $variant,)*
+                $(#[doc = "It happens."] #[failure(kind = $kind, recover(ask_user, hint = "Ask somebody what to do now."))] $variant,)*
             }
         };
     }

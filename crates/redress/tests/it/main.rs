@@ -13,6 +13,7 @@ mod canary;
 mod checks;
 mod composition;
 mod conformance;
+mod contracts;
 mod coverage;
 #[cfg(feature = "cli")]
 mod declared_examples;

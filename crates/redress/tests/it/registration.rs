@@ -177,6 +177,15 @@ fn refusal(builder: Builder) -> BuildError {
     builder.build().expect_err("the registry has a mistake in it")
 }
 
+fn replacement(by: &str) -> contract::Deprecation {
+    contract::Deprecation { since: "2.0.0".into(), replaced_by: Some(by.into()), ..Default::default() }
+}
+
+/// An operation on its way out, with another in its place.
+fn replaced_by(name: &str, by: &str) -> contract::Operation {
+    contract::Operation::query(name).with_deprecated(replacement(by))
+}
+
 /// The rule and the subject of every finding.
 fn told(error: &BuildError) -> Vec<(&str, &str)> {
     error.findings().iter().map(|finding| (finding.rule(), finding.subject())).collect()
@@ -331,13 +340,16 @@ refusals! {
         "recovery-unknown" on "files.read/FILE_MISSING", "did you mean `files.list`?"
         => registry([leading_to("files.read", "files.lst"), contract::Operation::query("files.list")]);
     a_recovery_that_calls_nothing_known_or_near_is_refused:
-        "recovery-unknown" on "files.read/FILE_MISSING", "register the operation, or name one that is registered"
+        "recovery-unknown" on "files.read/FILE_MISSING", "if `users.invite_many` is declared, add it with `.add(…)`; else name one that is registered"
         => registry([leading_to("files.read", "users.invite_many")]);
+    a_recovery_that_calls_nothing_known_is_never_led_back_to_itself:
+        "recovery-unknown" on "files.read/FILE_MISSING", "else name one that is registered"
+        => registry([leading_to("files.read", "files.reed")]);
     a_recovery_that_calls_a_hidden_operation_is_refused:
         "recovery-hidden" on "files.read/FILE_MISSING", "make `files.list` external, or name another operation"
         => registry([leading_to("files.read", "files.list"), contract::Operation::query("files.list").internal()]);
     a_recovery_that_calls_what_asks_for_more_access_is_refused:
-        "recovery-access" on "files.read/FILE_MISSING", "asks for no more access than `files.read` does"
+        "recovery-access" on "files.read/FILE_MISSING", "ask for the scope `list` in the access of `files.read` too"
         => registry([
             leading_to("files.read", "files.list").with_access(Access::caller().scope("read")),
             contract::Operation::query("files.list").with_access(Access::caller().scope("read").scope("list")),
@@ -408,7 +420,7 @@ refusals! {
         "recovery-hidden" on "files.write/WRITE_UNSURE", "make `files.check` external"
         => registry([mutation("files.write").fails(unsure(verifying("/exists"))), checking().internal()]);
     a_verification_by_what_the_caller_may_not_call_is_refused:
-        "recovery-access" on "files.write/WRITE_UNSURE", "name an operation that asks for no more access"
+        "recovery-access" on "files.write/WRITE_UNSURE", "ask for the scope `files:check` in the access of `files.write` too"
         => registry([
             mutation("files.write").fails(unsure(verifying("/exists"))),
             checking().with_access(Access::caller().scope("files:check")),
@@ -477,7 +489,7 @@ refusals! {
         "recovery-hidden" on "files.write", "make `files.check` external"
         => registry([mutation("files.write").with_verification(verifying("/exists")), checking().internal()]);
     an_operation_verified_by_what_its_caller_may_not_call_is_refused:
-        "recovery-access" on "files.write", "name an operation that asks for no more access"
+        "recovery-access" on "files.write", "or name an operation that asks for no more"
         => registry([
             mutation("files.write").with_verification(verifying("/exists")),
             checking().with_access(Access::caller().scope("files:check")),
@@ -615,8 +627,39 @@ refusals! {
         "bad-check" on "files.count", "name the check in the attribute: `access(check = …)`"
         => Registry::builder().state(App).add(redress_core::IntoOperation::into_operation(count).with_check(&[], async |_, _| Ok(true)));
     a_declared_call_to_nothing_known_is_refused:
-        "reach-unknown" on "files.read", "register the operation, or remove it from `calls`"
+        "reach-unknown" on "files.read", "if `files.open` is declared, add it with `.add(…)`"
         => registry([query("files.read").with_call("files.open")]);
+    an_operation_that_is_replaced_by_none_is_refused:
+        "deprecated-replacement" on "tickets.find", "add it with `.add(…)`; or did you mean `tickets.search`?"
+        => registry([replaced_by("tickets.find", "tickets.serch"), contract::Operation::query("tickets.search")]);
+    an_operation_that_is_replaced_by_itself_is_refused:
+        "deprecated-replacement" on "tickets.find", "leave `replaced_by` out"
+        => registry([replaced_by("tickets.find", "tickets.seek").with_alias("tickets.seek")]);
+    a_code_that_is_replaced_by_none_of_the_operation_is_refused:
+        "deprecated-replacement" on "files.read/FILE_MISSING", "name another code of the same operation"
+        => registry([failing(failure("FILE_MISSING").with_deprecated(replacement("FILE_GONE")))]);
+    an_input_that_nothing_fits_is_refused:
+        "impossible-schema" on "files.read", "let the lower bound be no more than the upper one"
+        => registry([contract::Operation::query("files.read")
+            .with_input(takes("limit", json!({"type": "integer", "minimum": 10, "maximum": 1})))]);
+    details_that_nothing_fits_are_refused:
+        "impossible-schema" on "files.read/FILE_MISSING", "let the lower bound be no more than the upper one"
+        => registry([failing(failure("FILE_MISSING")
+            .with_details(takes("path", json!({"type": "string", "minLength": 2, "maxLength": 1}))))]);
+    two_states_of_one_type_are_refused:
+        "duplicate-state" on "the registry", "wrap one of them in a type of its own"
+        => Registry::builder().state(1_u8).state(2_u8);
+    a_hint_with_a_place_for_a_field_is_refused:
+        "hint-template" on "files.read/FILE_MISSING", "put the field into the message"
+        => registry([failing(failure("FILE_MISSING")
+            .with_recovery(Recovery::stop("Look near {path}, and then give up.")))]);
+    a_hint_of_a_verification_with_a_place_is_refused:
+        "hint-template" on "files.write", "say it without the field"
+        => registry([
+            mutation("files.write").with_verification(
+                contract::Verification::new("files.check", "/exists", "Look whether {path} is there now.").is(true).bind("path", "path")),
+            checking(),
+        ]);
     an_authority_that_is_used_for_nothing_is_refused:
         "needless-authority" on "files.read", "declare what it calls, or remove the authority"
         => registry([query("files.read").with_authority("files:write")]);
@@ -779,7 +822,7 @@ fn the_text_of_a_refusal_says_what_is_wrong_and_what_to_write() {
     insta::assert_snapshot!(lonely, @r"
     the registry has 1 problem(s)
     recovery-unknown: files.read/FILE_MISSING: its recovery calls `files.lst`, and there is no such operation
-      help: did you mean `files.list`?
+      help: if `files.lst` is declared, add it with `.add(…)`; or did you mean `files.list`?
     ");
     let message = refusal(registry([failing(failure("FILE_MISSING").with_message("no file at {place} in {path"))]));
     insta::assert_snapshot!(message, @r"

@@ -160,6 +160,10 @@ fn recovery(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'st
         let says = format!("the hint `{}` is too short to act on", recovery.hint());
         say("short-hint", says, "tell the caller in five words or more what to do");
     }
+    if let Some(place) = Template::place_in(recovery.hint()) {
+        let says = format!("the hint has a place for `{place}`, and a hint is shown as it stands");
+        say("hint-template", says, "put the field into the message, or give the hint where the failure is raised");
+    }
     match recovery.verb() {
         Verb::FixInput { pointer } if input.is_some_and(|input| !input.may_hold(pointer)) => {
             let says = format!("`{pointer}` points at nothing in the input");

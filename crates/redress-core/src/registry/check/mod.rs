@@ -1,8 +1,10 @@
 //! What refuses a registry: every rule looks at everything, and all findings are told.
 
+mod deprecations;
 mod described;
 mod failures;
 mod fit;
+mod impossible;
 mod names;
 mod operations;
 mod reach;
@@ -27,7 +29,19 @@ pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
     reach::check(&declarations, &mut findings);
     operations::check(builder, &mut findings);
     roles::check(&declarations, &mut findings);
+    deprecations::check(&declarations, &mut findings);
+    impossible::check(&declarations, &mut findings);
+    states(builder, &mut findings);
     findings
+}
+
+/// State is found by its type, so that of two only one could be found.
+fn states(builder: &Builder, findings: &mut Vec<Finding>) {
+    findings.extend(builder.states_twice.iter().map(|type_name| {
+        let says = format!("it is given two states of type `{type_name}`, and operations would get the second");
+        let help = "keep one, or wrap one of them in a type of its own: `struct Archive(Pool)`";
+        Finding::new("duplicate-state", "the registry", says, help)
+    }));
 }
 
 /// The failures that the guards covering `operation` add to its own.

@@ -2,7 +2,7 @@
 
 use redress_contract::{Caller, Denied, Finding, Operation, Shape};
 
-use super::recoveries::find;
+use super::recoveries::{find, unregistered};
 
 pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     for operation in operations {
@@ -15,7 +15,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                 None => say(
                     "reach-unknown",
                     format!("it declares that it calls `{name}`, and there is no such operation"),
-                    "register the operation, or remove it from `calls`".to_owned(),
+                    unregistered(operation, name.as_str(), operations),
                 ),
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Binding, CONSENT_GRANT, Finding, Name, Operation, Schema, Shape, Verb, Verification};
+use redress_contract::{Access, Binding, CONSENT_GRANT, Finding, Name, Operation, Schema, Shape, Verb, Verification};
 
 use super::{failures::subject, fit::fits, verifications};
 
@@ -26,7 +26,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
             };
             match failure.recovery().map(|recovery| recovery.verb()) {
                 Some(Verb::Call { operation: target, bind, .. }) => {
-                    if let Some(target) = known(operations, target, &mut say) {
+                    if let Some(target) = known(operation, operations, target, &mut say) {
                         callable(operation, target, &mut say);
                         called_once(target, &mut say);
                         bindings(Source::Details(failure.details()), target, bind, &mut say);
@@ -34,7 +34,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                 }
                 Some(Verb::Verify { operation: target, bind, done, .. }) => {
                     verifications::of_failure(operation, failure, &mut say);
-                    if let Some(target) = known(operations, target, &mut say) {
+                    if let Some(target) = known(operation, operations, target, &mut say) {
                         callable(operation, target, &mut say);
                         verifications::shown(target, done, &mut say);
                         bindings(Source::CertainDetails(failure.details()), target, bind, &mut say);
@@ -54,8 +54,9 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     cycles(operations, findings);
 }
 
-/// The operation that a recovery calls.
+/// The operation that a recovery of `operation` calls.
 pub(super) fn known<'a>(
+    operation: &Operation,
     operations: &[&'a Operation],
     target: &Name,
     say: &mut impl FnMut(&'static str, String, String),
@@ -65,7 +66,7 @@ pub(super) fn known<'a>(
         say(
             "recovery-unknown",
             format!("its recovery calls `{target}`, and there is no such operation"),
-            near(target.as_str(), operations),
+            unregistered(operation, target.as_str(), operations),
         );
     }
     found
@@ -76,11 +77,14 @@ pub(super) fn find<'a>(operations: &[&'a Operation], name: &Name) -> Option<&'a 
     operations.iter().copied().find(|known| known.name() == name || known.aliases().contains(name))
 }
 
-fn near(target: &str, operations: &[&Operation]) -> String {
-    let names = operations.iter().map(|operation| operation.name().as_str().to_owned());
+/// What to do where `operation` names one that is not registered. It is never told to name itself: that would be a
+/// circle.
+pub(super) fn unregistered(operation: &Operation, target: &str, operations: &[&Operation]) -> String {
+    let others = operations.iter().filter(|other| other.name() != operation.name());
+    let names = others.map(|operation| operation.name().as_str().to_owned());
     match crate::similar::nearest(target, names).first() {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => "register the operation, or name one that is registered".to_owned(),
+        Some(name) => format!("if `{target}` is declared, add it with `.add(…)`; or did you mean `{name}`?"),
+        None => format!("if `{target}` is declared, add it with `.add(…)`; else name one that is registered"),
     }
 }
 
@@ -97,7 +101,11 @@ pub(super) fn callable(operation: &Operation, target: &Operation, say: &mut impl
         say(
             "recovery-access",
             format!("its recovery calls `{name}`, which its caller may not be allowed to call"),
-            format!("name an operation that asks for no more access than `{}` does", operation.name()),
+            format!(
+                "ask for {} in the access of `{}` too, or name an operation that asks for no more",
+                lacking(operation.access(), target.access()),
+                operation.name()
+            ),
         );
     }
     if target.access().is_for_persons() {
@@ -106,6 +114,21 @@ pub(super) fn callable(operation: &Operation, target: &Operation, say: &mut impl
             format!("its recovery calls `{name}`, which is for persons alone, and an agent would follow it"),
             "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
         );
+    }
+}
+
+/// The scopes that whoever may call the one may lack for the other, in words.
+fn lacking(own: &Access, other: &Access) -> String {
+    let quoted =
+        |scopes: &[&String], word: &str| scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>().join(word);
+    let all: Vec<&String> = other.all_scopes().iter().filter(|scope| !own.all_scopes().contains(scope)).collect();
+    let has_any = other.any_scopes().iter().any(|scope| own.all_scopes().contains(scope));
+    let any: Vec<&String> = if has_any { Vec::new() } else { other.any_scopes().iter().collect() };
+    match (all.as_slice(), any.as_slice()) {
+        ([], []) => "a caller".to_owned(),
+        (all, []) => format!("the scope {}", quoted(all, " and ")),
+        ([], any) => format!("the scope {}", quoted(any, " or ")),
+        (all, any) => format!("the scope {} and {}", quoted(all, " and "), quoted(any, " or ")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verifications: a query that shows by its answer whether a mutation took place.
 
-use redress_contract::{Done, Effect, Failure, Finding, Operation, Recovery, Shape, Verification};
+use redress_contract::{Done, Effect, Failure, Finding, Operation, Recovery, Shape, Template, Verification};
 use serde_json::{Value, json};
 
 use super::{
@@ -38,7 +38,7 @@ pub(super) fn of_operation(operation: &Operation, operations: &[&Operation], fin
         of_mutations(operation, &mut say);
     }
     hint(verification, &mut say);
-    if let Some(target) = known(operations, verification.target(), &mut say) {
+    if let Some(target) = known(operation, operations, verification.target(), &mut say) {
         callable(operation, target, &mut say);
         shown(target, verification.done(), &mut say);
         bindings(Source::Input(operation.input()), target, verification.bindings(), &mut say);
@@ -68,6 +68,13 @@ fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, 
             "short-hint",
             format!("the hint `{}` is too short to act on", verification.hint()),
             "tell the caller in five words or more what to do".to_owned(),
+        );
+    }
+    if let Some(place) = Template::place_in(verification.hint()) {
+        say(
+            "hint-template",
+            format!("the hint has a place for `{place}`, and a hint is shown as it stands"),
+            "say it without the field, which is in the answer beside it".to_owned(),
         );
     }
 }

@@ -29,7 +29,7 @@ impl FailureSchemas {
                 }
             }
         }
-        for code in EngineCode::ALL {
+        for code in answered(operations.iter().copied()) {
             declared.insert(engine_name(code), code.declaration());
         }
         FailureSchemas { declared }
@@ -133,12 +133,92 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
     }
 }
 
+/// The engine codes that a service of these operations can answer, whoever asks and in whatever way.
+pub(crate) fn answered<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Vec<EngineCode> {
+    let some = |code| operations.clone().any(|operation| can_answer(operation, code));
+    let streams = operations.clone().any(|operation| operation.shape() == Shape::Subscription);
+    EngineCode::ALL
+        .into_iter()
+        .filter(|code| is_of_every_service(*code) || some(*code) || (streams && *code == EngineCode::StreamOverflow))
+        .collect()
+}
+
+/// Whether every service can answer it, whatever its operations are: somebody may ask for what is not there, or send
+/// what is no message.
+fn is_of_every_service(code: EngineCode) -> bool {
+    match code {
+        EngineCode::ParseError
+        | EngineCode::InvalidInput
+        | EngineCode::InvalidRequest
+        | EngineCode::InvalidOperationType
+        | EngineCode::NotFound
+        | EngineCode::AuthRequired
+        | EngineCode::Forbidden
+        | EngineCode::PayloadTooLarge
+        | EngineCode::RateLimited
+        | EngineCode::Overloaded
+        | EngineCode::QuotaExhausted
+        | EngineCode::Timeout
+        | EngineCode::Cancelled
+        | EngineCode::Internal
+        | EngineCode::InvalidOutput
+        | EngineCode::ResultTooLarge
+        | EngineCode::UpstreamUnreachable => true,
+        EngineCode::ConsentRequired
+        | EngineCode::EvalBlockedKeyword
+        | EngineCode::EvalBlockedConstruct
+        | EngineCode::EvalUnparsable
+        | EngineCode::IdempotencyConflict
+        | EngineCode::OutcomeUnknown
+        | EngineCode::UpstreamUndeclared
+        | EngineCode::StreamOverflow
+        // A registry does not build with an operation that nothing runs.
+        | EngineCode::HandlerNotBound => false,
+    }
+}
+
+/// What the answers of all operations share: each example once, and each answer.
+#[derive(Default)]
+pub(super) struct SharedAnswers {
+    pub(super) responses: Map<String, Value>,
+    pub(super) examples: Map<String, Value>,
+}
+
+impl SharedAnswers {
+    /// A reference to an answer with this status. Most operations have those of the engine alike, and an operation that
+    /// can be called in two ways has its own twice.
+    fn response(&mut self, status: u16, answer: Value) -> Value {
+        let mut number = 1_usize;
+        loop {
+            let name = format!("answer.{status}.{number}");
+            match self.responses.get(&name) {
+                Some(known) if *known != answer => number += 1,
+                Some(_) => return json!({"$ref": format!("#/components/responses/{name}")}),
+                None => {
+                    self.responses.insert(name, answer.clone());
+                }
+            }
+        }
+    }
+
+    /// A reference to the example of a failure, as it comes with this status.
+    fn example(&mut self, shape: Shape, name: &str, failure: &Failure) -> Option<Value> {
+        let is_usual = EngineCode::parse(failure.code().as_str()).is_none_or(|code| code.http() == failure.http());
+        let name = if is_usual { name.to_owned() } else { format!("{name}.{}", failure.http()) };
+        if !self.examples.contains_key(&name) {
+            self.examples.insert(name.clone(), json!({"summary": failure.when(), "value": example(shape, failure)?}));
+        }
+        Some(json!({"$ref": format!("#/components/examples/{name}")}))
+    }
+}
+
 /// The answers of an operation that ended badly, by status: its failures, the engine codes
 /// that it can end with, and those that the way of asking brings.
 pub(super) fn responses(
     operation: &Operation,
     schemas: &FailureSchemas,
     asked: &[EngineCode],
+    shared: &mut SharedAnswers,
 ) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<(String, Failure)>> = BTreeMap::new();
     for failure in operation.failures() {
@@ -157,12 +237,13 @@ pub(super) fn responses(
         .into_iter()
         .map(|(status, mut failures)| {
             failures.sort_by(|(_, one), (_, other)| one.code().cmp(other.code()));
-            (status.to_string(), response(operation.shape(), status, &failures))
+            let answer = response(operation.shape(), status, &failures, shared);
+            (status.to_string(), shared.response(status, answer))
         })
         .collect()
 }
 
-fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value {
+fn response(shape: Shape, status: u16, failures: &[(String, Failure)], shared: &mut SharedAnswers) -> Value {
     let mapping: Map<String, Value> = failures
         .iter()
         .map(|(name, failure)| (failure.code().to_string(), Value::from(format!("#/components/schemas/{name}"))))
@@ -172,9 +253,7 @@ fn response(shape: Shape, status: u16, failures: &[(String, Failure)]) -> Value 
         failures.iter().map(|(_, failure)| format!("- `{}`: {}", failure.code(), failure.when())).collect();
     let examples: Map<String, Value> = failures
         .iter()
-        .filter_map(|(_, failure)| {
-            Some((failure.code().to_string(), json!({"summary": failure.when(), "value": example(shape, failure)?})))
-        })
+        .filter_map(|(name, failure)| Some((failure.code().to_string(), shared.example(shape, name, failure)?)))
         .collect();
     let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
     let more: &[(&str, &str)] = match status {

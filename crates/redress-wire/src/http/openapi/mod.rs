@@ -17,8 +17,8 @@ mod shared;
 use redress_contract::{Contract, Operation};
 use serde_json::{Map, Value, json};
 
-use failures::FailureSchemas;
-pub(crate) use failures::engine_codes;
+use failures::{FailureSchemas, SharedAnswers};
+pub(crate) use failures::{answered, engine_codes};
 
 /// What a document says about the service as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,15 +61,20 @@ pub fn openapi(contract: &Contract, info: &Info) -> Value {
     schemas.extend(rpc::schemas());
     failures.insert_into(&mut schemas);
     let mut paths = service::paths(info, &external);
+    let mut answers = SharedAnswers::default();
     for operation in &external {
         operations::schemas(operation, &mut schemas);
-        paths.insert(super::path(operation.name()), operations::path_item(operation, &failures, info));
+        paths.insert(super::path(operation.name()), operations::path_item(operation, &failures, info, &mut answers));
     }
     let mut components = Map::new();
     components.insert("schemas".into(), Value::Object(schemas));
     components.insert("parameters".into(), shared::parameters());
     components.insert("headers".into(), shared::headers());
-    components.insert("responses".into(), shared::responses());
+    if let Value::Object(shared) = shared::responses() {
+        answers.responses.extend(shared);
+    }
+    components.insert("responses".into(), Value::Object(answers.responses));
+    components.insert("examples".into(), Value::Object(answers.examples));
     if info.bearer {
         components.insert("securitySchemes".into(), json!({"bearer": {"type": "http", "scheme": "bearer"}}));
     }

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Info, events,
-    failures::{self, FailureSchemas},
+    failures::{self, FailureSchemas, SharedAnswers},
     reference, shared,
 };
-use crate::http::{FlatInput, OPERATION_JSON};
+use crate::http::{FlatInput, OPERATION_JSON, Parameter};
 
 /// Members of a declaration that OpenAPI has words of its own for.
 const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
@@ -36,19 +36,24 @@ pub(super) fn schemas(operation: &Operation, schemas: &mut Map<String, Value>) {
     }
 }
 
-pub(super) fn path_item(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value {
+pub(super) fn path_item(
+    operation: &Operation,
+    failures: &FailureSchemas,
+    info: &Info,
+    answers: &mut SharedAnswers,
+) -> Value {
     json!({
         "get": match FlatInput::of(operation) {
-            Some(flat) => get_call(operation, &flat, failures, info),
+            Some(flat) => get_call(operation, &flat, failures, info, answers),
             None => get_declaration(operation),
         },
-        "post": post(operation, failures, info),
+        "post": post(operation, failures, info, answers),
     })
 }
 
-fn post(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value {
+fn post(operation: &Operation, failures: &FailureSchemas, info: &Info, answers: &mut SharedAnswers) -> Value {
     let mut described = described(operation, operation.name().as_str(), info);
-    let mut responses = failures::responses(operation, failures, &[]);
+    let mut responses = failures::responses(operation, failures, &[], answers);
     responses.insert("200".into(), success(operation));
     described.insert("responses".into(), json!(responses));
     let input = json!({"schema": reference::to(&input_name(operation)), "examples": input_examples(operation)});
@@ -65,26 +70,18 @@ fn post(operation: &Operation, failures: &FailureSchemas, info: &Info) -> Value 
 
 /// A call by `GET`: the members of a flat input as query parameters. Who accepts only the
 /// declaration gets that, or NOT_FOUND where it may not know of the operation.
-fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, info: &Info) -> Value {
+fn get_call(
+    operation: &Operation,
+    flat: &FlatInput,
+    failures: &FailureSchemas,
+    info: &Info,
+    answers: &mut SharedAnswers,
+) -> Value {
     let mut described = described(operation, &format!("{}.get", operation.name()), info);
-    let input = input_name(operation);
-    let in_query = flat.parameters().map(|(name, parameter)| {
-        let mut query = json!({
-            "name": name,
-            "in": "query",
-            "required": parameter.required,
-            "schema": reference::to_member(&input, name),
-        });
-        let text = operation.input().property(name).and_then(|member| member.get("description")).cloned();
-        if let (Some(text), Value::Object(query)) = (text, &mut query) {
-            query.insert("description".into(), text);
-        }
-        query
-    });
-    let mut parameters: Vec<Value> = in_query.collect();
+    let mut parameters: Vec<Value> = in_query(operation, flat, |parameter| parameter.required).collect();
     parameters.extend(header_parameters(operation));
     described.insert("parameters".into(), Value::Array(parameters));
-    let mut responses = failures::responses(operation, failures, &[EngineCode::NotFound]);
+    let mut responses = failures::responses(operation, failures, &[EngineCode::NotFound], answers);
     let mut answer = success(operation);
     if let Some(content) = answer.pointer_mut("/content").and_then(Value::as_object_mut) {
         content.insert(OPERATION_JSON.into(), json!({"schema": reference::to(shared::OPERATION)}));
@@ -95,9 +92,10 @@ fn get_call(operation: &Operation, flat: &FlatInput, failures: &FailureSchemas, 
     Value::Object(described)
 }
 
-/// The declaration of an operation that a plain `GET` cannot call.
+/// The declaration of an operation that a plain `GET` cannot call; of a subscription with flat input, for whoever accepts
+/// events, its stream.
 fn get_declaration(operation: &Operation) -> Value {
-    json!({
+    let mut described = json!({
         "operationId": format!("{}.describe", operation.name()),
         "summary": format!("The declaration of {}", operation.name()),
         "tags": tags(operation),
@@ -111,6 +109,41 @@ fn get_declaration(operation: &Operation) -> Value {
             },
             "default": {"$ref": "#/components/responses/Problem"},
         },
+    });
+    let Some(flat) = FlatInput::of_stream(operation) else { return described };
+    described["summary"] = format!("The declaration of {}, or its stream as events", operation.name()).into();
+    described["responses"]["200"]["description"] =
+        "The declaration; for `Accept: text/event-stream`, the stream.".into();
+    // The declaration is asked for without any of them, so that none is required here.
+    let mut parameters: Vec<Value> = in_query(operation, &flat, |_| false).collect();
+    parameters.extend(header_parameters(operation));
+    described["parameters"] = Value::Array(parameters);
+    let stream = events::answer(&reference::to(&output_name(operation)));
+    if let Some(content) = described.pointer_mut("/responses/200/content").and_then(Value::as_object_mut) {
+        content.extend(stream.get("content").and_then(Value::as_object).cloned().unwrap_or_default());
+    }
+    described
+}
+
+/// The members of a flat input as query parameters.
+fn in_query<'a>(
+    operation: &'a Operation,
+    flat: &'a FlatInput,
+    is_required: impl Fn(&Parameter) -> bool + 'a,
+) -> impl Iterator<Item = Value> + 'a {
+    let input = input_name(operation);
+    flat.parameters().map(move |(name, parameter)| {
+        let mut query = json!({
+            "name": name,
+            "in": "query",
+            "required": is_required(parameter),
+            "schema": reference::to_member(&input, name),
+        });
+        let text = operation.input().property(name).and_then(|member| member.get("description")).cloned();
+        if let (Some(text), Value::Object(query)) = (text, &mut query) {
+            query.insert("description".into(), text);
+        }
+        query
     })
 }
 
