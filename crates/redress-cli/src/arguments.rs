@@ -53,27 +53,6 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-impl Command {
-    /// The word that is typed.
-    pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Command::Serve(_) => "serve",
-            Command::Mcp(_) => "mcp",
-            Command::Call(_) => "call",
-            Command::Ops(_) => "ops",
-            Command::Explain(_) => "explain",
-            Command::Doctor(_) => "doctor",
-            Command::Token(_) => "token",
-            Command::Consent(_) => "consent",
-            Command::Audit(_) => "audit",
-            Command::Quota(_) => "quota",
-            Command::Gen(_) => "gen",
-            Command::Completions(_) => "completions",
-            Command::Man(_) => "man",
-        }
-    }
-}
-
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {

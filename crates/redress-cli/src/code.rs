@@ -72,7 +72,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 30] = [
+    pub const ALL: [TroubleCode; 31] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,

@@ -154,7 +154,7 @@ impl IdempotencyMemory {
         let mut keys = self.keys();
         match self.known(&mut keys, key, input)? {
             Begin::Fresh => {}
-            known => return Ok(Ok(known)),
+            known @ (Begin::Replay(_) | Begin::Conflict | Begin::Unknown) => return Ok(Ok(known)),
         }
         if !self.has_room(&mut keys, &key.caller) {
             return Ok(Err(StoreBroken::new("there is no room for another key")));

@@ -40,7 +40,7 @@ pub struct Refusal {
     hint: Option<Arc<str>>,
     http: Option<u16>,
     retry_after_ms: Option<u64>,
-    similar: Vec<Similar>,
+    similar: Box<[Similar]>,
     recovery: Option<RecoveryStep>,
     case: Case,
     /// Why nobody could tell who calls, for the log.
@@ -83,7 +83,7 @@ impl Refusal {
             hint: None,
             http: None,
             retry_after_ms: None,
-            similar: Vec::new(),
+            similar: Box::default(),
             recovery: None,
             case: Case::OfTheCode,
             broken: None,
@@ -244,7 +244,7 @@ impl Refusal {
         if let Some(http) = self.http {
             problem.http = http;
         }
-        problem.similar = self.similar;
+        problem.similar = self.similar.into_vec();
         if self.recovery.is_some() {
             // What can be corrected is worth another call.
             if problem.retry == Retry::Never && matches!(self.recovery, Some(RecoveryStep::FixInput { .. })) {

@@ -22,7 +22,9 @@ pub struct SharedFailures(BTreeMap<String, BTreeMap<String, Failure>>);
 impl SharedFailures {
     /// What these operations share: the same code, with the same to do then.
     pub fn of<'a>(operations: impl Iterator<Item = &'a Operation>) -> SharedFailures {
-        let mut namespaces: BTreeMap<&str, (usize, BTreeMap<String, (usize, &Failure)>)> = BTreeMap::new();
+        /// How many tools there are, and how many of them have each failure.
+        type Counted<'a> = (usize, BTreeMap<String, (usize, &'a Failure)>);
+        let mut namespaces: BTreeMap<&str, Counted<'_>> = BTreeMap::new();
         for operation in operations {
             let (tools, counts) = namespaces.entry(operation.name().namespace()).or_default();
             *tools += 1;

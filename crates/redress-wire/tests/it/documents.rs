@@ -104,8 +104,8 @@ fn no_document_and_no_page_lists_what_the_service_can_never_answer() {
     let contract = Contract::new([plain(0)]);
     let shown = [
         openapi(&contract, &info()).to_string(),
-        pages::index_json(&contract).to_string(),
-        pages::index_html(&contract),
+        pages::index_json(&contract, &[]).to_string(),
+        pages::index_html(&contract, &[]),
     ];
     for text in &shown {
         for code in never {
