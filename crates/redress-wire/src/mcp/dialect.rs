@@ -194,11 +194,14 @@ fn as_any_of(words: &mut Map<String, Value>) {
     }
 }
 
+/// Finds the values that a schema may have in one place, where they are known.
+type ValuesOf<'a> = dyn Fn(&Map<String, Value>) -> Option<Vec<Value>> + 'a;
+
 /// Whether no value fits two of these: their types differ, or a member that each requires has another value in each.
 fn are_apart(all: &[Value]) -> bool {
     let objects: Option<Vec<&Map<String, Value>>> = all.iter().map(Value::as_object).collect();
     let Some(objects) = objects else { return false };
-    let differ = |of: &dyn Fn(&Map<String, Value>) -> Option<Vec<Value>>| {
+    let differ = |of: &ValuesOf<'_>| {
         let mut seen: Vec<Value> = Vec::new();
         objects.iter().all(|words| {
             let Some(values) = of(words) else { return false };
