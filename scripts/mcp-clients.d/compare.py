@@ -59,7 +59,10 @@ def clients() -> list[Client]:
         ),
         agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "agents_a"),
         agents("openai_agents", "OpenAI Agents", "openai-agents", "agents_a"),
-        agents("pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "agents_a"),
+        agents(
+            "pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "agents_a",
+            {"unknown tool": ("not sent", "Unknown tool name: 'parts_gett'")},
+        ),
         agents("strands", "Strands Agents", "strands-agents", "agents_a"),
         agents("google_adk", "Google ADK", "google-adk", "agents_a"),
         agents("autogen", "AutoGen", "autogen-ext", "agents_b"),

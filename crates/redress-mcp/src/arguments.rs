@@ -135,7 +135,7 @@ impl Nulls {
 
 /// Whether `null` may fit; where it is not plain to see, it may.
 fn admits_null(schema: &Value) -> bool {
-    let Some(words) = schema.as_object() else { return schema != &Value::Bool(false) };
+    let Some(words) = schema.as_object() else { return *schema != Value::Bool(false) };
     words.iter().all(|(word, value)| match (word.as_str(), value) {
         ("type", Value::String(name)) => name == "null",
         ("type", Value::Array(names)) => names.iter().any(|name| name == "null"),

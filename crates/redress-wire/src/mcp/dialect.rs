@@ -51,8 +51,7 @@ enum Sense {
     Exact,
 }
 
-fn plain(words: Map<String, Value>, sense: Sense) -> Map<String, Value> {
-    let mut words = words;
+fn plain(mut words: Map<String, Value>, sense: Sense) -> Map<String, Value> {
     as_any_of(&mut words);
     let required: Vec<String> = words
         .get("required")
@@ -195,7 +194,7 @@ fn as_any_of(words: &mut Map<String, Value>) {
     }
 }
 
-/// What tells one of several schemas from the others, where it has that.
+/// Finds the values that a schema may have in one place, where they are known.
 type ValuesOf<'a> = dyn Fn(&Map<String, Value>) -> Option<Vec<Value>> + 'a;
 
 /// Whether no value fits two of these: their types differ, or a member that each requires has another value in each.
@@ -218,7 +217,7 @@ fn are_apart(all: &[Value]) -> bool {
     };
     let by_type = |words: &Map<String, Value>| match words.get("type") {
         Some(Value::String(name)) => Some(vec![Value::from(if name == "integer" { "number" } else { name })]),
-        _ => None,
+        Some(_) | None => None,
     };
     let tags = objects.first().and_then(|words| words.get("required")).and_then(Value::as_array);
     let by_tag = |tag: &Value| {

@@ -100,9 +100,8 @@ fn renamed<'a>(sentence: &'a str, read: &dyn Fn(&str) -> Spoken) -> Option<Cow<'
             Spoken::Other => {}
             Spoken::Closed => return None,
             Spoken::Tool(tool) => {
-                let pieces = pieces(&told).map(|(piece, is_code)| match is_code {
-                    true => Cow::Borrowed(piece),
-                    false => Cow::Owned(replaced(piece, name, &tool)),
+                let pieces = pieces(&told).map(|(piece, is_code)| {
+                    if is_code { Cow::Borrowed(piece) } else { Cow::Owned(replaced(piece, name, &tool)) }
                 });
                 told = Cow::Owned(pieces.collect::<Vec<_>>().join("`"));
             }

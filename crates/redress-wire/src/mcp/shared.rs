@@ -15,6 +15,9 @@ const OF_THREE: usize = 1;
 /// Of how many namespaces codes are told at once: instructions are read whole, whatever a model calls.
 const MOST_NAMESPACES: usize = 8;
 
+/// Failures by what is said of them, and of how many tools each is.
+type Counts<'a> = BTreeMap<String, (usize, &'a Failure)>;
+
 /// By namespace, what is told of its tools at once: failures, by what is said of them to anybody.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharedFailures(BTreeMap<String, BTreeMap<String, Failure>>);
@@ -22,9 +25,7 @@ pub struct SharedFailures(BTreeMap<String, BTreeMap<String, Failure>>);
 impl SharedFailures {
     /// What these operations share: the same code, with the same to do then.
     pub fn of<'a>(operations: impl Iterator<Item = &'a Operation>) -> SharedFailures {
-        /// How many tools there are, and how many of them have each failure.
-        type Counted<'a> = (usize, BTreeMap<String, (usize, &'a Failure)>);
-        let mut namespaces: BTreeMap<&str, Counted<'_>> = BTreeMap::new();
+        let mut namespaces: BTreeMap<&str, (usize, Counts<'_>)> = BTreeMap::new();
         for operation in operations {
             let (tools, counts) = namespaces.entry(operation.name().namespace()).or_default();
             *tools += 1;
