@@ -190,7 +190,7 @@ impl SharedAnswers {
     fn response(&mut self, status: u16, answer: Value) -> Value {
         let mut number = 1_usize;
         loop {
-            let name = format!("answer.{status}.{number}");
+            let name = if number == 1 { status.to_string() } else { format!("{status}.{number}") };
             match self.responses.get(&name) {
                 Some(known) if *known != answer => number += 1,
                 Some(_) => return json!({"$ref": format!("#/components/responses/{name}")}),
