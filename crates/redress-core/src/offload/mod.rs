@@ -4,8 +4,8 @@
 //! large came in or goes out runs on threads of its own, which give way to the workers. What is small stays where it is,
 //! and pays nothing.
 //!
-//! Absent on purpose: `block_in_place`, which panics on runtimes of one thread, and tokio's blocking threads: one that had
-//! been made to give way could not be used for anything else.
+//! Absent on purpose: `block_in_place`, which panics on runtimes of one thread, and work on tokio's blocking threads: one
+//! that had been made to give way could not be used for anything else.
 
 mod threads;
 
@@ -70,14 +70,18 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     // In a task of its own: a permit that is handed to a future which nobody polls would be missed by everybody.
     let task = runtime.spawn(async move {
         // Nobody closes the semaphore, so there is always a permit in the end.
-        let Ok(permit) = Arc::clone(&THREADS.permits).acquire_owned().await else { return pending().await };
-        let work = move || {
-            let _offloaded = Offloaded::enter();
-            span.in_scope(work)
-        };
-        THREADS.run(Handle::current(), permit, work).await
+        let permit = Arc::clone(&THREADS.permits).acquire_owned().await;
+        let inside = Handle::current();
+        AbortOnDropHandle::new(tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            THREADS.run(inside, move || {
+                let _offloaded = Offloaded::enter();
+                span.in_scope(work)
+            })
+        }))
+        .await
     });
-    match AbortOnDropHandle::new(task).await {
+    match AbortOnDropHandle::new(task).await.flatten() {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {
             Ok(payload) => resume_unwind(payload),

@@ -1,16 +1,12 @@
 //! The threads that do large work: as many as may work at once, and below the workers in the eyes of the scheduler.
 
 use std::{
-    future::pending,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
     thread,
 };
 
-use tokio::{
-    runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-};
+use tokio::{runtime::Handle, sync::Semaphore};
 
 /// How many steps of `nice` large work is below everything else: about a third of the time where both want all of it.
 /// Without it the work of one large request on each core would keep a worker that was just woken waiting for as long
@@ -59,17 +55,13 @@ fn work(queue: &Mutex<mpsc::Receiver<Job>>) {
 }
 
 impl Threads {
-    /// Does `work` on one of the threads, inside `runtime`. The permit comes back when it has ended, also where nobody
-    /// waits for it any more; and a panic inside is carried on here.
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        runtime: Handle,
-        permit: OwnedSemaphorePermit,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> T {
-        let (done, result) = oneshot::channel();
+    /// Does `work` on one of the threads, inside `runtime`, and waits for it. A panic inside is carried on here.
+    ///
+    /// Whoever waits does so on a blocking thread of tokio's: a runtime that is shut down waits for it then, and one whose
+    /// clock is paused lets no time pass.
+    pub(super) fn run<T: Send + 'static>(&self, runtime: Handle, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (done, result) = mpsc::sync_channel(1);
         let job = Box::new(move || {
-            let _permit = permit;
             let _inside = runtime.enter();
             let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
         });
@@ -77,11 +69,10 @@ impl Threads {
         if let Err(mpsc::SendError(job)) = self.jobs.send(job) {
             job();
         }
-        match result.await {
+        match result.recv() {
             Ok(Ok(value)) => value,
             Ok(Err(payload)) => resume_unwind(payload),
-            // The process ends, and its threads with it.
-            Err(_) => pending().await,
+            Err(gone) => resume_unwind(Box::new(gone)),
         }
     }
 }
