@@ -24,9 +24,9 @@ impl Call {
         !(self.ctx.face.is_for_agents() && operation.access().is_for_persons())
     }
 
-    /// A call goes to a query or a mutation, a subscription is subscribed to (K-34).
+    /// A call goes to a query or a mutation, a subscription is subscribed to.
     pub(super) fn shape(&self, entry: &Entry, wanted: Shape) -> Result<(), Box<Bad>> {
-        let streams = |shape| shape == Shape::Subscription;
+        let streams = |shape| matches!(shape, Shape::Subscription);
         let declared = entry.declaration.shape();
         if streams(declared) == streams(wanted) {
             return Ok(());

@@ -53,3 +53,17 @@ async fn what_nests_deeper_than_the_parser_goes_is_no_syntax_error() {
     }
     assert_eq!(call(&registry, "[1,").await.0.as_deref(), Some("PARSE_ERROR"));
 }
+
+#[tokio::test]
+async fn a_result_that_is_too_large_names_the_members_that_take_much_of_it_and_no_others() {
+    let output = json!({
+        "type": "object", "properties": {"hits": {"type": "string"}, "page": {"type": "string"}},
+    });
+    let declaration = crate::service::query("demo.search").with_output(output);
+    let search = crate::service::ends(declaration, || Ok(json!({"hits": "x".repeat(8_000), "page": "7"})));
+    let harness = crate::service::built(Registry::builder().add(search).max_output(4_096));
+    let problem = harness.call("demo.search", json!({})).await.problem().clone();
+    assert_eq!(problem.code.as_str(), "RESULT_TOO_LARGE");
+    let details = serde_json::to_value(&problem.details).unwrap();
+    assert_eq!(details["largest"], json!([{"pointer": "/hits", "bytes": 8_002}]));
+}

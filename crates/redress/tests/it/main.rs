@@ -24,6 +24,7 @@ mod extensions;
 mod extent;
 mod guards;
 mod idempotency;
+mod in_place;
 mod licences;
 mod limited;
 mod listening;

@@ -1,6 +1,11 @@
 //! Observers, spans and the slow-call warning: told once, and told no input.
 
-use std::{cell::RefCell, fmt, sync::Once, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    sync::{Arc, Mutex, Once},
+    time::Duration,
+};
 
 use redress::{
     Access, Caller, DynamicFailure, EndedCall, Events, Failure, IdentityError, IdentityProvider, Kind, Observer,
@@ -84,6 +89,8 @@ async fn an_observer_that_panics_changes_no_outcome_and_stops_no_other_observer(
 
 thread_local! {
     static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// How many spans this thread is in.
+    static ENTERED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// What the engine has logged on this thread since it was started.
@@ -158,9 +165,47 @@ impl Subscriber for Writer {
         write(line);
     }
 
-    fn enter(&self, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {
+        ENTERED.set(ENTERED.get() + 1);
+    }
 
-    fn exit(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {
+        ENTERED.set(ENTERED.get() - 1);
+    }
+}
+
+#[tokio::test]
+async fn what_a_handler_logs_belongs_to_the_span_of_its_call() {
+    let _log = Log::start();
+    let inside = ends(query("demo.inside"), || Ok(json!(ENTERED.get())));
+    let harness = built(Registry::builder().add(inside));
+    assert_eq!(harness.call("demo.inside", json!({})).await.output::<usize>(), 1);
+    assert_eq!(ENTERED.get(), 0);
+}
+
+/// Writes down what it is told, in order.
+#[derive(Clone, Default)]
+struct Both(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Both {
+    fn began(&self, operation: &redress::contract::Operation) {
+        self.0.lock().unwrap().push(format!("{} began", operation.name()));
+    }
+
+    fn ended(&self, call: &EndedCall<'_>) {
+        let name = call.operation.map_or("nothing", |operation| operation.name().as_str());
+        self.0.lock().unwrap().push(format!("{name} ended"));
+    }
+}
+
+#[tokio::test]
+async fn observers_are_told_of_a_beginning_where_there_is_such_an_operation() {
+    let both = Both::default();
+    let read = ends(query("demo.read"), || Ok(json!({})));
+    let harness = built(Registry::builder().add(read).observer(both.clone()));
+    assert_ok!(harness.call("demo.read", json!({})).await);
+    assert_failure!(harness.call("demo.none", json!({})).await, NOT_FOUND);
+    assert_eq!(*both.0.lock().unwrap(), ["demo.read began", "demo.read ended", "nothing ended"]);
 }
 
 #[tokio::test]

@@ -143,6 +143,16 @@ async fn a_mutation_that_is_cut_off_says_how_to_find_out_whether_it_took_place()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_look_is_told_of_inputs_up_to_a_size() {
+    let (harness, _) = bank(true);
+    for (note, told) in [(12 * 1024, 1), (16 * 1024, 0)] {
+        let mut long = input("late", true);
+        long["note"] = "x".repeat(note).into();
+        assert_eq!(problem(&harness, &long, None).await.next_actions.len(), told, "{note} bytes");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_way_to_find_out_the_advice_is_what_it_was() {
     let (harness, _) = bank(false);
     for (ends, code) in CUT_OFF {
