@@ -35,6 +35,9 @@ pub const HOST_FIELDS: [HostField; 3] = [
     HostField { name: "_sessionID", host: "SiYuan", source: "https://github.com/siyuan-note/siyuan/issues/17927" },
 ];
 
+/// The most bytes that the value of such a field has.
+const MAX_HOST_FIELD: usize = 256;
+
 /// How many fields of hosts were dropped. Clones count together: a face that takes the place of another, as at a reload,
 /// goes on counting where that stood.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +130,9 @@ impl Nulls {
             }
             nulls.inner.extend(Nulls::of(member).map(|inner| (name.as_str().into(), inner)));
         }
-        nulls.items = schema.get("items").and_then(Nulls::of).map(Box::new);
+        // Beside `prefixItems` it holds of the rest alone.
+        let items = schema.get("items").filter(|_| schema.get("prefixItems").is_none());
+        nulls.items = items.and_then(Nulls::of).map(Box::new);
         let has_some = !nulls.optional.is_empty() || !nulls.inner.is_empty() || nulls.items.is_some();
         has_some.then_some(nulls)
     }
@@ -150,15 +155,25 @@ fn admits_null(schema: &Value) -> bool {
 /// Writes an object without the fields and nulls; nothing if it is none.
 fn object(json: &str, fields: &[Box<str>], nulls: Option<&Nulls>, dropped: &mut u64, out: &mut String) -> Option<()> {
     let members = ObjectMembers::read(json)?.0;
+    let optional = nulls.map_or(&[][..], |nulls| &nulls.optional);
+    // What stands there twice is refused, and must not come to stand there once.
+    let mut counts = vec![0_usize; optional.len()];
+    for (name, _) in &members {
+        if let Some(place) = optional.iter().position(|optional| **optional == **name) {
+            counts[place] += 1;
+        }
+    }
+    let may_go = |name: &str| optional.iter().zip(&counts).any(|(optional, count)| **optional == *name && *count == 1);
     out.push('{');
     let mut first = true;
     for (name, value) in members {
-        if fields.iter().any(|field| **field == *name) {
+        // What is larger, or there more often, is none of a host's: it is measured and refused with the rest.
+        let is_hosts = || value.get().len() <= MAX_HOST_FIELD && fields.iter().any(|field| **field == *name);
+        if *dropped < fields.len() as u64 && is_hosts() {
             *dropped += 1;
             continue;
         }
-        if value.get() == "null" && nulls.is_some_and(|nulls| nulls.optional.iter().any(|optional| **optional == *name))
-        {
+        if value.get() == "null" && may_go(&name) {
             continue;
         }
         if !first {
@@ -220,6 +235,16 @@ mod tests {
     }
 
     #[test]
+    fn a_field_of_a_host_is_small_and_there_once_for_each() {
+        let large = format!(r#"{{"path":"a","toolCallId":"{}"}}"#, "x".repeat(MAX_HOST_FIELD));
+        assert_eq!(tidied(&schema(), &[], &large).0, large);
+        let deep = format!(r#"{{"path":"a","toolCallId":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        assert_eq!(tidied(&schema(), &[], &deep).0, deep);
+        let often = format!(r#"{{"path":"a"{}}}"#, r#","toolCallId":1"#.repeat(9));
+        assert_eq!(tidied(&schema(), &[], &often), (format!(r#"{{"path":"a"{}}}"#, r#","toolCallId":1"#.repeat(6)), 3));
+    }
+
+    #[test]
     fn what_hosts_add_and_null_for_not_given_are_left_out_and_nothing_else_is() {
         for (arguments, expected, fields) in [
             (r#"{"path": "a", "wait_for_previous": true}"#, r#"{"path":"a"}"#, 1),
@@ -227,6 +252,8 @@ mod tests {
             (r#"{"path":"a","limit":null,"after":null}"#, r#"{"path":"a","after":null}"#, 0),
             (r#"{"path":null}"#, r#"{"path":null}"#, 0),
             (r#"{"path":"a","path":null,"limit":null}"#, r#"{"path":"a","path":null}"#, 0),
+            (r#"{"limit":5,"limit":null}"#, r#"{"limit":5,"limit":null}"#, 0),
+            (r#"{"limit":null,"limit":null}"#, r#"{"limit":null,"limit":null}"#, 0),
             (r#"{"edits":[{"all":null,"x":1e2},null]}"#, r#"{"edits":[{"x":1e2},null]}"#, 0),
             (r#"{"path":"null wait_for_previous"}"#, r#"{"path":"null wait_for_previous"}"#, 0),
             (r#"["wait_for_previous",null]"#, r#"["wait_for_previous",null]"#, 0),

@@ -14,7 +14,7 @@ use serde_json::json;
 
 pub use grant::consent_grant;
 pub use list::consent_list;
-pub(crate) use question::{hint, question};
+pub(crate) use question::{DECLINED, UNANSWERED, hint, question};
 pub use revoke::consent_revoke;
 pub use store::{Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent};
 pub(crate) use written::Written;

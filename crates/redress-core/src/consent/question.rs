@@ -42,6 +42,14 @@ impl Reach {
     }
 }
 
+/// What to do where the person has said no.
+pub(crate) const DECLINED: &str =
+    "The user was asked and said no. Leave it, and call again only when the user asks for it.";
+
+/// What to do where the person went away from the question.
+pub(crate) const UNANSWERED: &str =
+    "The user was asked and gave no answer. Find out what the user wants before you call again.";
+
 /// What to do where nobody could be asked, with what a person has to type. Where the folder is, no caller is told: the
 /// first screen of the service says it, and so does its configuration.
 pub(crate) fn hint(registry: &Registry, operation: &contract::Operation, caller: &Caller) -> String {
@@ -66,7 +74,7 @@ fn told(reach: Reach, operation: &contract::Operation, caller: &Caller) -> Strin
         ),
         Reach::Nowhere => format!(
             "Ask the user: this service keeps consents in memory, where no command reaches them. A person has to start \
-             it with a state folder of its own, `--state DIR`, and can agree then with the command `redress consent grant {name} --caller {whose} \
+             it with a state folder of its own outside of what is served, `--state DIR`, and can agree then with the command `redress consent grant {name} --caller {whose} \
              --state DIR`. Then call again."
         ),
     }

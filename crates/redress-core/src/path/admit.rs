@@ -8,11 +8,19 @@ use tokio::time::Instant;
 
 use super::{Asked, Bad, Call, quota::Quota};
 use crate::{
-    Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, consent,
+    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, consent,
     input::{Beyond, Extent, document},
     offload::offload,
     registry::Entry,
 };
+
+/// What the person behind a call says to it.
+enum Agreed {
+    Yes,
+    No,
+    Unanswered,
+    Unasked,
+}
 
 /// What the limits have handed out. There is seldom more than one, which needs no list.
 #[derive(Default)]
@@ -104,30 +112,39 @@ impl Call {
     /// action does: an agent that follows what it is told must not end up agreeing for its user.
     async fn agree(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
-        if self.ask_consent(entry, asked).await {
-            return Ok(());
-        }
         let declaration = &entry.declaration;
-        let mut bad = self.refuse_with(EngineCode::ConsentRequired, &json!({"operation": declaration.name()}));
-        bad.problem.hint = consent::hint(&self.ctx.registry, declaration, caller).into();
+        let (answer, hint) = match self.ask_consent(entry, asked).await {
+            Agreed::Yes => return Ok(()),
+            Agreed::No => (Some("declined"), consent::DECLINED.to_owned()),
+            Agreed::Unanswered => (Some("none"), consent::UNANSWERED.to_owned()),
+            Agreed::Unasked => (None, consent::hint(&self.ctx.registry, declaration, caller)),
+        };
+        let mut details = json!({"operation": declaration.name()});
+        if let Some(answer) = answer {
+            details["answer"] = answer.into();
+        }
+        let mut bad = self.refuse_with(EngineCode::ConsentRequired, &details);
+        bad.problem.hint = hint.into();
         Err(bad)
     }
 
     /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
     /// nowhere but in the conversation of this call.
-    async fn ask_consent(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> bool {
+    async fn ask_consent(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Agreed {
         if !self.can_ask_consent() {
-            return false;
+            return Agreed::Unasked;
         }
         let Some(question) = self.consent_question(entry, asked).await else {
             tracing::debug!(request_id = %self.ctx.request_id, "nobody is asked for consent: the input is too much to be looked through");
-            return false;
+            return Agreed::Unasked;
         };
         match self.ctx.ask(consent::CONSENT_QUESTION, question).await {
-            Ok(answer) => answer.accepted().is_some_and(|form| form["agree"] == true),
+            Ok(Answer::Accepted(form)) if form["agree"] == true => Agreed::Yes,
+            Ok(Answer::Accepted(_) | Answer::Declined) => Agreed::No,
+            Ok(Answer::Cancelled) => Agreed::Unanswered,
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "nobody could be asked for consent");
-                false
+                Agreed::Unasked
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use redress_contract::{Done, Effect, Problem, RecoveryStep, Retry};
+use redress_contract::{Done, Effect, NextAction, Problem, RecoveryStep, Retry};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
@@ -141,13 +141,20 @@ fn untold(details: &str, problem: &Problem, hint: &str) -> Option<Box<RawValue>>
 /// Whether what a detail says stands elsewhere in what is told: in the sentence, in the input of a next action, or as the
 /// time to wait.
 fn is_in(value: &RawValue, problem: &Problem) -> bool {
-    if problem.next_actions.iter().any(|action| action.input.get().contains(value.get())) {
-        return true;
-    }
     if problem.retry_after_ms.is_some_and(|ms| ms.to_string() == value.get()) {
         return true;
     }
-    let text = match serde_json::from_str(value.get()) {
+    let value = serde_json::from_str::<Value>(value.get());
+    let is_given = |action: &NextAction| {
+        let input = serde_json::from_str::<Value>(action.input.get());
+        input.is_ok_and(|input| {
+            input.as_object().into_iter().flatten().any(|(_, given)| value.as_ref().is_ok_and(|value| given == value))
+        })
+    };
+    if problem.next_actions.iter().any(is_given) {
+        return true;
+    }
+    let text = match value {
         Ok(Value::String(text)) => text,
         Ok(Value::Number(number)) => number.to_string(),
         Ok(Value::Null) => return true,

@@ -142,7 +142,7 @@ fn every_example_of_a_failure_fits_its_own_schema() {
             }
         }
     }
-    assert!(count > 50 && unsafe_ones > 0, "{count} {unsafe_ones}");
+    assert!(count > 50 && unsafe_ones > 1, "{count} {unsafe_ones}");
 }
 
 /// The contract, read back from the document.

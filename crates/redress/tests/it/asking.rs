@@ -482,8 +482,17 @@ async fn a_face_that_can_ask_asks_for_consent_before_it_refuses() {
     let one = asks(call(first()).await);
     let (key, Question::Form { message, .. }) = &one.questions[0] else { panic!("{one:?}") };
     assert_eq!(message, "Do you agree to `disk.wipe`, this once? Erase the disk.\nIts input: {}");
-    for no in [agree(false), Answer::Declined, Answer::Cancelled] {
-        assert_eq!(code(call(next(&one).answer(key.as_str(), no)).await), "CONSENT_REQUIRED");
+    for (no, told, says) in [
+        (agree(false), "declined", "said no"),
+        (Answer::Declined, "declined", "said no"),
+        (Answer::Cancelled, "none", "gave no answer"),
+    ] {
+        let Turn::Ended(envelope) = call(next(&one).answer(key.as_str(), no)).await else { panic!("it asks again") };
+        let problem = envelope.problem().unwrap();
+        assert_eq!(problem.code.as_str(), "CONSENT_REQUIRED");
+        // Nobody who has said no is to be asked once more, or to be told how to agree.
+        assert!(problem.hint.contains(says) && !problem.hint.contains("redress consent"), "{}", problem.hint);
+        assert!(problem.details.as_ref().unwrap().get().contains(&format!(r#""answer":"{told}""#)));
     }
     assert_eq!(output(call(next(&one).answer(key.as_str(), agree(true))).await), "wiped");
     // It was for this call, and nothing of it is kept.

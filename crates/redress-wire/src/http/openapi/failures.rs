@@ -205,10 +205,17 @@ impl SharedAnswers {
     fn example(&mut self, shape: Shape, name: &str, failure: &Failure) -> Option<Value> {
         let is_usual = EngineCode::parse(failure.code().as_str()).is_none_or(|code| code.http() == failure.http());
         let name = if is_usual { name.to_owned() } else { format!("{name}.{}", failure.http()) };
-        if !self.examples.contains_key(&name) {
-            self.examples.insert(name.clone(), json!({"summary": failure.when(), "value": example(shape, failure)?}));
+        let value = example(shape, failure)?;
+        // What a mutation is told may be another thing than what a query is told.
+        let told = format!("{name}.{}", value["retry"].as_str().unwrap_or_default());
+        let example = json!({"summary": failure.when(), "value": value});
+        for name in [name, told] {
+            let known = self.examples.entry(name.clone()).or_insert_with(|| example.clone());
+            if *known == example {
+                return Some(json!({"$ref": format!("#/components/examples/{name}")}));
+            }
         }
-        Some(json!({"$ref": format!("#/components/examples/{name}")}))
+        Some(example)
     }
 }
 

@@ -114,8 +114,10 @@ fn get_declaration(operation: &Operation) -> Value {
     described["summary"] = format!("The declaration of {}, or its stream as events", operation.name()).into();
     described["responses"]["200"]["description"] =
         "The declaration; for `Accept: text/event-stream`, the stream.".into();
-    // The declaration is asked for without any of them, so that none is required here.
+    // The declaration is asked for without any of them, and given whatever they are: what a stream takes, the body of the
+    // `POST` says.
     let mut parameters: Vec<Value> = in_query(operation, &flat, |_| false).collect();
+    parameters.iter_mut().for_each(|parameter| parameter["schema"] = json!({}));
     parameters.extend(header_parameters(operation));
     described["parameters"] = Value::Array(parameters);
     let stream = events::answer(&reference::to(&output_name(operation)));
