@@ -41,7 +41,13 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        time::Duration,
+    };
 
     use redress_contract::{self as contract, Access};
     use serde_json::Value;
@@ -52,6 +58,29 @@ mod tests {
     async fn reserving(ctx: Ctx, _: Value) -> crate::Outcome<Value, crate::DynamicFailure> {
         ctx.reserve(1 << 20).await;
         Ok(json!({}))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operation_that_is_known_for_large_answers_does_not_run_while_there_is_no_room_for_one() {
+        let (ran, limit) = (Arc::new(AtomicUsize::new(0)), 1 << 20);
+        let running = Arc::clone(&ran);
+        let declaration = contract::Operation::query("demo.large").with_summary("Reads much.");
+        let large = Operation::dynamic(declaration.with_access(Access::anyone())).with_handler(move |_, _: Value| {
+            running.fetch_add(1, Ordering::Relaxed);
+            async { Ok(json!("x".repeat(64 * 1024))) }
+        });
+        let registry = Registry::builder().add(large).build().unwrap();
+        let budget = Budget::new(BudgetLimits { connection: limit, caller: limit, all: limit });
+        let call = async || {
+            let request = Request::default().with_account(budget.connection()).with_deadline(Duration::from_secs(1));
+            registry.call("demo.large", request).await
+        };
+        assert!(call().await.is_ok());
+        let held = budget.connection().reserve(None, None, limit - 1024).await;
+        assert_eq!(call().await.code(), Some("OVERLOADED"));
+        assert_eq!(ran.load(Ordering::Relaxed), 1, "there was no room for what it answers");
+        drop(held);
+        assert!(call().await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
