@@ -31,6 +31,7 @@ use proc_macro::TokenStream;
 ///
 /// #[derive(Debug, Failure)]
 /// enum StoreFailure {
+///     /// Another thing has the name.
 ///     #[failure(kind = conflict, recover(ask_user, hint = "Ask which of the two should stay."))]
 ///     AlreadyThere { name: String },
 /// }

@@ -15,7 +15,7 @@ use crate::Registry;
 
 /// Asserts that every operation which this crate's `src` declares is in the registry.
 ///
-/// ```ignore
+/// ```text
 /// #[test]
 /// fn no_operation_is_forgotten() {
 ///     redress::testing::assert_registered!(helpdesk::registry());

@@ -100,7 +100,7 @@ impl TestCtx {
     /// Makes it the context of `operation`, which is the function under test: with its reach and authority, so that what
     /// it does not declare in `calls(…)` is not there, as in production.
     ///
-    /// ```ignore
+    /// ```text
     /// let ctx = TestCtx::new().serving_operation(resolve).operation(assign).state(store).build();
     /// let outcome = resolve(&ctx, Resolve { id: 7 }).await;
     /// ```
