@@ -149,6 +149,10 @@ body_time = "{request_secs}s"
 idle_time = "{idle_secs}s"
 write_time = "{write_secs}s"
 {proxies}
+[mcp]
+subscriptions = true
+subscription_time = "30s"
+
 [telemetry]
 metrics = true
 
