@@ -22,17 +22,17 @@ use crate::instant;
 const SHARDS: usize = 16;
 
 /// The tokens that were verified, and whom they stand for.
-pub(crate) struct Remembered {
+pub(crate) struct TokenCache {
     seed: foldhash::fast::RandomState,
-    shards: [RwLock<Shard>; SHARDS],
+    shards: [RwLock<CacheShard>; SHARDS],
     /// The most entries of one part; none at all, if nothing is to be remembered.
     most: usize,
     generation: AtomicU64,
 }
 
-type Shard = HashMap<u64, Entry, BuildHasherDefault<Given>>;
+type CacheShard = HashMap<u64, CacheEntry, BuildHasherDefault<IdentityHasher>>;
 
-struct Entry {
+struct CacheEntry {
     token: Secret,
     /// When it was verified. A clock that is set back makes what was learned later worth nothing.
     from: u64,
@@ -45,10 +45,10 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Generation(u64);
 
-impl Remembered {
+impl TokenCache {
     /// Room for `most` tokens.
-    pub(crate) fn new(most: usize) -> Remembered {
-        Remembered {
+    pub(crate) fn new(most: usize) -> TokenCache {
+        TokenCache {
             seed: foldhash::fast::RandomState::default(),
             shards: std::array::from_fn(|_| RwLock::default()),
             most: most.div_ceil(SHARDS),
@@ -99,7 +99,7 @@ impl Remembered {
                 shard.remove(&hash);
             }
         }
-        shard.insert(hash, Entry { token: token.clone(), from: now, until, caller: Arc::clone(caller) });
+        shard.insert(hash, CacheEntry { token: token.clone(), from: now, until, caller: Arc::clone(caller) });
     }
 
     /// Forgets everything: tokens or keys have changed.
@@ -111,31 +111,31 @@ impl Remembered {
     }
 
     /// The part of `hash`, told by other bits than those that its map goes by.
-    fn shard(&self, hash: u64) -> &RwLock<Shard> {
+    fn shard(&self, hash: u64) -> &RwLock<CacheShard> {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 }
 
-impl std::fmt::Debug for Remembered {
+impl std::fmt::Debug for TokenCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Remembered").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("TokenCache").field("most", &self.most).finish_non_exhaustive()
     }
 }
 
 // No panic can leave a part half changed, so poison says nothing here.
-fn read(shard: &RwLock<Shard>) -> RwLockReadGuard<'_, Shard> {
+fn read(shard: &RwLock<CacheShard>) -> RwLockReadGuard<'_, CacheShard> {
     shard.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn write(shard: &RwLock<Shard>) -> RwLockWriteGuard<'_, Shard> {
+fn write(shard: &RwLock<CacheShard>) -> RwLockWriteGuard<'_, CacheShard> {
     shard.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes a hash for what it is.
 #[derive(Default)]
-struct Given(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Given {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_the_very_token_until_it_ends() {
-        let remembered = Remembered::new(100);
+        let remembered = TokenCache::new(100);
         let token = Secret::new("a.b.c");
         remembered.put(remembered.generation(), &token, far(), &ada());
         assert_eq!(remembered.get(b"a.b.c").as_deref(), Some(&Caller::new("ada")));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_was_verified_against_an_older_world_is_not_remembered() {
-        let remembered = Remembered::new(100);
+        let remembered = TokenCache::new(100);
         let token = Secret::new("a.b.c");
         let before = remembered.generation();
         remembered.put(before, &token, far(), &ada());
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_makes_nothing_last_longer() {
-        let remembered = Remembered::new(100);
+        let remembered = TokenCache::new(100);
         let token = Secret::new("a.b.c");
         remembered.put(remembered.generation(), &token, far(), &ada());
         for shard in &remembered.shards {
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_there_is_room_for() {
-        let remembered = Remembered::new(64);
+        let remembered = TokenCache::new(64);
         for index in 0..10_000 {
             remembered.put(remembered.generation(), &Secret::new(format!("token {index}")), far(), &ada());
         }
         let held: usize = remembered.shards.iter().map(|shard| read(shard).len()).sum();
         assert!(held <= 64, "{held}");
-        let nothing = Remembered::new(0);
+        let nothing = TokenCache::new(0);
         nothing.put(nothing.generation(), &Secret::new("a"), far(), &ada());
         assert_eq!(nothing.get(b"a"), None);
     }

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::{AccessLog, AccessTable, Settings, WhereState},
-    trouble::Trouble,
+    config::{AccessLogSetting, AccessTable, ServeSettings, WhereState},
+    trouble::CliError,
 };
 
 /// Refuses a folder that holds tokens, keys, the configuration, the state or the access log, where others than `local` may
 /// call, or where files can be changed.
-pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
+pub(crate) fn check(settings: &ServeSettings) -> Result<(), CliError> {
     let (access, must_not) = match (&settings.access, settings.write) {
         (Some(access), _) => (access.clone(), "read"),
         // Who is `local` may be the agent of a person, and could make itself a token by which it consents for that person.
@@ -27,15 +27,15 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
     };
     let configuration = settings.document.as_ref().map(|document| document.path.clone());
     let log = settings.telemetry.access_log.iter().filter_map(|log| match log {
-        AccessLog::File(path) => Some(path.clone()),
-        AccessLog::Stderr => None,
+        AccessLogSetting::File(path) => Some(path.clone()),
+        AccessLogSetting::Stderr => None,
     });
     let told = log.chain(settings.telemetry.headers_file.clone());
     let access = access.paths().map(|path| path.clone());
     let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told);
     match private.find(|path| is_inside(path, &root)) {
         None => Ok(()),
-        Some(path) => Err(Trouble::RootNotApart {
+        Some(path) => Err(CliError::RootNotApart {
             place: settings.document.as_ref().map(|document| document.place("serve.root")),
             root: settings.root.display().to_string(),
             held: path.display().to_string(),
@@ -45,8 +45,8 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Trouble> {
 }
 
 /// Refuses an access log that is one of the files that are read: each line of it would spoil them.
-pub(crate) fn log(settings: &Settings) -> Result<(), Trouble> {
-    let Some(AccessLog::File(log)) = &settings.telemetry.access_log else { return Ok(()) };
+pub(crate) fn log(settings: &ServeSettings) -> Result<(), CliError> {
+    let Some(AccessLogSetting::File(log)) = &settings.telemetry.access_log else { return Ok(()) };
     let mut access = settings.access.clone().unwrap_or_default();
     let read = access.paths().map(|path| path.clone());
     let tls = settings.tls.iter().flat_map(|tls| [tls.key.clone(), tls.certificate.clone()]);

@@ -13,17 +13,17 @@ use crate::{
     config::HERE,
     input,
     near::nearest,
-    program::{Ended, Setup, wait},
+    program::{CommandEnd, Setup, wait},
     signals,
     terminal::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
-    trouble::{Trouble, chain},
+    trouble::{CliError, chain},
 };
 
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let unread = |says| Trouble::AuditUnreadable { says };
+pub(crate) fn run(setup: &Setup, typed: &arguments::AuditArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let unread = |says| CliError::AuditUnreadable { says };
     let folder = folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
@@ -36,16 +36,16 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Audit, terminal: &mut Termin
             show(record, terminal)?;
         }
         if !typed.follow {
-            return Ok(Ended::Well);
+            return Ok(CommandEnd::Well);
         }
-        let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
+        let stop = signals::stop().map_err(CliError::RuntimeUnavailable)?;
         tokio::pin!(stop);
         loop {
             for record in reader.next(&filter).await.map_err(unreadable)? {
                 show(&record, terminal)?;
             }
             tokio::select! {
-                () = &mut stop => return Ok(Ended::Well),
+                () = &mut stop => return Ok(CommandEnd::Well),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
@@ -58,9 +58,9 @@ pub(crate) fn folder(
     setup: &Setup,
     state: Option<&Path>,
     named: Option<&Path>,
-    unread: impl Fn(String) -> Trouble,
+    unread: impl Fn(String) -> CliError,
     terminal: &mut Terminal<'_>,
-) -> Result<PathBuf, Trouble> {
+) -> Result<PathBuf, CliError> {
     if let Some(folder) = state {
         return Ok(folder.to_owned());
     }
@@ -71,7 +71,7 @@ pub(crate) fn folder(
     };
     // Nobody has named this file, and whoever may write here could have put it there.
     let is_found = named.is_none();
-    let serve = arguments::Serve { config: Some(config), ..Default::default() };
+    let serve = arguments::ServeArgs { config: Some(config), ..Default::default() };
     match setup.settings(&serve)?.state {
         crate::config::WhereState::Folder(table) => {
             let folder = table.folder.unwrap_or_default();
@@ -84,8 +84,8 @@ pub(crate) fn folder(
     }
 }
 
-fn filter(typed: &arguments::Audit, reader: &AuditReader) -> Result<AuditFilter, Trouble> {
-    let usage = |says: String, tip: Option<String>| Trouble::Usage { says, tip, command: "redress audit".to_owned() };
+fn filter(typed: &arguments::AuditArgs, reader: &AuditReader) -> Result<AuditFilter, CliError> {
+    let usage = |says: String, tip: Option<String>| CliError::Usage { says, tip, command: "redress audit".to_owned() };
     let now = SystemTime::now();
     let mut filter = AuditFilter::new().limit(typed.limit);
     if let Some(since) = typed.since {
@@ -122,7 +122,7 @@ fn filter(typed: &arguments::Audit, reader: &AuditReader) -> Result<AuditFilter,
     Ok(filter)
 }
 
-fn show(record: &AuditRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn show(record: &AuditRecord, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     if terminal.is_json() {
         terminal.document(record)?;
         return Ok(());
@@ -140,6 +140,6 @@ fn show(record: &AuditRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble
     Ok(())
 }
 
-fn unreadable(error: ReadError) -> Trouble {
-    Trouble::AuditUnreadable { says: chain(&error) }
+fn unreadable(error: ReadError) -> CliError {
+    CliError::AuditUnreadable { says: chain(&error) }
 }

@@ -4,15 +4,15 @@ use serde_json::json;
 
 use crate::{
     arguments, input,
-    outcome::{Answer, Typing},
-    program::{Ended, Setup, wait},
-    service::{Ask, Service},
-    stream::{Items, Next},
+    outcome::{OutcomeView, Typing},
+    program::{CommandEnd, Setup, wait},
+    service::{Ask, CallTarget},
+    stream::{StreamItems, NextItem},
     terminal::Terminal,
-    trouble::Trouble,
+    trouble::CliError,
 };
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::CallArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let input = input::read(typed.input.as_deref())?;
     let server = typed.server.url.as_deref();
     let flags = setup.flags(&typed.server);
@@ -31,8 +31,8 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Termina
     };
     wait(async {
         let service = match server {
-            Some(url) => Service::at(url, typed.server.ca(), typed.server.token.as_deref())?,
-            None => Service::Here(setup.local()?),
+            Some(url) => CallTarget::at(url, typed.server.ca(), typed.server.token.as_deref())?,
+            None => CallTarget::Here(setup.local()?),
         };
         if let Some(reason) = &typed.consent
             && let Some(refused) = consent(&service, &typed.operation, reason).await?
@@ -53,7 +53,7 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Call, terminal: &mut Termina
 
 /// Gives the consent to `operation` of the person who typed the flag, with the token at a server; what refuses it comes
 /// back.
-async fn consent(service: &Service, operation: &str, reason: &str) -> Result<Option<Answer>, Trouble> {
+async fn consent(service: &CallTarget, operation: &str, reason: &str) -> Result<Option<OutcomeView>, CliError> {
     let mut input = json!({"operation": operation, "minutes": 1});
     if !reason.is_empty() {
         input["reason"] = reason.into();
@@ -65,11 +65,11 @@ async fn consent(service: &Service, operation: &str, reason: &str) -> Result<Opt
 }
 
 /// Shows the items of a stream as they come, a line each, and then how it ended.
-async fn follow(mut items: Items, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> Result<Ended, Trouble> {
+async fn follow(mut items: StreamItems, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> Result<CommandEnd, CliError> {
     while let Some(next) = items.next().await? {
         match next {
-            Next::End(answer) => return Ok(answer.show(terminal, typing)?),
-            Next::Item(item) => {
+            NextItem::End(answer) => return Ok(answer.show(terminal, typing)?),
+            NextItem::Item(item) => {
                 // Programs tell the items from the end by their first member.
                 let (before, after): (&[u8], &[u8]) =
                     if terminal.is_json() { (b"{\"item\":", b"}\n") } else { (b"", b"\n") };
@@ -78,5 +78,5 @@ async fn follow(mut items: Items, terminal: &mut Terminal<'_>, typing: Typing<'_
         }
     }
     let url = typing.flags.last().cloned().unwrap_or_default();
-    Err(Trouble::ServerUnreachable { url, says: "the stream broke off".to_owned() })
+    Err(CliError::ServerUnreachable { url, says: "the stream broke off".to_owned() })
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Why the command could not run. Each has a page, which `explain` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TroubleCode {
+pub enum CliErrorCode {
     /// What was typed is not a command.
     Usage,
     /// The configuration has a key that nothing reads.
@@ -70,45 +70,45 @@ pub enum TroubleCode {
     OutputUnwritable,
 }
 
-impl TroubleCode {
+impl CliErrorCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 31] = [
-        TroubleCode::Usage,
-        TroubleCode::ConfigUnknownKey,
-        TroubleCode::ConfigInvalid,
-        TroubleCode::ConfigNeedsRestart,
-        TroubleCode::AccessUnusable,
-        TroubleCode::StateUnusable,
-        TroubleCode::TlsUnusable,
-        TroubleCode::TelemetryUnusable,
-        TroubleCode::TokenUnknown,
-        TroubleCode::AuditUnreadable,
-        TroubleCode::QuotaUnreadable,
-        TroubleCode::ConsentUnreachable,
-        TroubleCode::ConsentNotAsked,
-        TroubleCode::ConsentUnknown,
-        TroubleCode::PortInUse,
-        TroubleCode::AddressUnusable,
-        TroubleCode::NotLoopbackWithoutAccess,
-        TroubleCode::ServerUnreachable,
-        TroubleCode::ServerUntrusted,
-        TroubleCode::ServerAnswerUnreadable,
-        TroubleCode::InputNotJson,
-        TroubleCode::FileUnreadable,
-        TroubleCode::FileUnwritable,
-        TroubleCode::RootUnusable,
-        TroubleCode::RootNotApart,
-        TroubleCode::PageUnknown,
-        TroubleCode::RegistryInvalid,
-        TroubleCode::SetupFailed,
-        TroubleCode::ListenerFailed,
-        TroubleCode::RuntimeUnavailable,
-        TroubleCode::OutputUnwritable,
+    pub const ALL: [CliErrorCode; 31] = [
+        CliErrorCode::Usage,
+        CliErrorCode::ConfigUnknownKey,
+        CliErrorCode::ConfigInvalid,
+        CliErrorCode::ConfigNeedsRestart,
+        CliErrorCode::AccessUnusable,
+        CliErrorCode::StateUnusable,
+        CliErrorCode::TlsUnusable,
+        CliErrorCode::TelemetryUnusable,
+        CliErrorCode::TokenUnknown,
+        CliErrorCode::AuditUnreadable,
+        CliErrorCode::QuotaUnreadable,
+        CliErrorCode::ConsentUnreachable,
+        CliErrorCode::ConsentNotAsked,
+        CliErrorCode::ConsentUnknown,
+        CliErrorCode::PortInUse,
+        CliErrorCode::AddressUnusable,
+        CliErrorCode::NotLoopbackWithoutAccess,
+        CliErrorCode::ServerUnreachable,
+        CliErrorCode::ServerUntrusted,
+        CliErrorCode::ServerAnswerUnreadable,
+        CliErrorCode::InputNotJson,
+        CliErrorCode::FileUnreadable,
+        CliErrorCode::FileUnwritable,
+        CliErrorCode::RootUnusable,
+        CliErrorCode::RootNotApart,
+        CliErrorCode::PageUnknown,
+        CliErrorCode::RegistryInvalid,
+        CliErrorCode::SetupFailed,
+        CliErrorCode::ListenerFailed,
+        CliErrorCode::RuntimeUnavailable,
+        CliErrorCode::OutputUnwritable,
     ];
 
     /// The code of this name.
-    pub fn parse(text: &str) -> Option<TroubleCode> {
-        TroubleCode::ALL.into_iter().find(|code| code.as_str() == text)
+    pub fn parse(text: &str) -> Option<CliErrorCode> {
+        CliErrorCode::ALL.into_iter().find(|code| code.as_str() == text)
     }
 
     /// Its stable name.
@@ -123,46 +123,46 @@ impl TroubleCode {
 
     const fn row(self) -> (&'static str, &'static str) {
         match self {
-            TroubleCode::Usage => ("USAGE", include_str!("codes/USAGE.md")),
-            TroubleCode::ConfigUnknownKey => ("CONFIG_UNKNOWN_KEY", include_str!("codes/CONFIG_UNKNOWN_KEY.md")),
-            TroubleCode::ConfigInvalid => ("CONFIG_INVALID", include_str!("codes/CONFIG_INVALID.md")),
-            TroubleCode::ConfigNeedsRestart => ("CONFIG_NEEDS_RESTART", include_str!("codes/CONFIG_NEEDS_RESTART.md")),
-            TroubleCode::AccessUnusable => ("ACCESS_UNUSABLE", include_str!("codes/ACCESS_UNUSABLE.md")),
-            TroubleCode::StateUnusable => ("STATE_UNUSABLE", include_str!("codes/STATE_UNUSABLE.md")),
-            TroubleCode::TlsUnusable => ("TLS_UNUSABLE", include_str!("codes/TLS_UNUSABLE.md")),
-            TroubleCode::TelemetryUnusable => ("TELEMETRY_UNUSABLE", include_str!("codes/TELEMETRY_UNUSABLE.md")),
-            TroubleCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
-            TroubleCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
-            TroubleCode::QuotaUnreadable => ("QUOTA_UNREADABLE", include_str!("codes/QUOTA_UNREADABLE.md")),
-            TroubleCode::ConsentUnreachable => ("CONSENT_UNREACHABLE", include_str!("codes/CONSENT_UNREACHABLE.md")),
-            TroubleCode::ConsentNotAsked => ("CONSENT_NOT_ASKED", include_str!("codes/CONSENT_NOT_ASKED.md")),
-            TroubleCode::ConsentUnknown => ("CONSENT_UNKNOWN", include_str!("codes/CONSENT_UNKNOWN.md")),
-            TroubleCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
-            TroubleCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
-            TroubleCode::NotLoopbackWithoutAccess => {
+            CliErrorCode::Usage => ("USAGE", include_str!("codes/USAGE.md")),
+            CliErrorCode::ConfigUnknownKey => ("CONFIG_UNKNOWN_KEY", include_str!("codes/CONFIG_UNKNOWN_KEY.md")),
+            CliErrorCode::ConfigInvalid => ("CONFIG_INVALID", include_str!("codes/CONFIG_INVALID.md")),
+            CliErrorCode::ConfigNeedsRestart => ("CONFIG_NEEDS_RESTART", include_str!("codes/CONFIG_NEEDS_RESTART.md")),
+            CliErrorCode::AccessUnusable => ("ACCESS_UNUSABLE", include_str!("codes/ACCESS_UNUSABLE.md")),
+            CliErrorCode::StateUnusable => ("STATE_UNUSABLE", include_str!("codes/STATE_UNUSABLE.md")),
+            CliErrorCode::TlsUnusable => ("TLS_UNUSABLE", include_str!("codes/TLS_UNUSABLE.md")),
+            CliErrorCode::TelemetryUnusable => ("TELEMETRY_UNUSABLE", include_str!("codes/TELEMETRY_UNUSABLE.md")),
+            CliErrorCode::TokenUnknown => ("TOKEN_UNKNOWN", include_str!("codes/TOKEN_UNKNOWN.md")),
+            CliErrorCode::AuditUnreadable => ("AUDIT_UNREADABLE", include_str!("codes/AUDIT_UNREADABLE.md")),
+            CliErrorCode::QuotaUnreadable => ("QUOTA_UNREADABLE", include_str!("codes/QUOTA_UNREADABLE.md")),
+            CliErrorCode::ConsentUnreachable => ("CONSENT_UNREACHABLE", include_str!("codes/CONSENT_UNREACHABLE.md")),
+            CliErrorCode::ConsentNotAsked => ("CONSENT_NOT_ASKED", include_str!("codes/CONSENT_NOT_ASKED.md")),
+            CliErrorCode::ConsentUnknown => ("CONSENT_UNKNOWN", include_str!("codes/CONSENT_UNKNOWN.md")),
+            CliErrorCode::PortInUse => ("PORT_IN_USE", include_str!("codes/PORT_IN_USE.md")),
+            CliErrorCode::AddressUnusable => ("ADDRESS_UNUSABLE", include_str!("codes/ADDRESS_UNUSABLE.md")),
+            CliErrorCode::NotLoopbackWithoutAccess => {
                 ("NOT_LOOPBACK_WITHOUT_ACCESS", include_str!("codes/NOT_LOOPBACK_WITHOUT_ACCESS.md"))
             }
-            TroubleCode::ServerUnreachable => ("SERVER_UNREACHABLE", include_str!("codes/SERVER_UNREACHABLE.md")),
-            TroubleCode::ServerUntrusted => ("SERVER_UNTRUSTED", include_str!("codes/SERVER_UNTRUSTED.md")),
-            TroubleCode::ServerAnswerUnreadable => {
+            CliErrorCode::ServerUnreachable => ("SERVER_UNREACHABLE", include_str!("codes/SERVER_UNREACHABLE.md")),
+            CliErrorCode::ServerUntrusted => ("SERVER_UNTRUSTED", include_str!("codes/SERVER_UNTRUSTED.md")),
+            CliErrorCode::ServerAnswerUnreadable => {
                 ("SERVER_ANSWER_UNREADABLE", include_str!("codes/SERVER_ANSWER_UNREADABLE.md"))
             }
-            TroubleCode::InputNotJson => ("INPUT_NOT_JSON", include_str!("codes/INPUT_NOT_JSON.md")),
-            TroubleCode::FileUnreadable => ("FILE_UNREADABLE", include_str!("codes/FILE_UNREADABLE.md")),
-            TroubleCode::FileUnwritable => ("FILE_UNWRITABLE", include_str!("codes/FILE_UNWRITABLE.md")),
-            TroubleCode::RootUnusable => ("ROOT_UNUSABLE", include_str!("codes/ROOT_UNUSABLE.md")),
-            TroubleCode::RootNotApart => ("ROOT_NOT_APART", include_str!("codes/ROOT_NOT_APART.md")),
-            TroubleCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
-            TroubleCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
-            TroubleCode::SetupFailed => ("SETUP_FAILED", include_str!("codes/SETUP_FAILED.md")),
-            TroubleCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
-            TroubleCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
-            TroubleCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),
+            CliErrorCode::InputNotJson => ("INPUT_NOT_JSON", include_str!("codes/INPUT_NOT_JSON.md")),
+            CliErrorCode::FileUnreadable => ("FILE_UNREADABLE", include_str!("codes/FILE_UNREADABLE.md")),
+            CliErrorCode::FileUnwritable => ("FILE_UNWRITABLE", include_str!("codes/FILE_UNWRITABLE.md")),
+            CliErrorCode::RootUnusable => ("ROOT_UNUSABLE", include_str!("codes/ROOT_UNUSABLE.md")),
+            CliErrorCode::RootNotApart => ("ROOT_NOT_APART", include_str!("codes/ROOT_NOT_APART.md")),
+            CliErrorCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
+            CliErrorCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
+            CliErrorCode::SetupFailed => ("SETUP_FAILED", include_str!("codes/SETUP_FAILED.md")),
+            CliErrorCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
+            CliErrorCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
+            CliErrorCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),
         }
     }
 }
 
-impl fmt::Display for TroubleCode {
+impl fmt::Display for CliErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -174,19 +174,19 @@ mod tests {
 
     #[test]
     fn every_code_has_a_page_with_all_its_headings() {
-        for code in TroubleCode::ALL {
+        for code in CliErrorCode::ALL {
             let page = code.page();
             assert!(page.starts_with(&format!("# {code}\n")), "{code}");
             for heading in ["What it means", "Why it matters", "Example", "What to do"] {
                 assert!(page.contains(&format!("\n## {heading}\n")), "{code} lacks {heading}");
             }
-            assert_eq!(TroubleCode::parse(code.as_str()), Some(code));
+            assert_eq!(CliErrorCode::parse(code.as_str()), Some(code));
         }
     }
 
     #[test]
     fn no_code_of_the_command_is_one_of_the_engine() {
-        for code in TroubleCode::ALL {
+        for code in CliErrorCode::ALL {
             assert!(redress_contract::EngineCode::parse(code.as_str()).is_none(), "{code}");
         }
     }

@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{self, ConsentCommand, ConsentPlace},
-    config::{Settings, WhereState},
+    config::{ServeSettings, WhereState},
     near::nearest,
-    outcome::{Answer, Typing},
-    program::{Ended, Setup, wait},
-    service::{Ask, Service},
+    outcome::{OutcomeView, Typing},
+    program::{CommandEnd, Setup, wait},
+    service::{Ask, CallTarget},
     terminal::{DOUBTFUL, NAME, SOFT, Terminal, harmless, leads},
-    trouble::{Trouble, chain},
+    trouble::{CliError, chain},
 };
 
 /// Whose calls a consent in a folder lets pass, where nobody says and nothing tells callers apart.
 const LOCAL: &str = "local";
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Consent, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::ConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let place = match &typed.what {
         ConsentCommand::Grant(grant) => &grant.place,
         ConsentCommand::List(list) => &list.place,
@@ -47,7 +47,7 @@ fn at_server(
     what: &ConsentCommand,
     place: &ConsentPlace,
     terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+) -> Result<CommandEnd, CliError> {
     let (operation, mut input) = match what {
         ConsentCommand::Grant(grant) => {
             let mut input = json!({"operation": grant.operation, "minutes": grant.minutes});
@@ -66,8 +66,8 @@ fn at_server(
     }
     let input = input.to_string();
     let server = &place.server;
-    let answer: Answer = wait(async {
-        let service = Service::at(server.url.as_deref().unwrap_or_default(), server.ca(), server.token.as_deref())?;
+    let answer: OutcomeView = wait(async {
+        let service = CallTarget::at(server.url.as_deref().unwrap_or_default(), server.ca(), server.token.as_deref())?;
         service.call(&Ask { operation, input: input.as_bytes(), deadline: None, key: None }).await
     })?;
     let Some(result) = answer.result() else {
@@ -106,8 +106,8 @@ struct StateFolder<'a> {
 impl<'a> StateFolder<'a> {
     /// The folder that is named, or that a configuration names which is named itself. One that lies in the current folder
     /// is not taken up unasked: whoever may write files there could have it lead to the state of another service.
-    fn of(setup: &'a Setup, place: &ConsentPlace) -> Result<StateFolder<'a>, Trouble> {
-        let nowhere = |says: &str| Err(Trouble::ConsentUnreachable { says: says.to_owned() });
+    fn of(setup: &'a Setup, place: &ConsentPlace) -> Result<StateFolder<'a>, CliError> {
+        let nowhere = |says: &str| Err(CliError::ConsentUnreachable { says: says.to_owned() });
         let Some(config) = place.config.clone() else {
             let Some(path) = place.state.clone() else {
                 return nowhere("no server, state folder or configuration is named");
@@ -116,7 +116,7 @@ impl<'a> StateFolder<'a> {
             let has_access = registry.as_ref().is_some_and(|registry| registry.identity().is_some());
             return Ok(StateFolder { setup, desk: ConsentDesk::at(&path), path, config: None, registry, has_access });
         };
-        let serve = arguments::Serve { config: Some(config.clone()), ..Default::default() };
+        let serve = arguments::ServeArgs { config: Some(config.clone()), ..Default::default() };
         let settings = setup.settings(&serve)?;
         let path = match (&place.state, &settings.state) {
             (Some(path), _) => path.clone(),
@@ -130,7 +130,7 @@ impl<'a> StateFolder<'a> {
     }
 
     /// Tells which state was changed.
-    fn used(&self, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    fn used(&self, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
         Ok(terminal.used(&self.path, self.config.as_deref())?)
     }
 
@@ -140,7 +140,7 @@ impl<'a> StateFolder<'a> {
         document
     }
 
-    fn grant(&self, typed: &arguments::GrantConsent, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    fn grant(&self, typed: &arguments::GrantConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         let caller = self.caller(&typed.place)?;
         let scope = self.asking(&typed.operation)?;
         self.doubt(&scope, terminal)?;
@@ -154,19 +154,19 @@ impl<'a> StateFolder<'a> {
         if terminal.is_json() {
             let told = json!({"caller": caller, "operation": scope.to_string(), "minutes": typed.minutes});
             terminal.document(&self.done(told))?;
-            return Ok(Ended::Well);
+            return Ok(CommandEnd::Well);
         }
         granted(caller, &scope.to_string(), typed.minutes, terminal)?;
         self.used(terminal)?;
-        Ok(Ended::Well)
+        Ok(CommandEnd::Well)
     }
 
-    fn list(&self, typed: &arguments::ListConsents, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    fn list(&self, typed: &arguments::ListConsentsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         let consents: Vec<Value> = self.held(typed.place.caller.as_deref())?.iter().map(line).collect();
         listed(&consents, terminal)
     }
 
-    fn revoke(&self, typed: &arguments::RevokeConsent, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    fn revoke(&self, typed: &arguments::RevokeConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         let caller = self.caller(&typed.place)?;
         let unknown = || {
             let held = self.held(Some(caller)).unwrap_or_default();
@@ -176,7 +176,7 @@ impl<'a> StateFolder<'a> {
                 Some(config) => ["--config".to_owned(), config.display().to_string()],
                 None => ["--state".to_owned(), self.path.display().to_string()],
             };
-            Trouble::ConsentUnknown { caller: caller.to_owned(), scope: typed.operation.clone(), similar, place }
+            CliError::ConsentUnknown { caller: caller.to_owned(), scope: typed.operation.clone(), similar, place }
         };
         let scope: ConsentScope = typed.operation.parse().map_err(|_| unknown())?;
         let taken = wait(async { self.desk.withdraw(caller, &scope).await.map_err(|error| self.unusable(&error)) })?;
@@ -185,19 +185,19 @@ impl<'a> StateFolder<'a> {
         }
         if terminal.is_json() {
             terminal.document(&self.done(json!({"caller": caller, "operation": scope.to_string()})))?;
-            return Ok(Ended::Well);
+            return Ok(CommandEnd::Well);
         }
         revoked(caller, &scope.to_string(), terminal)?;
         self.used(terminal)?;
-        Ok(Ended::Well)
+        Ok(CommandEnd::Well)
     }
 
-    fn held(&self, caller: Option<&str>) -> Result<Vec<HeldConsent>, Trouble> {
+    fn held(&self, caller: Option<&str>) -> Result<Vec<HeldConsent>, CliError> {
         wait(async { self.desk.list(caller).await.map_err(|error| self.unusable(&error)) })
     }
 
     /// Whose calls are meant.
-    fn caller<'p>(&self, place: &'p ConsentPlace) -> Result<&'p str, Trouble> {
+    fn caller<'p>(&self, place: &'p ConsentPlace) -> Result<&'p str, CliError> {
         match &place.caller {
             Some(caller) => Ok(caller),
             None if self.has_access => Err(usage(
@@ -209,12 +209,12 @@ impl<'a> StateFolder<'a> {
     }
 
     /// What is agreed to: something that asks for consent, where it is known what does.
-    fn asking(&self, wanted: &str) -> Result<ConsentScope, Trouble> {
+    fn asking(&self, wanted: &str) -> Result<ConsentScope, CliError> {
         let asks = || {
             let all = self.registry.iter().flat_map(|registry| registry.contract().operations());
             all.filter(|operation| operation.is_external() && operation.access().needs_consent())
         };
-        let unknown = || Trouble::ConsentNotAsked {
+        let unknown = || CliError::ConsentNotAsked {
             operation: wanted.to_owned(),
             similar: nearest(wanted, asks().map(|operation| operation.name().as_str())),
         };
@@ -233,12 +233,12 @@ impl<'a> StateFolder<'a> {
 
     /// Says so where nothing is known that asks for this consent. Which operations the service of a bare folder has, only
     /// that service knows; most have those that come with the command.
-    fn doubt(&self, scope: &ConsentScope, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+    fn doubt(&self, scope: &ConsentScope, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
         if self.registry.is_some() {
             return Ok(());
         }
-        let folder = arguments::Folder { write: Some(true), ..self.setup.folder.clone() };
-        let Ok(built_in) = Settings::local(&folder).and_then(|settings| self.setup.registry(&settings)) else {
+        let folder = arguments::FolderArgs { write: Some(true), ..self.setup.folder.clone() };
+        let Ok(built_in) = ServeSettings::local(&folder).and_then(|settings| self.setup.registry(&settings)) else {
             return Ok(());
         };
         let asks = || built_in.contract().operations().iter().filter(|one| one.access().needs_consent());
@@ -256,19 +256,19 @@ impl<'a> StateFolder<'a> {
         Ok(err.line(err.paint(DOUBTFUL, harmless(&says)))?)
     }
 
-    fn unusable(&self, error: &DeskError) -> Trouble {
+    fn unusable(&self, error: &DeskError) -> CliError {
         if let DeskError::Missing(_) = error {
-            return Trouble::ConsentUnreachable { says: format!("{error}, so that no service would see the consent") };
+            return CliError::ConsentUnreachable { says: format!("{error}, so that no service would see the consent") };
         }
-        Trouble::StateUnusable { path: self.path.display().to_string(), says: chain(error) }
+        CliError::StateUnusable { path: self.path.display().to_string(), says: chain(error) }
     }
 }
 
-fn usage(says: &str, tip: &str) -> Trouble {
-    Trouble::Usage { says: says.to_owned(), tip: Some(tip.to_owned()), command: "redress consent".to_owned() }
+fn usage(says: &str, tip: &str) -> CliError {
+    CliError::Usage { says: says.to_owned(), tip: Some(tip.to_owned()), command: "redress consent".to_owned() }
 }
 
-fn granted(caller: &str, scope: &str, minutes: u64, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+fn granted(caller: &str, scope: &str, minutes: u64, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     if terminal.is_json() {
         terminal.document(&json!({"caller": caller, "operation": scope, "minutes": minutes}))?;
     } else {
@@ -277,16 +277,16 @@ fn granted(caller: &str, scope: &str, minutes: u64, terminal: &mut Terminal<'_>)
         let minutes = if minutes == 1 { "minute".to_owned() } else { format!("{minutes} minutes") };
         out.line(format_args!("{caller} may call {scope} for the next {minutes}"))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
-fn revoked(caller: &str, scope: &str, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+fn revoked(caller: &str, scope: &str, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     if terminal.is_json() {
         terminal.document(&json!({"caller": caller, "operation": scope}))?;
     } else {
         terminal.out().line(format_args!("revoked {} of {}", harmless(scope), harmless(caller)))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// A consent as `consent.list` tells it.
@@ -299,10 +299,10 @@ fn line(held: &HeldConsent) -> Value {
     })
 }
 
-fn listed(consents: &[Value], terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+fn listed(consents: &[Value], terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     if terminal.is_json() {
         terminal.document(&consents)?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let text =
         |consent: &Value, member: &str| harmless(consent.get(member).and_then(Value::as_str).unwrap_or_default());
@@ -319,5 +319,5 @@ fn listed(consents: &[Value], terminal: &mut Terminal<'_>) -> Result<Ended, Trou
         let until = out.paint(SOFT, format!("until {}", text(consent, "until")));
         out.line(format_args!("{caller:callers$}  {scope:scopes$}  {until}{reason}"))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }

@@ -1,45 +1,45 @@
 //! `explain`: the page of a code, or of a rule that declarations are held against.
 
 use include_dir::{Dir, include_dir};
-use redress_contract::{EngineCode, Failure, Operation, Verb};
+use redress_contract::{EngineCode, FailureDeclaration, OperationDeclaration, Verb};
 use redress_core::Registry;
 use redress_wire::pages;
 use serde_json::json;
 
 use crate::{
     arguments,
-    code::TroubleCode,
+    code::CliErrorCode,
     near::nearest,
-    program::{Ended, Setup},
+    program::{CommandEnd, Setup},
     terminal::{NAME, SOFT, Stream, Terminal, harmless},
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 /// The pages of the rules, each named as its rule.
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Explain, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::ExplainArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let (code, rule) = (typed.name.to_uppercase(), typed.name.to_lowercase());
-    let trouble = TroubleCode::parse(&code);
-    let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(TroubleCode::page));
+    let trouble = CliErrorCode::parse(&code);
+    let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(CliErrorCode::page));
     let ruled = RULES.get_file(format!("{rule}.md")).and_then(|file| file.contents_utf8());
     if let (Some(page), true) = (page.or(ruled), !terminal.is_json()) {
         show_page(terminal.out(), page)?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     if let (Some(page), true) = (ruled, page.is_none()) {
         terminal.document(&json!({"rule": rule, "page": page}))?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     if let Some(trouble) = trouble {
         terminal.document(&json!({"code": trouble.as_str(), "page": trouble.page()}))?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let registry = setup.local()?;
     // An extension's code has its namespace in front, in small letters.
     let found = registry.failure(&code).or_else(|| registry.failure(&typed.name));
     let Some(failure) = found else {
-        return Err(Trouble::PageUnknown { wanted: typed.name.clone(), similar: similar(&registry, &typed.name) });
+        return Err(CliError::PageUnknown { wanted: typed.name.clone(), similar: similar(&registry, &typed.name) });
     };
     if terminal.is_json() {
         let page = pages::code_json(registry.contract(), Some(&failure), failure.code().as_str());
@@ -47,14 +47,14 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Explain, terminal: &mut Term
     } else {
         show_failure(terminal.out(), &registry, &failure)?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 fn similar(registry: &Registry, wanted: &str) -> Vec<String> {
     let codes = registry.codes();
     let mut names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     names.extend(RULES.files().filter_map(|file| file.path().file_stem()?.to_str()));
-    names.extend(TroubleCode::ALL.iter().map(|code| code.as_str()));
+    names.extend(CliErrorCode::ALL.iter().map(|code| code.as_str()));
     nearest(wanted, names)
 }
 
@@ -76,9 +76,9 @@ fn show_page(out: &mut Stream<'_>, page: &str) -> std::io::Result<()> {
 }
 
 /// A code that operations declare, told from their declarations: what they share first, then what each says for itself.
-fn show_failure(out: &mut Stream<'_>, registry: &Registry, failure: &Failure) -> std::io::Result<()> {
-    let declares = |operation: &'_ Operation| operation.failure(failure.code().as_str()).is_some();
-    let declaring: Vec<&Operation> =
+fn show_failure(out: &mut Stream<'_>, registry: &Registry, failure: &FailureDeclaration) -> std::io::Result<()> {
+    let declares = |operation: &'_ OperationDeclaration| operation.failure(failure.code().as_str()).is_some();
+    let declaring: Vec<&OperationDeclaration> =
         registry.contract().operations().iter().filter(|operation| declares(operation)).collect();
     let mut each: Vec<_> =
         declaring.iter().filter_map(|operation| operation.failure(failure.code().as_str())).map(rows_of).collect();
@@ -116,7 +116,7 @@ fn show_row(out: &mut Stream<'_>, label: &str, text: &str) -> std::io::Result<()
 }
 
 /// What operations may declare each in their own way of one code.
-fn rows_of(failure: &Failure) -> Vec<(&'static str, String)> {
+fn rows_of(failure: &FailureDeclaration) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("when", failure.when().to_owned()),
         ("message", failure.message().to_owned()),

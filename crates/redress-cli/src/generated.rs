@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::{
     arguments::{self, Generated},
-    program::{Ended, Setup, wait},
-    service::Service,
+    program::{CommandEnd, Setup, wait},
+    service::CallTarget,
     terminal::Terminal,
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 fn command(setup: &Setup) -> clap::Command {
@@ -17,9 +17,9 @@ fn command(setup: &Setup) -> clap::Command {
 /// Prints completions for a shell.
 pub(crate) fn completions(
     setup: &Setup,
-    typed: &arguments::Completions,
+    typed: &arguments::CompletionsArgs,
     terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+) -> Result<CommandEnd, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(typed.shell, &mut command(setup), setup.program.name(), &mut script);
     if terminal.is_json() {
@@ -29,32 +29,32 @@ pub(crate) fn completions(
     } else {
         terminal.out().bytes(&script)?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// Writes a manual page for each command.
-pub(crate) fn man(setup: &Setup, typed: &arguments::Man, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn man(setup: &Setup, typed: &arguments::ManArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let folder = &typed.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
     let path = folder.display().to_string();
-    written.map_err(|cause| Trouble::FileUnwritable { path: path.clone(), cause })?;
+    written.map_err(|cause| CliError::FileUnwritable { path: path.clone(), cause })?;
     if terminal.is_json() {
         terminal.document(&serde_json::json!({"folder": path}))?;
     } else {
         terminal.out().line(format_args!("manual pages in {path}"))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// Writes what is made from the operations.
-pub(crate) fn contract(setup: &Setup, typed: &arguments::Gen, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn contract(setup: &Setup, typed: &arguments::GenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let contract = match (&typed.from, &typed.config) {
         (Some(url), _) => {
-            let service = Service::at(url, typed.ca(), typed.token.as_deref())?;
+            let service = CallTarget::at(url, typed.ca(), typed.token.as_deref())?;
             wait(service.contract())?
         }
         (None, Some(config)) => {
-            let serve = arguments::Serve { config: Some(config.clone()), ..Default::default() };
+            let serve = arguments::ServeArgs { config: Some(config.clone()), ..Default::default() };
             setup.registry(&setup.settings(&serve)?)?.contract().clone()
         }
         (None, None) => setup.local()?.contract().clone(),
@@ -65,14 +65,14 @@ pub(crate) fn contract(setup: &Setup, typed: &arguments::Gen, terminal: &mut Ter
     };
     if typed.out == Path::new("-") {
         terminal.out().bytes(text.as_bytes())?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let path = typed.out.display().to_string();
-    std::fs::write(&typed.out, text).map_err(|cause| Trouble::FileUnwritable { path: path.clone(), cause })?;
+    std::fs::write(&typed.out, text).map_err(|cause| CliError::FileUnwritable { path: path.clone(), cause })?;
     if terminal.is_json() {
         terminal.document(&serde_json::json!({"file": path}))?;
     } else {
         terminal.out().line(format_args!("wrote {path}"))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }

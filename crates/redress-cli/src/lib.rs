@@ -53,7 +53,7 @@ mod token;
 mod trouble;
 mod typed;
 
-pub use code::TroubleCode;
+pub use code::CliErrorCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
 pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
-pub use program::{BuiltIn, Program, Unserved, main};
+pub use program::{BuiltIn, Program, NotServed, main};

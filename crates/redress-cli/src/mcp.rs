@@ -3,27 +3,27 @@
 use redress_contract::Caller;
 use redress_core::Registry;
 use redress_mcp::{
-    Asking, DroppedFields, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile,
+    RequestContext, DroppedFields, EnvelopeUse, OutputForm, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile,
 };
 use redress_telemetry::Otlp;
 
 use crate::{
-    config::{self, Settings, Span, WhereState},
-    parts::{self, Parts},
-    program::{Ended, Setup},
+    config::{self, ServeSettings, Span, WhereState},
+    parts::{self, ServiceLayers},
+    program::{CommandEnd, Setup},
     signals,
     terminal::{Terminal, harmless},
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 pub(crate) fn run(
     setup: &Setup,
-    settings: &Settings,
+    settings: &ServeSettings,
     otlp: Option<Otlp>,
     terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+) -> Result<CommandEnd, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+    let runtime = runtime.map_err(CliError::RuntimeUnavailable)?;
     let ended = runtime.block_on(serve(setup, settings, otlp, terminal));
     runtime.shutdown_background();
     ended
@@ -31,12 +31,12 @@ pub(crate) fn run(
 
 async fn serve(
     setup: &Setup,
-    settings: &Settings,
+    settings: &ServeSettings,
     otlp: Option<Otlp>,
     terminal: &mut Terminal<'_>,
-) -> Result<Ended, Trouble> {
+) -> Result<CommandEnd, CliError> {
     let base = setup.registry(settings)?;
-    let parts = Parts::of_pipes(settings, &base).await?;
+    let parts = ServiceLayers::of_pipes(settings, &base).await?;
     if let (WhereState::Folder(table), None) = (&settings.state, &parts.state) {
         let folder = table.folder.clone().unwrap_or_default();
         let says = format!(
@@ -50,9 +50,9 @@ async fn serve(
         otlp.export(&parts.metrics);
     }
     let face = face(setup, settings, &registry, &parts.dropped_fields)?;
-    let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
+    let stop = signals::stop().map_err(CliError::RuntimeUnavailable)?;
     // Whoever can start the process may do everything in it.
-    let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
+    let asking = RequestContext { caller: Some(Caller::local().into()), ..RequestContext::default() };
     let served = tokio::select! {
         served = face.standard_io(asking) => served,
         () = stop => Ok(()),
@@ -63,11 +63,11 @@ async fn serve(
     if let Some(otlp) = otlp {
         otlp.shutdown(parts::LAST_WORDS).await;
     }
-    served.map(|()| Ended::Well).map_err(Trouble::OutputUnwritable)
+    served.map(|()| CommandEnd::Well).map_err(CliError::OutputUnwritable)
 }
 
 /// Who may reach the MCP face over HTTP, and where its tokens come from.
-pub(crate) fn http(settings: &Settings) -> HttpOptions {
+pub(crate) fn http(settings: &ServeSettings) -> HttpOptions {
     let mut options = HttpOptions::default();
     let jwt = settings.access.iter().filter_map(|access| access.jwt.as_ref());
     // An issuer may be any text; where it is a URL, clients find there how to get a token.
@@ -79,21 +79,21 @@ pub(crate) fn http(settings: &Settings) -> HttpOptions {
 /// The MCP face of `registry`, as `settings` say. `dropped_fields` counts what it drops of what hosts add.
 pub(crate) fn face(
     setup: &Setup,
-    settings: &Settings,
+    settings: &ServeSettings,
     registry: &Registry,
     dropped_fields: &DroppedFields,
-) -> Result<Mcp, Trouble> {
+) -> Result<Mcp, CliError> {
     let tools = &settings.tools;
     let mut options = McpOptions::default().with_program(setup.program.about());
-    options.form = Form {
+    options.form = OutputForm {
         output_schema: match tools.output_schema {
-            Some(config::OutputSchema::Success) | None => OutputSchema::Success,
-            Some(config::OutputSchema::Union) => OutputSchema::Union,
-            Some(config::OutputSchema::None) => OutputSchema::None,
+            Some(config::OutputSchemaSetting::Success) | None => OutputSchema::Success,
+            Some(config::OutputSchemaSetting::Union) => OutputSchema::Union,
+            Some(config::OutputSchemaSetting::None) => OutputSchema::None,
         },
         envelope: match tools.envelope {
-            Some(config::Envelope::Failures) | None => EnvelopeUse::Failures,
-            Some(config::Envelope::Always) => EnvelopeUse::Always,
+            Some(config::EnvelopeSetting::Failures) | None => EnvelopeUse::Failures,
+            Some(config::EnvelopeSetting::Always) => EnvelopeUse::Always,
         },
         error_meta: tools.error_meta.unwrap_or(true),
     };
@@ -107,7 +107,7 @@ pub(crate) fn face(
         options.discovery_above = above;
         options.page = options.page.max(above.min(1_000));
     }
-    let usage = |says: String| Trouble::Usage { says, tip: None, command: setup.program.name().to_owned() };
+    let usage = |says: String| CliError::Usage { says, tip: None, command: setup.program.name().to_owned() };
     if let Some(name) = &tools.profile {
         let Some(patterns) = tools.profiles.get(name) else {
             let known: Vec<&str> = tools.profiles.keys().map(String::as_str).collect();

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::{
     arguments,
-    program::Ended,
+    program::CommandEnd,
     shell,
     terminal::{NAME, Terminal},
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 /// The example, as it stands in the workspace.
@@ -39,10 +39,10 @@ const TAKEN: [&str; 14] = [
     "deps",
 ];
 
-pub(crate) fn run(typed: &arguments::New, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(typed: &arguments::NewArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let name = typed.name.as_str();
     let usage = |says: String, tip: &str| {
-        Err(Trouble::Usage { says, tip: Some(tip.to_owned()), command: "redress new".to_owned() })
+        Err(CliError::Usage { says, tip: Some(tip.to_owned()), command: "redress new".to_owned() })
     };
     if !is_name(name) {
         let says = format!("`{name}` cannot be the name of a package");
@@ -65,14 +65,14 @@ pub(crate) fn run(typed: &arguments::New, terminal: &mut Terminal<'_>) -> Result
     let folder = Path::new(name);
     if folder.exists() {
         let cause = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is there already");
-        return Err(Trouble::FileUnwritable { path: name.to_owned(), cause });
+        return Err(CliError::FileUnwritable { path: name.to_owned(), cause });
     }
     let mut files = Vec::new();
     write(&TEMPLATE, folder, name, &from, &mut files)?;
     files.sort();
     if terminal.is_json() {
         terminal.document(&json!({"folder": name, "files": files}))?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let out = terminal.out();
     for file in &files {
@@ -80,7 +80,7 @@ pub(crate) fn run(typed: &arguments::New, terminal: &mut Terminal<'_>) -> Result
     }
     let next = [shell::line(["cd", name]), "cargo test".to_owned(), "cargo run -- serve".to_owned()];
     out.line(format_args!("\n{} is there. Next: {}", out.paint(NAME, name), next.join(" && ")))?;
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// Whether Cargo takes it for the name of a package, and Rust for that of a crate.
@@ -122,13 +122,13 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-fn write(dir: &Dir<'_>, folder: &Path, name: &str, from: &str, files: &mut Vec<String>) -> Result<(), Trouble> {
+fn write(dir: &Dir<'_>, folder: &Path, name: &str, from: &str, files: &mut Vec<String>) -> Result<(), CliError> {
     for entry in dir.entries() {
         match entry {
             DirEntry::Dir(inner) => write(inner, folder, name, from, files)?,
             DirEntry::File(file) => {
                 let path = folder.join(file.path());
-                let unwritable = |cause| Trouble::FileUnwritable { path: path.display().to_string(), cause };
+                let unwritable = |cause| CliError::FileUnwritable { path: path.display().to_string(), cause };
                 let text = file.contents_utf8().unwrap_or_default();
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent).map_err(unwritable)?;

@@ -5,29 +5,29 @@ use redress_mcp::DroppedFields;
 use serde_json::{Value, json};
 
 use crate::{
-    arguments::{self, Tools},
-    config::Settings,
+    arguments::{self, ToolsArgs},
+    config::ServeSettings,
     mcp,
-    program::{Ended, Setup, wait},
-    service::Service,
+    program::{CommandEnd, Setup, wait},
+    service::CallTarget,
     terminal::{NAME, SOFT, Terminal, harmless},
-    trouble::Trouble,
+    trouble::CliError,
 };
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::OpsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     if typed.cost {
         return cost(setup, &typed.tools, terminal);
     }
     let operations = wait(async {
         let service = match &typed.server.url {
-            Some(url) => Service::at(url, typed.server.ca(), typed.server.token.as_deref())?,
-            None => Service::Here(setup.local()?),
+            Some(url) => CallTarget::at(url, typed.server.ca(), typed.server.token.as_deref())?,
+            None => CallTarget::Here(setup.local()?),
         };
         service.operations().await
     })?;
     if terminal.is_json() {
         terminal.document(&operations)?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let text =
         |operation: &Value, member: &str| harmless(operation.get(member).and_then(Value::as_str).unwrap_or_default());
@@ -40,12 +40,12 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
         let (name, shape) = (out.paint(NAME, name), out.paint(SOFT, shape));
         out.line(format_args!("{name:width$}  {shape:12}  {}{note}", text(operation, "summary")))?;
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// What each operation costs a model that is shown it as a tool, the dearest first.
-fn cost(setup: &Setup, tools: &Tools, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let settings = Settings::with_tools(&setup.folder, tools)?;
+fn cost(setup: &Setup, tools: &ToolsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let settings = ServeSettings::with_tools(&setup.folder, tools)?;
     let face = mcp::face(setup, &settings, &setup.local()?, &DroppedFields::default())?;
     let costs = face.costs(Some(&Caller::local()));
     let (bytes, tokens) = costs.iter().fold((0, 0), |(bytes, tokens), cost| (bytes + cost.bytes, tokens + cost.tokens));
@@ -53,7 +53,7 @@ fn cost(setup: &Setup, tools: &Tools, terminal: &mut Terminal<'_>) -> Result<End
         let tools = costs.iter().map(|cost| json!({"tool": cost.tool, "bytes": cost.bytes, "tokens": cost.tokens}));
         let tools: Vec<Value> = tools.collect();
         terminal.document(&json!({"tools": tools, "total": {"bytes": bytes, "tokens": tokens}}))?;
-        return Ok(Ended::Well);
+        return Ok(CommandEnd::Well);
     }
     let total = format!("{} tools", costs.len());
     let width = costs.iter().map(|cost| cost.tool.len()).max().unwrap_or_default().max(total.len());
@@ -64,5 +64,5 @@ fn cost(setup: &Setup, tools: &Tools, terminal: &mut Terminal<'_>) -> Result<End
         out.line(format_args!("{name:width$}  {:>7}  {:>7}", cost.bytes, cost.tokens))?;
     }
     out.line(format_args!("{total:width$}  {bytes:>7}  {tokens:>7}"))?;
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     config::Span,
     moment::calendar,
-    program::Ended,
+    program::CommandEnd,
     shell,
     terminal::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless},
 };
@@ -21,7 +21,7 @@ const AGREE: &str = "Ask the user to agree: only a person can, who makes the cal
 
 /// The envelope of a call, as it came.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct OutcomeView {
     bytes: Vec<u8>,
     json: Value,
     /// That the operation is deprecated, and what to call instead, where that is known.
@@ -39,16 +39,16 @@ pub(crate) struct Typing<'a> {
     pub(crate) here: bool,
 }
 
-impl Answer {
+impl OutcomeView {
     /// Reads an envelope; nothing if it is none.
-    pub(crate) fn read(bytes: Vec<u8>) -> Option<Answer> {
+    pub(crate) fn read(bytes: Vec<u8>) -> Option<OutcomeView> {
         let json: Value = serde_json::from_slice(&bytes).ok()?;
         json.get("ok")?.as_bool()?;
-        Some(Answer { bytes, json, deprecated: None })
+        Some(OutcomeView { bytes, json, deprecated: None })
     }
 
     /// The same answer, of an operation that is deprecated, with what to call instead.
-    pub(crate) fn of_deprecated(mut self, instead: Option<String>) -> Answer {
+    pub(crate) fn of_deprecated(mut self, instead: Option<String>) -> OutcomeView {
         self.deprecated = Some(instead);
         self
     }
@@ -90,8 +90,8 @@ impl Answer {
 
     /// Shows the outcome: to programs as it is; to people the output on the output, the
     /// failure on the error stream.
-    pub(crate) fn show(&self, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> io::Result<Ended> {
-        let ended = if self.is_ok() { Ended::Well } else { Ended::Badly };
+    pub(crate) fn show(&self, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> io::Result<CommandEnd> {
+        let ended = if self.is_ok() { CommandEnd::Well } else { CommandEnd::Badly };
         if terminal.is_json() {
             terminal.out().bytes(&self.bytes)?;
             terminal.out().bytes(b"\n")?;
@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn told(envelope: &Value, here: bool) -> String {
-        let answer = Answer::read(envelope.to_string().into_bytes()).unwrap();
+        let answer = OutcomeView::read(envelope.to_string().into_bytes()).unwrap();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut terminal = Terminal::new(Stream::plain(&mut out), Stream::plain(&mut err));
         let typing = Typing { program: "redress", flags: &[], operation: "a.b", input: b"{}", here };

@@ -7,13 +7,13 @@ use redress_state::{QuotaReader, QuotaRecord, ReadError};
 
 use crate::{
     arguments, audit,
-    program::{Ended, Setup, wait},
+    program::{CommandEnd, Setup, wait},
     terminal::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
-    trouble::{Trouble, chain},
+    trouble::{CliError, chain},
 };
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Quota, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-    let unread = |says| Trouble::QuotaUnreadable { says };
+pub(crate) fn run(setup: &Setup, typed: &arguments::QuotaArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let unread = |says| CliError::QuotaUnreadable { says };
     let folder = audit::folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = QuotaReader::open(&folder).await.map_err(unreadable)?;
@@ -24,11 +24,11 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Quota, terminal: &mut Termin
         for record in &records {
             show(record, terminal)?;
         }
-        Ok(Ended::Well)
+        Ok(CommandEnd::Well)
     })
 }
 
-fn show(record: &QuotaRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn show(record: &QuotaRecord, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     if terminal.is_json() {
         terminal.document(record)?;
         return Ok(());
@@ -45,6 +45,6 @@ fn show(record: &QuotaRecord, terminal: &mut Terminal<'_>) -> Result<(), Trouble
     Ok(())
 }
 
-fn unreadable(error: ReadError) -> Trouble {
-    Trouble::QuotaUnreadable { says: chain(&error) }
+fn unreadable(error: ReadError) -> CliError {
+    CliError::QuotaUnreadable { says: chain(&error) }
 }

@@ -4,11 +4,11 @@ use std::io;
 
 use redress_contract::Caller;
 use redress_core::Registry;
-use redress_serve::{Address, Descriptors, Limits};
+use redress_serve::{Address, Descriptors, ServerLimits};
 use serde_json::{Value, json};
 
 use crate::{
-    config::{AccessTable, Settings, WhereState},
+    config::{AccessTable, ServeSettings, WhereState},
     faces::FACES,
     program::Program,
     terminal::{GOOD, NAME, SOFT, TYPED, Terminal},
@@ -17,23 +17,23 @@ use crate::{
 /// What is known when the server starts.
 pub(crate) struct Screen<'a> {
     pub(crate) program: &'a Program,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ServeSettings,
     pub(crate) registry: &'a Registry,
     pub(crate) addresses: Vec<Address>,
-    pub(crate) held: Held,
+    pub(crate) held: ConnectionsShown,
 }
 
 /// How many connections there may be: as many as were asked for, or as file descriptors are left for.
-pub(crate) struct Held {
-    pub(crate) wanted: Limits,
-    pub(crate) in_force: Limits,
+pub(crate) struct ConnectionsShown {
+    pub(crate) wanted: ServerLimits,
+    pub(crate) in_force: ServerLimits,
     pub(crate) descriptors: Option<Descriptors>,
 }
 
-impl Held {
+impl ConnectionsShown {
     /// What holds, in words; nothing, where it is what was asked for.
     pub(crate) fn says(&self) -> Option<String> {
-        let of = |limits: &Limits| (limits.connections, limits.per_address);
+        let of = |limits: &ServerLimits| (limits.connections, limits.per_address);
         let descriptors = self.descriptors.filter(|_| of(&self.wanted) != of(&self.in_force))?;
         let (connections, per_address) = of(&self.in_force);
         let (limit, kept) = (descriptors.limit(), descriptors.kept_back());

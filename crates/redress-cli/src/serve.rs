@@ -13,64 +13,64 @@ use tokio::net::TcpListener;
 
 use crate::{
     arguments,
-    config::{Listen, Settings, Span},
+    config::{ListenSetting, ServeSettings, Span},
     listening,
     logs::Log,
-    parts::{self, Certified, Parts, Reloads},
-    program::{Ended, Setup},
+    parts::{self, Certified, ServiceLayers, Reloads},
+    program::{CommandEnd, Setup},
     reload::Reloading,
-    screen::{Held, Screen},
+    screen::{ConnectionsShown, Screen},
     signals,
     terminal::Terminal,
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 /// What was settled before the server starts.
-pub(crate) struct Start {
+pub(crate) struct ServeStart {
     pub(crate) setup: Arc<Setup>,
-    pub(crate) typed: arguments::Serve,
-    pub(crate) settings: Settings,
+    pub(crate) typed: arguments::ServeArgs,
+    pub(crate) settings: ServeSettings,
     pub(crate) log: Log,
     pub(crate) otlp: Option<Otlp>,
 }
 
-impl Start {
-    pub(crate) fn run(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+impl ServeStart {
+    pub(crate) fn run(self, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+        let runtime = runtime.map_err(CliError::RuntimeUnavailable)?;
         let ended = runtime.block_on(self.serve(terminal));
         runtime.shutdown_background();
         ended
     }
 
-    async fn serve(self, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-        let Start { setup, typed, settings, log, otlp } = self;
+    async fn serve(self, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let ServeStart { setup, typed, settings, log, otlp } = self;
         // Before anything is opened: what connections may take is read when the server is bound.
         let descriptors = Descriptors::raise();
         let base = setup.registry(&settings)?;
         let guarded = settings.access.is_some() || base.identity().is_some();
         // Where it may not listen, nothing is opened, and no folder is made.
         let listener = match &settings.listen {
-            Listen::Tcp(address) => Some(listen(address, guarded).await?),
-            Listen::Unix(_) | Listen::Systemd => None,
+            ListenSetting::Tcp(address) => Some(listen(address, guarded).await?),
+            ListenSetting::Unix(_) | ListenSetting::Systemd => None,
         };
         let tls = listening::tls(&settings)?;
-        let parts = Parts::open(&settings, &base).await?;
+        let parts = ServiceLayers::open(&settings, &base).await?;
         let registry = parts.around(&base, &settings);
         let mut server = Server::new(faces(&setup, &settings, &parts, &registry)?);
         server = match (&settings.listen, listener) {
-            (Listen::Tcp(_), Some(listener)) => server.listener(listener),
-            (Listen::Unix(path), _) => server.listen(redress_serve::Listen::unix(path)),
-            (Listen::Systemd, _) | (Listen::Tcp(_), None) => server.listen(redress_serve::Listen::Systemd),
+            (ListenSetting::Tcp(_), Some(listener)) => server.listener(listener),
+            (ListenSetting::Unix(path), _) => server.listen(redress_serve::Listen::unix(path)),
+            (ListenSetting::Systemd, _) | (ListenSetting::Tcp(_), None) => server.listen(redress_serve::Listen::Systemd),
         };
         let server = listening::secured(server, tls).bind().await.map_err(|error| unbound(&settings, error))?;
         // The signals are taken before the screen says that they are.
-        let stop = signals::stop().map_err(Trouble::RuntimeUnavailable)?;
-        let reload = signals::Reload::new().map_err(Trouble::RuntimeUnavailable)?;
+        let stop = signals::stop().map_err(CliError::RuntimeUnavailable)?;
+        let reload = signals::ReloadSignal::new().map_err(CliError::RuntimeUnavailable)?;
         let addresses: Vec<_> = server.addresses().cloned().collect();
         let reloads = Arc::new(Reloads::default());
         parts.seen(&server.handle(), &reloads, otlp.as_ref());
-        let held = Held { wanted: parts::face_limits(&settings), in_force: server.handle().limits(), descriptors };
+        let held = ConnectionsShown { wanted: parts::face_limits(&settings), in_force: server.handle().limits(), descriptors };
         let screen = Screen { program: &setup.program, settings: &settings, registry: &registry, addresses, held };
         if terminal.is_json() {
             terminal.document(&screen.document())?;
@@ -109,7 +109,7 @@ impl Start {
         let ended = match served {
             Ok(()) => {
                 tracing::info!("stopped");
-                Ok(Ended::Well)
+                Ok(CommandEnd::Well)
             }
             Err(error) => Err(unbound(&settings, error)),
         };
@@ -121,7 +121,7 @@ impl Start {
 }
 
 /// The faces of `registry`, as `settings` say.
-pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry: &Registry) -> Result<Faces, Trouble> {
+pub(crate) fn faces(setup: &Setup, settings: &ServeSettings, parts: &ServiceLayers, registry: &Registry) -> Result<Faces, CliError> {
     let ready = registry.clone();
     let mut faces = Faces::new(registry.clone())
         .title(setup.program.about().title())
@@ -160,23 +160,23 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
 
 /// Listens on the first address of this name that can be listened on. One that other
 /// machines can reach is refused before the port is open, unless access is settled.
-async fn listen(wanted: &str, guarded: bool) -> Result<TcpListener, Trouble> {
+async fn listen(wanted: &str, guarded: bool) -> Result<TcpListener, CliError> {
     let address = wanted.to_owned();
     let addresses: Vec<SocketAddr> = match wanted.to_socket_addrs() {
         Ok(addresses) => addresses.collect(),
-        Err(cause) => return Err(Trouble::AddressUnusable { address, cause }),
+        Err(cause) => return Err(CliError::AddressUnusable { address, cause }),
     };
     if !guarded && addresses.iter().any(|address| !address.ip().to_canonical().is_loopback()) {
-        return Err(Trouble::NotLoopbackWithoutAccess { address });
+        return Err(CliError::NotLoopbackWithoutAccess { address });
     }
     TcpListener::bind(addresses.as_slice()).await.map_err(|cause| unlistened(address, cause))
 }
 
-fn unlistened(address: String, cause: io::Error) -> Trouble {
+fn unlistened(address: String, cause: io::Error) -> CliError {
     if cause.kind() == io::ErrorKind::AddrInUse {
-        Trouble::PortInUse { address }
+        CliError::PortInUse { address }
     } else {
-        Trouble::AddressUnusable { address, cause }
+        CliError::AddressUnusable { address, cause }
     }
 }
 
@@ -184,12 +184,12 @@ fn unlistened(address: String, cause: io::Error) -> Trouble {
     clippy::wildcard_enum_match_arm,
     reason = "whatever else keeps a server from listening is told in its own words"
 )]
-fn unbound(settings: &Settings, error: ServeError) -> Trouble {
+fn unbound(settings: &ServeSettings, error: ServeError) -> CliError {
     let address = settings.listen.to_string();
     match error {
-        ServeError::NoAccess { address } => Trouble::NotLoopbackWithoutAccess { address: address.to_string() },
-        ServeError::Listener(cause) => Trouble::ListenerFailed(cause),
+        ServeError::NoAccess { address } => CliError::NotLoopbackWithoutAccess { address: address.to_string() },
+        ServeError::Listener(cause) => CliError::ListenerFailed(cause),
         ServeError::Address { source, .. } | ServeError::Socket { source, .. } => unlistened(address, source),
-        other => Trouble::AddressUnusable { address, cause: io::Error::other(other) },
+        other => CliError::AddressUnusable { address, cause: io::Error::other(other) },
     }
 }

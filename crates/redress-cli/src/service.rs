@@ -2,20 +2,20 @@
 
 use std::{error::Error as _, path::Path, time::Duration};
 
-use redress_contract::{CONSENT_GRANT, Caller, Contract, Name, Operation, Shape};
+use redress_contract::{CONSENT_GRANT, Caller, Contract, Name, OperationDeclaration, Shape};
 use redress_core::{Face, Registry, Request};
 use redress_wire::http;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::{outcome::Answer, signals, stream::Items, tls, trouble::Trouble};
+use crate::{outcome::OutcomeView, signals, stream::StreamItems, tls, trouble::CliError};
 
 /// The most bytes of an answer. A server that goes on for ever is none of ours.
 const LARGEST: usize = 256 << 20;
 
 /// Where calls go.
-pub(crate) enum Service {
+pub(crate) enum CallTarget {
     Here(Registry),
     There { url: String, client: reqwest::Client },
 }
@@ -28,9 +28,9 @@ pub(crate) struct Ask<'a> {
     pub(crate) key: Option<&'a str>,
 }
 
-impl Service {
+impl CallTarget {
     /// The server at `url`, whose authority may be one of those in the file `ca`, called with `token`.
-    pub(crate) fn at(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<Service, Trouble> {
+    pub(crate) fn at(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<CallTarget, CliError> {
         let speaks = if cfg!(feature = "tls") { "https://" } else { "http://" };
         if !url.starts_with("http://") && !url.starts_with(speaks) {
             let says = if url.starts_with("https://") {
@@ -38,26 +38,26 @@ impl Service {
             } else {
                 "the URL does not start with `http://`"
             };
-            return Err(Trouble::ServerUnreachable { url: url.to_owned(), says: says.to_owned() });
+            return Err(CliError::ServerUnreachable { url: url.to_owned(), says: says.to_owned() });
         }
         let url = url.trim_end_matches('/').to_owned();
         let client = tls::client(&url, ca, token)?;
-        Ok(Service::There { url, client })
+        Ok(CallTarget::There { url, client })
     }
 
-    pub(crate) async fn call(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+    pub(crate) async fn call(&self, ask: &Ask<'_>) -> Result<OutcomeView, CliError> {
         self.call_as(Caller::local(), ask).await
     }
 
     /// Calls what is for persons, for somebody who has said so on the command line. A server goes by the token.
-    pub(crate) async fn call_as_person(&self, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+    pub(crate) async fn call_as_person(&self, ask: &Ask<'_>) -> Result<OutcomeView, CliError> {
         self.call_as(Caller::local().scope(CONSENT_GRANT), ask).await
     }
 
-    async fn call_as(&self, caller: Caller, ask: &Ask<'_>) -> Result<Answer, Trouble> {
+    async fn call_as(&self, caller: Caller, ask: &Ask<'_>) -> Result<OutcomeView, CliError> {
         let (registry, url) = match self {
-            Service::Here(registry) => (registry, None),
-            Service::There { url, .. } => {
+            CallTarget::Here(registry) => (registry, None),
+            CallTarget::There { url, .. } => {
                 let response = self.post("/call", ask).await?;
                 return answer(url, response).await;
             }
@@ -68,28 +68,28 @@ impl Service {
             request = request.with_cancellation(interrupted()?);
         }
         let envelope = registry.call(ask.operation, request).await;
-        let answer = Answer::read(envelope.into_bytes())
+        let answer = OutcomeView::read(envelope.into_bytes())
             .ok_or_else(|| unreadable(url.unwrap_or("this process"), StatusCode::OK))?;
-        Ok(match registry.operation(ask.operation).and_then(Operation::deprecated) {
+        Ok(match registry.operation(ask.operation).and_then(OperationDeclaration::deprecated) {
             Some(deprecation) => answer.of_deprecated(deprecation.replaced_by.clone()),
             None => answer,
         })
     }
 
     /// Subscribes; what refuses the call before the stream is open comes as an answer.
-    pub(crate) async fn subscribe(&self, ask: &Ask<'_>) -> Result<Result<Items, Answer>, Trouble> {
+    pub(crate) async fn subscribe(&self, ask: &Ask<'_>) -> Result<Result<StreamItems, OutcomeView>, CliError> {
         match self {
-            Service::Here(registry) => match registry.subscribe(ask.operation, local(ask)).await {
-                Ok(subscription) => Ok(Ok(Items::Here(Box::new(subscription)))),
+            CallTarget::Here(registry) => match registry.subscribe(ask.operation, local(ask)).await {
+                Ok(subscription) => Ok(Ok(StreamItems::Here(Box::new(subscription)))),
                 Err(envelope) => {
-                    let refused = Answer::read(envelope.into_bytes());
+                    let refused = OutcomeView::read(envelope.into_bytes());
                     refused.map(Err).ok_or_else(|| unreadable("this process", StatusCode::OK))
                 }
             },
-            Service::There { url, .. } => {
+            CallTarget::There { url, .. } => {
                 let response = self.post("/subscribe", ask).await?;
                 if response.status().is_success() {
-                    return Ok(Ok(Items::there(url.clone(), response)));
+                    return Ok(Ok(StreamItems::there(url.clone(), response)));
                 }
                 answer(url, response).await.map(Err)
             }
@@ -97,10 +97,10 @@ impl Service {
     }
 
     /// One line for each operation that may be called, as `GET /ops` tells it.
-    pub(crate) async fn operations(&self) -> Result<Vec<Value>, Trouble> {
+    pub(crate) async fn operations(&self) -> Result<Vec<Value>, CliError> {
         let (url, client) = match self {
-            Service::Here(registry) => return Ok(registry.open_to(Some(&Caller::local())).map(line).collect()),
-            Service::There { url, client } => (url, client),
+            CallTarget::Here(registry) => return Ok(registry.open_to(Some(&Caller::local())).map(line).collect()),
+            CallTarget::There { url, client } => (url, client),
         };
         let response = client.get(format!("{url}/ops")).timeout(PATIENCE).send().await;
         let response = response.map_err(|error| unreachable(url, &error))?;
@@ -114,10 +114,10 @@ impl Service {
     }
 
     /// The declarations of the operations, as far as whoever asks may see them.
-    pub(crate) async fn contract(&self) -> Result<Contract, Trouble> {
+    pub(crate) async fn contract(&self) -> Result<Contract, CliError> {
         let (url, client) = match self {
-            Service::Here(registry) => return Ok(registry.contract().clone()),
-            Service::There { url, client } => (url, client),
+            CallTarget::Here(registry) => return Ok(registry.contract().clone()),
+            CallTarget::There { url, client } => (url, client),
         };
         let asked = client.get(format!("{url}/contract.json")).timeout(PATIENCE).send().await;
         let response = asked.map_err(|error| unreachable(url, &error))?;
@@ -127,10 +127,10 @@ impl Service {
         declared.ok_or_else(|| unreadable(url, status))
     }
 
-    async fn post(&self, path: &str, ask: &Ask<'_>) -> Result<Response, Trouble> {
-        let Service::There { url, client } = self else { return Err(unreadable("this process", StatusCode::OK)) };
+    async fn post(&self, path: &str, ask: &Ask<'_>) -> Result<Response, CliError> {
+        let CallTarget::There { url, client } = self else { return Err(unreadable("this process", StatusCode::OK)) };
         // The input goes as it was given, and is not read and written again.
-        let input: &RawValue = serde_json::from_slice(ask.input).map_err(Trouble::InputNotJson)?;
+        let input: &RawValue = serde_json::from_slice(ask.input).map_err(CliError::InputNotJson)?;
         let body = json_call(ask.operation, input)?;
         let mut request = client.post(format!("{url}{path}")).header("content-type", "application/json").body(body);
         if let Some(deadline) = ask.deadline {
@@ -143,13 +143,13 @@ impl Service {
     }
 }
 
-fn json_call(operation: &str, input: &RawValue) -> Result<Vec<u8>, Trouble> {
+fn json_call(operation: &str, input: &RawValue) -> Result<Vec<u8>, CliError> {
     #[derive(serde::Serialize)]
-    struct Message<'a> {
+    struct ServerMessage<'a> {
         operation: &'a str,
         input: &'a RawValue,
     }
-    serde_json::to_vec(&Message { operation, input }).map_err(Trouble::InputNotJson)
+    serde_json::to_vec(&ServerMessage { operation, input }).map_err(CliError::InputNotJson)
 }
 
 /// The call as this process makes it: whoever can start it may do everything in it but consent, which takes a flag.
@@ -165,10 +165,10 @@ fn local<'a>(ask: &Ask<'a>) -> Request<'a> {
 }
 
 /// What Ctrl-C cancels: the call ends as CANCELLED and shows how, and the process goes on.
-fn interrupted() -> Result<CancellationToken, Trouble> {
+fn interrupted() -> Result<CancellationToken, CliError> {
     let token = CancellationToken::new();
     let cancelled = token.clone();
-    let interrupt = signals::interrupt().map_err(Trouble::RuntimeUnavailable)?;
+    let interrupt = signals::interrupt().map_err(CliError::RuntimeUnavailable)?;
     tokio::spawn(async move {
         interrupt.await;
         cancelled.cancel();
@@ -176,7 +176,7 @@ fn interrupted() -> Result<CancellationToken, Trouble> {
     Ok(token)
 }
 
-fn line(operation: &Operation) -> Value {
+fn line(operation: &OperationDeclaration) -> Value {
     json!({
         "name": operation.name(),
         "shape": operation.shape(),
@@ -186,11 +186,11 @@ fn line(operation: &Operation) -> Value {
     })
 }
 
-async fn answer(url: &str, response: Response) -> Result<Answer, Trouble> {
+async fn answer(url: &str, response: Response) -> Result<OutcomeView, CliError> {
     let status = response.status();
     let deprecated = response.headers().contains_key(http::DEPRECATION).then(|| successor(response.headers()));
     let body = body(url, response).await?;
-    let answer = Answer::read(body).ok_or_else(|| unreadable(url, status))?;
+    let answer = OutcomeView::read(body).ok_or_else(|| unreadable(url, status))?;
     Ok(match deprecated {
         Some(instead) => answer.of_deprecated(instead),
         None => answer,
@@ -210,7 +210,7 @@ fn successor(headers: &reqwest::header::HeaderMap) -> Option<String> {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The whole body of an answer, if it is no larger than any that a server gives.
-pub(crate) async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, Trouble> {
+pub(crate) async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, CliError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
         if body.len().saturating_add(chunk.len()) > LARGEST {
@@ -221,14 +221,14 @@ pub(crate) async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, T
     Ok(body)
 }
 
-fn unreadable(url: &str, status: StatusCode) -> Trouble {
-    Trouble::ServerAnswerUnreadable { url: url.to_owned(), status: status.as_u16() }
+fn unreadable(url: &str, status: StatusCode) -> CliError {
+    CliError::ServerAnswerUnreadable { url: url.to_owned(), status: status.as_u16() }
 }
 
 /// The innermost reason, which is the one that a person can act on.
-pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> Trouble {
+pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
     if let Some(says) = tls::untrusted(error) {
-        return Trouble::ServerUntrusted { url: url.to_owned(), says };
+        return CliError::ServerUntrusted { url: url.to_owned(), says };
     }
     let mut reason = error.source();
     while let Some(inner) = reason.and_then(|reason| reason.source()) {
@@ -236,5 +236,5 @@ pub(crate) fn unreachable(url: &str, error: &reqwest::Error) -> Trouble {
     }
     let says = reason.map_or_else(|| error.to_string(), ToString::to_string);
     let says = says.split(" (os error").next().unwrap_or_default().to_lowercase();
-    Trouble::ServerUnreachable { url: url.to_owned(), says }
+    CliError::ServerUnreachable { url: url.to_owned(), says }
 }

@@ -4,27 +4,27 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use redress_core::{Event, Subscription};
 use serde_json::json;
 
-use crate::{outcome::Answer, service, trouble::Trouble};
+use crate::{outcome::OutcomeView, service, trouble::CliError};
 
 /// The most bytes of one event.
 const LARGEST: usize = 64 << 20;
 
 /// A running stream.
-pub(crate) enum Items {
+pub(crate) enum StreamItems {
     Here(Box<Subscription>),
-    There(Box<Events>),
+    There(Box<SseDecoder>),
 }
 
 /// What a stream gives next.
-pub(crate) enum Next {
+pub(crate) enum NextItem {
     /// One item, as JSON.
     Item(Vec<u8>),
     /// How it ended. Nothing comes after it.
-    End(Answer),
+    End(OutcomeView),
 }
 
 /// Server-sent events, cut from the bytes in which they come.
-pub(crate) struct Events {
+pub(crate) struct SseDecoder {
     url: String,
     status: u16,
     chunks: BoxStream<'static, Result<Vec<u8>, reqwest::Error>>,
@@ -33,47 +33,47 @@ pub(crate) struct Events {
     searched: usize,
 }
 
-impl Items {
-    pub(crate) fn there(url: String, response: reqwest::Response) -> Items {
+impl StreamItems {
+    pub(crate) fn there(url: String, response: reqwest::Response) -> StreamItems {
         let status = response.status().as_u16();
         let chunks = response.bytes_stream().map(|chunk| chunk.map(|bytes| bytes.to_vec())).boxed();
-        Items::There(Box::new(Events { url, status, chunks, waiting: Vec::new(), searched: 0 }))
+        StreamItems::There(Box::new(SseDecoder { url, status, chunks, waiting: Vec::new(), searched: 0 }))
     }
 
     /// The next item or the end; nothing where the stream broke off without one.
-    pub(crate) async fn next(&mut self) -> Result<Option<Next>, Trouble> {
+    pub(crate) async fn next(&mut self) -> Result<Option<NextItem>, CliError> {
         match self {
-            Items::Here(subscription) => Ok(subscription.next().await.and_then(|event| match event {
-                Event::Item(output) => Some(Next::Item(output.json().to_vec())),
+            StreamItems::Here(subscription) => Ok(subscription.next().await.and_then(|event| match event {
+                Event::Item(output) => Some(NextItem::Item(output.json().to_vec())),
                 Event::Completed(meta) => {
-                    Answer::read(json!({"ok": true, "_meta": meta}).to_string().into_bytes()).map(Next::End)
+                    OutcomeView::read(json!({"ok": true, "_meta": meta}).to_string().into_bytes()).map(NextItem::End)
                 }
-                Event::Failed(envelope) => Answer::read(envelope.into_bytes()).map(Next::End),
+                Event::Failed(envelope) => OutcomeView::read(envelope.into_bytes()).map(NextItem::End),
             })),
-            Items::There(events) => events.next().await,
+            StreamItems::There(events) => events.next().await,
         }
     }
 }
 
-impl Events {
-    async fn next(&mut self) -> Result<Option<Next>, Trouble> {
+impl SseDecoder {
+    async fn next(&mut self) -> Result<Option<NextItem>, CliError> {
         loop {
             while let Some(block) = cut(&mut self.waiting, &mut self.searched) {
                 match read(&block) {
                     Some((kind, data)) if kind == "error" || kind == "end" => {
-                        let end = Answer::read(data.into_bytes()).map(Next::End);
+                        let end = OutcomeView::read(data.into_bytes()).map(NextItem::End);
                         let unreadable =
-                            || Trouble::ServerAnswerUnreadable { url: self.url.clone(), status: self.status };
+                            || CliError::ServerAnswerUnreadable { url: self.url.clone(), status: self.status };
                         return end.map(Some).ok_or_else(unreadable);
                     }
-                    Some((_, data)) => return Ok(Some(Next::Item(data.into_bytes()))),
+                    Some((_, data)) => return Ok(Some(NextItem::Item(data.into_bytes()))),
                     // A comment shows only that the stream is still there.
                     None => {}
                 }
             }
             match self.chunks.next().await {
                 Some(Ok(chunk)) if self.waiting.len().saturating_add(chunk.len()) > LARGEST => {
-                    return Err(Trouble::ServerAnswerUnreadable { url: self.url.clone(), status: self.status });
+                    return Err(CliError::ServerAnswerUnreadable { url: self.url.clone(), status: self.status });
                 }
                 Some(Ok(chunk)) => self.waiting.extend(chunk),
                 Some(Err(error)) => return Err(service::unreachable(&self.url, &error)),

@@ -11,12 +11,12 @@ use crate::{
     config::File,
     moment::{calendar, day, days_left},
     near::nearest,
-    program::Ended,
+    program::CommandEnd,
     terminal::{NAME, SOFT, Stream, Terminal, harmless},
-    trouble::{Trouble, chain},
+    trouble::{CliError, chain},
 };
 
-pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(typed: &arguments::TokenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     match &typed.what {
         TokenCommand::New(new) if new.print_hash => draw(new, terminal)?,
         TokenCommand::New(new) => {
@@ -31,17 +31,17 @@ pub(crate) fn run(typed: &arguments::Token, terminal: &mut Terminal<'_>) -> Resu
             used(&file, &revoke.file, terminal)?;
         }
     }
-    Ok(Ended::Well)
+    Ok(CommandEnd::Well)
 }
 
 /// The file that is named, or the one that a configuration names which is named itself. One that lies in the current folder
 /// is not taken up unasked: whoever may write files there could have it lead to the tokens of another service.
-fn file(typed: &arguments::TokenFile) -> Result<TokenFile, Trouble> {
+fn file(typed: &arguments::TokenFileArgs) -> Result<TokenFile, CliError> {
     if let Some(path) = &typed.path {
         return Ok(TokenFile::at(path));
     }
     let Some(config) = &typed.config else {
-        return Err(Trouble::Usage {
+        return Err(CliError::Usage {
             says: "no file of tokens is named".to_owned(),
             tip: Some("Name the file with `--file`, or the configuration with `--config`.".to_owned()),
             command: "redress token".to_owned(),
@@ -54,14 +54,14 @@ fn file(typed: &arguments::TokenFile) -> Result<TokenFile, Trouble> {
 }
 
 /// Tells which file a configuration has led to.
-fn used(file: &TokenFile, typed: &arguments::TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn used(file: &TokenFile, typed: &arguments::TokenFileArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     if typed.path.is_none() {
         terminal.used(file.path(), typed.config.as_deref())?;
     }
     Ok(())
 }
 
-fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn make(file: &TokenFile, typed: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let (token, entry) = file.create(wanted(typed)?).map_err(|error| unusable(error, file))?;
     if terminal.is_json() {
         let mut document = line(&entry);
@@ -78,7 +78,7 @@ fn make(file: &TokenFile, typed: &arguments::NewToken, terminal: &mut Terminal<'
 }
 
 /// Makes a token that the configuration knows by its hash.
-fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn draw(typed: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let (token, hash) = wanted(typed)?.draw().map_err(|error| usage(&error.to_string()))?;
     let ends = hash.expires.map(calendar);
     if terminal.is_json() {
@@ -104,14 +104,14 @@ fn draw(typed: &arguments::NewToken, terminal: &mut Terminal<'_>) -> Result<(), 
 }
 
 /// Says what comes with the scope by which a person consents.
-fn warn(scopes: &[String], err: &mut Stream<'_>) -> Result<(), Trouble> {
+fn warn(scopes: &[String], err: &mut Stream<'_>) -> Result<(), CliError> {
     if scopes.iter().any(|scope| scope == CONSENT_GRANT) {
         err.line("whoever has this token consents as a person does: keep it to yourself, and give agents another one")?;
     }
     Ok(())
 }
 
-fn wanted(typed: &arguments::NewToken) -> Result<NewToken, Trouble> {
+fn wanted(typed: &arguments::NewTokenArgs) -> Result<NewToken, CliError> {
     let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
     if let Some(lasts) = typed.expires {
         if lasts.0.as_secs() == 0 {
@@ -133,7 +133,7 @@ fn wanted(typed: &arguments::NewToken) -> Result<NewToken, Trouble> {
     Ok(new)
 }
 
-fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let tokens = file.list().map_err(|error| unusable(error, file))?;
     if terminal.is_json() {
         terminal.document(&tokens.iter().map(line).collect::<Vec<_>>())?;
@@ -158,7 +158,7 @@ fn list(file: &TokenFile, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn take_back(file: &TokenFile, id: &str, terminal: &mut Terminal<'_>) -> Result<(), Trouble> {
+fn take_back(file: &TokenFile, id: &str, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let entry = file.revoke(id).map_err(|error| unusable(error, file))?;
     if terminal.is_json() {
         terminal.document(&line(&entry))?;
@@ -185,24 +185,24 @@ fn line(entry: &TokenEntry) -> Value {
     line
 }
 
-fn usage(says: &str) -> Trouble {
-    Trouble::Usage { says: says.to_owned(), tip: None, command: "redress token".to_owned() }
+fn usage(says: &str) -> CliError {
+    CliError::Usage { says: says.to_owned(), tip: None, command: "redress token".to_owned() }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else is wrong with a file is told in its own words")]
-fn unusable(error: AccessError, file: &TokenFile) -> Trouble {
+fn unusable(error: AccessError, file: &TokenFile) -> CliError {
     let path = file.path().display().to_string();
     match error {
         AccessError::TokenMissing { id, .. } => {
             let known = file.list().unwrap_or_default();
             let similar = nearest(&id, known.iter().map(|entry| entry.id.as_str()));
-            Trouble::TokenUnknown { path, id, similar }
+            CliError::TokenUnknown { path, id, similar }
         }
-        AccessError::Read { source: cause, .. } => Trouble::FileUnreadable { path, cause },
-        AccessError::Write { source: cause, .. } => Trouble::FileUnwritable { path, cause },
+        AccessError::Read { source: cause, .. } => CliError::FileUnreadable { path, cause },
+        AccessError::Write { source: cause, .. } => CliError::FileUnwritable { path, cause },
         AccessError::CallerUnnamed | AccessError::Unprintable { .. } | AccessError::EndsTooLate => {
             usage(&error.to_string())
         }
-        other => Trouble::AccessUnusable { says: chain(&other) },
+        other => CliError::AccessUnusable { says: chain(&other) },
     }
 }

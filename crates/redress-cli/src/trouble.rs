@@ -7,14 +7,14 @@ use redress_core::BuildError;
 use serde_json::{Value, json};
 
 use crate::{
-    code::TroubleCode,
+    code::CliErrorCode,
     shell,
     terminal::{BAD, SOFT, TYPED, Terminal, harmless},
 };
 
 /// Why the command itself could not go on.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum CliError {
     #[error("{says}")]
     Usage { says: String, tip: Option<String>, command: String },
     #[error("{path}, line {line}: `{key}` is not a setting")]
@@ -111,110 +111,110 @@ pub(crate) fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-impl Trouble {
+impl CliError {
     /// The same trouble, of which the help of this command says more.
-    pub(crate) fn of_command(mut self, name: &str) -> Trouble {
-        if let Trouble::Usage { command, .. } = &mut self {
+    pub(crate) fn of_command(mut self, name: &str) -> CliError {
+        if let CliError::Usage { command, .. } = &mut self {
             name.clone_into(command);
         }
         self
     }
 
-    pub(crate) fn code(&self) -> TroubleCode {
+    pub(crate) fn code(&self) -> CliErrorCode {
         match self {
-            Trouble::Usage { .. } => TroubleCode::Usage,
-            Trouble::ConfigUnknownKey { .. } => TroubleCode::ConfigUnknownKey,
-            Trouble::ConfigInvalid { .. } => TroubleCode::ConfigInvalid,
-            Trouble::ConfigNeedsRestart { .. } => TroubleCode::ConfigNeedsRestart,
-            Trouble::AccessUnusable { .. } => TroubleCode::AccessUnusable,
-            Trouble::StateUnusable { .. } => TroubleCode::StateUnusable,
-            Trouble::TlsUnusable { .. } => TroubleCode::TlsUnusable,
-            Trouble::TelemetryUnusable { .. } => TroubleCode::TelemetryUnusable,
-            Trouble::TokenUnknown { .. } => TroubleCode::TokenUnknown,
-            Trouble::AuditUnreadable { .. } => TroubleCode::AuditUnreadable,
-            Trouble::QuotaUnreadable { .. } => TroubleCode::QuotaUnreadable,
-            Trouble::ConsentUnreachable { .. } => TroubleCode::ConsentUnreachable,
-            Trouble::ConsentNotAsked { .. } => TroubleCode::ConsentNotAsked,
-            Trouble::ConsentUnknown { .. } => TroubleCode::ConsentUnknown,
-            Trouble::PortInUse { .. } => TroubleCode::PortInUse,
-            Trouble::AddressUnusable { .. } => TroubleCode::AddressUnusable,
-            Trouble::NotLoopbackWithoutAccess { .. } => TroubleCode::NotLoopbackWithoutAccess,
-            Trouble::ServerUnreachable { .. } => TroubleCode::ServerUnreachable,
-            Trouble::ServerUntrusted { .. } => TroubleCode::ServerUntrusted,
-            Trouble::ServerAnswerUnreadable { .. } => TroubleCode::ServerAnswerUnreadable,
-            Trouble::InputNotJson(_) => TroubleCode::InputNotJson,
-            Trouble::FileUnreadable { .. } => TroubleCode::FileUnreadable,
-            Trouble::FileUnwritable { .. } => TroubleCode::FileUnwritable,
-            Trouble::RootUnusable { .. } => TroubleCode::RootUnusable,
-            Trouble::RootNotApart { .. } => TroubleCode::RootNotApart,
-            Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
-            Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
-            Trouble::SetupFailed { .. } => TroubleCode::SetupFailed,
-            Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
-            Trouble::RuntimeUnavailable(_) => TroubleCode::RuntimeUnavailable,
-            Trouble::OutputUnwritable(_) => TroubleCode::OutputUnwritable,
+            CliError::Usage { .. } => CliErrorCode::Usage,
+            CliError::ConfigUnknownKey { .. } => CliErrorCode::ConfigUnknownKey,
+            CliError::ConfigInvalid { .. } => CliErrorCode::ConfigInvalid,
+            CliError::ConfigNeedsRestart { .. } => CliErrorCode::ConfigNeedsRestart,
+            CliError::AccessUnusable { .. } => CliErrorCode::AccessUnusable,
+            CliError::StateUnusable { .. } => CliErrorCode::StateUnusable,
+            CliError::TlsUnusable { .. } => CliErrorCode::TlsUnusable,
+            CliError::TelemetryUnusable { .. } => CliErrorCode::TelemetryUnusable,
+            CliError::TokenUnknown { .. } => CliErrorCode::TokenUnknown,
+            CliError::AuditUnreadable { .. } => CliErrorCode::AuditUnreadable,
+            CliError::QuotaUnreadable { .. } => CliErrorCode::QuotaUnreadable,
+            CliError::ConsentUnreachable { .. } => CliErrorCode::ConsentUnreachable,
+            CliError::ConsentNotAsked { .. } => CliErrorCode::ConsentNotAsked,
+            CliError::ConsentUnknown { .. } => CliErrorCode::ConsentUnknown,
+            CliError::PortInUse { .. } => CliErrorCode::PortInUse,
+            CliError::AddressUnusable { .. } => CliErrorCode::AddressUnusable,
+            CliError::NotLoopbackWithoutAccess { .. } => CliErrorCode::NotLoopbackWithoutAccess,
+            CliError::ServerUnreachable { .. } => CliErrorCode::ServerUnreachable,
+            CliError::ServerUntrusted { .. } => CliErrorCode::ServerUntrusted,
+            CliError::ServerAnswerUnreadable { .. } => CliErrorCode::ServerAnswerUnreadable,
+            CliError::InputNotJson(_) => CliErrorCode::InputNotJson,
+            CliError::FileUnreadable { .. } => CliErrorCode::FileUnreadable,
+            CliError::FileUnwritable { .. } => CliErrorCode::FileUnwritable,
+            CliError::RootUnusable { .. } => CliErrorCode::RootUnusable,
+            CliError::RootNotApart { .. } => CliErrorCode::RootNotApart,
+            CliError::PageUnknown { .. } => CliErrorCode::PageUnknown,
+            CliError::RegistryInvalid(_) => CliErrorCode::RegistryInvalid,
+            CliError::SetupFailed { .. } => CliErrorCode::SetupFailed,
+            CliError::ListenerFailed(_) => CliErrorCode::ListenerFailed,
+            CliError::RuntimeUnavailable(_) => CliErrorCode::RuntimeUnavailable,
+            CliError::OutputUnwritable(_) => CliErrorCode::OutputUnwritable,
         }
     }
 
     /// What to do, in a sentence.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Trouble::Usage { tip: Some(tip), .. } => tip.clone(),
-            Trouble::Usage { tip: None, .. } => "Look at the help of the command and type it again.".to_owned(),
-            Trouble::ConfigUnknownKey { similar, .. } => match similar.first() {
+            CliError::Usage { tip: Some(tip), .. } => tip.clone(),
+            CliError::Usage { tip: None, .. } => "Look at the help of the command and type it again.".to_owned(),
+            CliError::ConfigUnknownKey { similar, .. } => match similar.first() {
                 Some(near) => format!("Write `{near}`, which is near, or take the line out."),
                 None => "Take the line out, or look up what the file may hold.".to_owned(),
             },
-            Trouble::ConfigInvalid { .. } => "Correct the value; docs/redress.toml.md says what each takes.".to_owned(),
-            Trouble::ConfigNeedsRestart { .. } => "Put the value back, or restart the server.".to_owned(),
-            Trouble::AccessUnusable { .. } => "Correct what is named, and look again with the doctor.".to_owned(),
-            Trouble::StateUnusable { .. } => "Give a folder of its own that this process may write.".to_owned(),
-            Trouble::TlsUnusable { .. } => {
+            CliError::ConfigInvalid { .. } => "Correct the value; docs/redress.toml.md says what each takes.".to_owned(),
+            CliError::ConfigNeedsRestart { .. } => "Put the value back, or restart the server.".to_owned(),
+            CliError::AccessUnusable { .. } => "Correct what is named, and look again with the doctor.".to_owned(),
+            CliError::StateUnusable { .. } => "Give a folder of its own that this process may write.".to_owned(),
+            CliError::TlsUnusable { .. } => {
                 "Give a certificate and the key that belongs to it, both in PEM form.".to_owned()
             }
-            Trouble::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
-            Trouble::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
-            Trouble::AuditUnreadable { .. } | Trouble::QuotaUnreadable { .. } => {
+            CliError::TelemetryUnusable { .. } => "Correct the path or the URL in `[telemetry]`.".to_owned(),
+            CliError::TokenUnknown { .. } => "List the tokens, and give the id as it is shown.".to_owned(),
+            CliError::AuditUnreadable { .. } | CliError::QuotaUnreadable { .. } => {
                 "Name the configuration of the server, or its folder.".to_owned()
             }
-            Trouble::ConsentUnreachable { .. } => {
+            CliError::ConsentUnreachable { .. } => {
                 "Name the server with `--server`, and a token that has `consent:grant`, or what it runs on, with `--state \
                  DIR` or `--config FILE`."
                     .to_owned()
             }
-            Trouble::ConsentNotAsked { .. } => "Name the operation that answered CONSENT_REQUIRED.".to_owned(),
-            Trouble::ConsentUnknown { .. } => "List the consents, and name one as it is written there.".to_owned(),
-            Trouble::PortInUse { .. } => {
+            CliError::ConsentNotAsked { .. } => "Name the operation that answered CONSENT_REQUIRED.".to_owned(),
+            CliError::ConsentUnknown { .. } => "List the consents, and name one as it is written there.".to_owned(),
+            CliError::PortInUse { .. } => {
                 "Stop the other server, or listen on another port; 0 takes a free one.".to_owned()
             }
-            Trouble::AddressUnusable { .. } => "Give an address of this machine and a port that is allowed.".to_owned(),
-            Trouble::NotLoopbackWithoutAccess { .. } => {
+            CliError::AddressUnusable { .. } => "Give an address of this machine and a port that is allowed.".to_owned(),
+            CliError::NotLoopbackWithoutAccess { .. } => {
                 "Listen on loopback, or say in `[access]` of the configuration who may call.".to_owned()
             }
-            Trouble::ServerUnreachable { .. } => "Start the server, or correct the URL of its root.".to_owned(),
-            Trouble::ServerUntrusted { .. } => {
+            CliError::ServerUnreachable { .. } => "Start the server, or correct the URL of its root.".to_owned(),
+            CliError::ServerUntrusted { .. } => {
                 "Give the file of its authority with `--ca`, or use the name that the certificate is for.".to_owned()
             }
-            Trouble::ServerAnswerUnreadable { .. } => {
+            CliError::ServerAnswerUnreadable { .. } => {
                 "Give the URL that the first screen of the server shows.".to_owned()
             }
-            Trouble::InputNotJson(_) => "Put the JSON in single quotes, so that the shell leaves it whole.".to_owned(),
-            Trouble::FileUnreadable { .. } => {
+            CliError::InputNotJson(_) => "Put the JSON in single quotes, so that the shell leaves it whole.".to_owned(),
+            CliError::FileUnreadable { .. } => {
                 "Check the path; a relative one starts from the current folder.".to_owned()
             }
-            Trouble::FileUnwritable { .. } => "Give a folder in which this process may write.".to_owned(),
-            Trouble::RootUnusable { .. } => "Give a folder that exists and may be read.".to_owned(),
-            Trouble::RootNotApart { held, .. } => {
+            CliError::FileUnwritable { .. } => "Give a folder in which this process may write.".to_owned(),
+            CliError::RootUnusable { .. } => "Give a folder that exists and may be read.".to_owned(),
+            CliError::RootNotApart { held, .. } => {
                 format!("Serve a folder beside it, with `serve.root` or `--root`, or move {held} out of the folder.")
             }
-            Trouble::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
-            Trouble::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
-            Trouble::SetupFailed { hint, .. } => {
+            CliError::PageUnknown { .. } => "Give the code or rule exactly as it was shown.".to_owned(),
+            CliError::RegistryInvalid(_) => "Follow each finding and build the program again.".to_owned(),
+            CliError::SetupFailed { hint, .. } => {
                 hint.clone().unwrap_or_else(|| "Look at what the program opens first, such as its database.".to_owned())
             }
-            Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
-            Trouble::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
-            Trouble::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
+            CliError::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
+            CliError::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
+            CliError::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
         }
     }
 
@@ -222,92 +222,92 @@ impl Trouble {
     fn next(&self, program: &str) -> Vec<String> {
         let line = |words: &[&str]| vec![shell::line([program].into_iter().chain(words.iter().copied()))];
         match self {
-            Trouble::Usage { command, .. } => vec![format!("{command} --help")],
-            Trouble::PortInUse { address } => {
+            CliError::Usage { command, .. } => vec![format!("{command} --help")],
+            CliError::PortInUse { address } => {
                 let host = address.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
                 line(&["serve", "--listen", &format!("{host}:0")])
             }
-            Trouble::AddressUnusable { .. } | Trouble::NotLoopbackWithoutAccess { .. } => {
+            CliError::AddressUnusable { .. } | CliError::NotLoopbackWithoutAccess { .. } => {
                 line(&["serve", "--listen", crate::config::DEFAULT_LISTEN])
             }
-            Trouble::ServerUnreachable { .. } => line(&["serve"]),
-            Trouble::RootUnusable { path, .. } => line(&["doctor", "--root", path]),
-            Trouble::PageUnknown { similar, .. } => {
+            CliError::ServerUnreachable { .. } => line(&["serve"]),
+            CliError::RootUnusable { path, .. } => line(&["doctor", "--root", path]),
+            CliError::PageUnknown { similar, .. } => {
                 similar.iter().take(1).flat_map(|near| line(&["explain", near])).collect()
             }
-            Trouble::RegistryInvalid(error) => {
+            CliError::RegistryInvalid(error) => {
                 let mut rules: Vec<&str> = error.findings().iter().map(|finding| finding.rule()).collect();
                 rules.dedup();
                 rules.into_iter().flat_map(|rule| line(&["explain", rule])).collect()
             }
-            Trouble::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
-            Trouble::ConsentUnknown { place, .. } => {
+            CliError::TokenUnknown { path, .. } => line(&["token", "list", "--file", path]),
+            CliError::ConsentUnknown { place, .. } => {
                 let words = ["consent", "list"].into_iter().chain(place.iter().map(String::as_str));
                 line(&words.collect::<Vec<_>>())
             }
-            Trouble::ConfigUnknownKey { .. }
-            | Trouble::ConfigInvalid { .. }
-            | Trouble::ConfigNeedsRestart { .. }
-            | Trouble::AccessUnusable { .. }
-            | Trouble::StateUnusable { .. }
-            | Trouble::TlsUnusable { .. }
-            | Trouble::TelemetryUnusable { .. }
-            | Trouble::AuditUnreadable { .. }
-            | Trouble::QuotaUnreadable { .. }
-            | Trouble::ConsentUnreachable { .. }
-            | Trouble::ConsentNotAsked { .. }
-            | Trouble::RootNotApart { .. }
-            | Trouble::ServerUntrusted { .. }
-            | Trouble::ServerAnswerUnreadable { .. }
-            | Trouble::InputNotJson(_)
-            | Trouble::FileUnreadable { .. }
-            | Trouble::FileUnwritable { .. }
-            | Trouble::SetupFailed { .. }
-            | Trouble::ListenerFailed(_)
-            | Trouble::RuntimeUnavailable(_)
-            | Trouble::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
+            CliError::ConfigUnknownKey { .. }
+            | CliError::ConfigInvalid { .. }
+            | CliError::ConfigNeedsRestart { .. }
+            | CliError::AccessUnusable { .. }
+            | CliError::StateUnusable { .. }
+            | CliError::TlsUnusable { .. }
+            | CliError::TelemetryUnusable { .. }
+            | CliError::AuditUnreadable { .. }
+            | CliError::QuotaUnreadable { .. }
+            | CliError::ConsentUnreachable { .. }
+            | CliError::ConsentNotAsked { .. }
+            | CliError::RootNotApart { .. }
+            | CliError::ServerUntrusted { .. }
+            | CliError::ServerAnswerUnreadable { .. }
+            | CliError::InputNotJson(_)
+            | CliError::FileUnreadable { .. }
+            | CliError::FileUnwritable { .. }
+            | CliError::SetupFailed { .. }
+            | CliError::ListenerFailed(_)
+            | CliError::RuntimeUnavailable(_)
+            | CliError::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
         }
     }
 
     fn similar(&self) -> &[String] {
         match self {
-            Trouble::ConfigUnknownKey { similar, .. }
-            | Trouble::PageUnknown { similar, .. }
-            | Trouble::ConsentNotAsked { similar, .. }
-            | Trouble::ConsentUnknown { similar, .. }
-            | Trouble::TokenUnknown { similar, .. } => similar,
-            Trouble::Usage { .. }
-            | Trouble::ConfigInvalid { .. }
-            | Trouble::ConfigNeedsRestart { .. }
-            | Trouble::AccessUnusable { .. }
-            | Trouble::StateUnusable { .. }
-            | Trouble::TlsUnusable { .. }
-            | Trouble::TelemetryUnusable { .. }
-            | Trouble::AuditUnreadable { .. }
-            | Trouble::QuotaUnreadable { .. }
-            | Trouble::ConsentUnreachable { .. }
-            | Trouble::PortInUse { .. }
-            | Trouble::AddressUnusable { .. }
-            | Trouble::NotLoopbackWithoutAccess { .. }
-            | Trouble::ServerUnreachable { .. }
-            | Trouble::ServerUntrusted { .. }
-            | Trouble::ServerAnswerUnreadable { .. }
-            | Trouble::InputNotJson(_)
-            | Trouble::FileUnreadable { .. }
-            | Trouble::FileUnwritable { .. }
-            | Trouble::RootUnusable { .. }
-            | Trouble::RootNotApart { .. }
-            | Trouble::RegistryInvalid(_)
-            | Trouble::SetupFailed { .. }
-            | Trouble::ListenerFailed(_)
-            | Trouble::RuntimeUnavailable(_)
-            | Trouble::OutputUnwritable(_) => &[],
+            CliError::ConfigUnknownKey { similar, .. }
+            | CliError::PageUnknown { similar, .. }
+            | CliError::ConsentNotAsked { similar, .. }
+            | CliError::ConsentUnknown { similar, .. }
+            | CliError::TokenUnknown { similar, .. } => similar,
+            CliError::Usage { .. }
+            | CliError::ConfigInvalid { .. }
+            | CliError::ConfigNeedsRestart { .. }
+            | CliError::AccessUnusable { .. }
+            | CliError::StateUnusable { .. }
+            | CliError::TlsUnusable { .. }
+            | CliError::TelemetryUnusable { .. }
+            | CliError::AuditUnreadable { .. }
+            | CliError::QuotaUnreadable { .. }
+            | CliError::ConsentUnreachable { .. }
+            | CliError::PortInUse { .. }
+            | CliError::AddressUnusable { .. }
+            | CliError::NotLoopbackWithoutAccess { .. }
+            | CliError::ServerUnreachable { .. }
+            | CliError::ServerUntrusted { .. }
+            | CliError::ServerAnswerUnreadable { .. }
+            | CliError::InputNotJson(_)
+            | CliError::FileUnreadable { .. }
+            | CliError::FileUnwritable { .. }
+            | CliError::RootUnusable { .. }
+            | CliError::RootNotApart { .. }
+            | CliError::RegistryInvalid(_)
+            | CliError::SetupFailed { .. }
+            | CliError::ListenerFailed(_)
+            | CliError::RuntimeUnavailable(_)
+            | CliError::OutputUnwritable(_) => &[],
         }
     }
 
     /// What the rules say, where declarations are at fault.
     fn findings(&self) -> &[redress_contract::Finding] {
-        if let Trouble::RegistryInvalid(error) = self { error.findings() } else { &[] }
+        if let CliError::RegistryInvalid(error) = self { error.findings() } else { &[] }
     }
 
     /// Tells it: to programs on the output, where they read; to people on the error stream.

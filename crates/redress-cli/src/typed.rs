@@ -2,14 +2,14 @@
 
 use clap::{FromArgMatches as _, parser::ValueSource};
 
-use crate::arguments::{Arguments, Bounds, Command, ConsentCommand, Folder, TokenCommand};
+use crate::arguments::{Arguments, BoundsArgs, Command, ConsentCommand, FolderArgs, TokenCommand};
 
 /// All that was typed.
 #[derive(Debug)]
-pub(crate) struct Typed {
+pub(crate) struct ParsedArgs {
     pub(crate) arguments: Arguments,
-    pub(crate) folder: Folder,
-    pub(crate) bounds: Bounds,
+    pub(crate) folder: FolderArgs,
+    pub(crate) bounds: BoundsArgs,
 }
 
 /// Reads what was typed.
@@ -17,15 +17,15 @@ pub(crate) fn read(
     command: clap::Command,
     words: Vec<std::ffi::OsString>,
     built_in: bool,
-) -> Result<Typed, clap::Error> {
+) -> Result<ParsedArgs, clap::Error> {
     let matches = command.try_get_matches_from(words)?;
     let mut arguments = Arguments::from_arg_matches(&matches)?;
     typed_first(&mut arguments.command, &matches);
-    let mut typed = Typed { arguments, folder: Folder::default(), bounds: Bounds::default() };
+    let mut typed = ParsedArgs { arguments, folder: FolderArgs::default(), bounds: BoundsArgs::default() };
     if built_in {
-        typed.folder = Folder::from_arg_matches(&matches)?;
+        typed.folder = FolderArgs::from_arg_matches(&matches)?;
         if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
-            typed.bounds = Bounds::from_arg_matches(bounded)?;
+            typed.bounds = BoundsArgs::from_arg_matches(bounded)?;
         }
     }
     Ok(typed)

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    Category, Code, Failure, Kind, Recovery,
+    Category, Code, FailureDeclaration, Kind, Recovery,
     engine_rows::{Advice, row},
 };
 
@@ -152,7 +152,7 @@ impl EngineCode {
 
     /// The code as a declared failure would be written, so that documents and clients
     /// treat both alike.
-    pub fn declaration(self) -> Failure {
+    pub fn declaration(self) -> FailureDeclaration {
         let row = row(self);
         let recovery = match row.verb {
             Advice::FixInput => Recovery::fix_input("", row.hint),
@@ -161,7 +161,7 @@ impl EngineCode {
             Advice::GetAccess => Recovery::get_access("", row.hint),
             Advice::Stop => Recovery::stop(row.hint),
         };
-        Failure::new(row.code, row.kind)
+        FailureDeclaration::new(row.code, row.kind)
             .with_when(row.when)
             .with_message(row.message)
             .with_http(row.http)

@@ -17,8 +17,8 @@ pub struct Printed {
     hint: Arc<str>,
     recovery: Option<RecoveryStep>,
     docs_url: Arc<str>,
-    advice: Advice,
-    next: Option<Next>,
+    advice: PrintedAdvice,
+    next: Option<PrintedNextAction>,
     /// `code`, `kind`, `extends` and `hint`.
     head: Vec<u8>,
     /// `recovery`, if there is one.
@@ -29,7 +29,7 @@ pub struct Printed {
 
 /// `retryable`, `retry`, `effect` and `http`: the same as long as the call gets equally far.
 #[derive(Debug)]
-struct Advice {
+struct PrintedAdvice {
     retryable: bool,
     retry: Retry,
     effect: Effect,
@@ -39,7 +39,7 @@ struct Advice {
 
 /// The one next action, but for its input.
 #[derive(Debug)]
-struct Next {
+struct PrintedNextAction {
     operation: Name,
     why: Option<Arc<str>>,
     before: Vec<u8>,
@@ -67,8 +67,8 @@ impl Printed {
             hint: Arc::clone(&problem.hint),
             recovery: problem.recovery.clone(),
             docs_url: Arc::clone(&problem.docs_url),
-            advice: Advice::of(problem),
-            next: Next::of(problem),
+            advice: PrintedAdvice::of(problem),
+            next: PrintedNextAction::of(problem),
             head,
             middle,
             tail,
@@ -120,11 +120,11 @@ impl Printed {
     }
 }
 
-impl Advice {
-    fn of(problem: &Problem) -> Advice {
+impl PrintedAdvice {
+    fn of(problem: &Problem) -> PrintedAdvice {
         let mut json = Vec::new();
         advice(&mut json, &Problem { retry_after_ms: None, ..problem.clone() });
-        Advice { retryable: problem.retryable, retry: problem.retry, effect: problem.effect, http: problem.http, json }
+        PrintedAdvice { retryable: problem.retryable, retry: problem.retry, effect: problem.effect, http: problem.http, json }
     }
 
     fn fits(&self, problem: &Problem) -> bool {
@@ -136,8 +136,8 @@ impl Advice {
     }
 }
 
-impl Next {
-    fn of(problem: &Problem) -> Option<Next> {
+impl PrintedNextAction {
+    fn of(problem: &Problem) -> Option<PrintedNextAction> {
         let [action] = &problem.next_actions[..] else { return None };
         let mut before = br#","next_actions":[{"operation":"#.to_vec();
         // Writing strings to a `Vec` cannot fail.
@@ -148,7 +148,7 @@ impl Next {
             member(&mut after, "why", why);
         }
         after.extend_from_slice(b"}]");
-        Some(Next { operation: action.operation.clone(), why: action.why.clone(), before, after })
+        Some(PrintedNextAction { operation: action.operation.clone(), why: action.why.clone(), before, after })
     }
 
     fn fits(&self, action: &NextAction) -> bool {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{Caller, Operation, Problem, RequestId};
+use redress_contract::{Caller, OperationDeclaration, Problem, RequestId};
 
 use crate::{Face, Fingerprint, idempotency::fingerprint};
 
@@ -23,7 +23,7 @@ pub struct AuditedCall<'a> {
     /// Who called; nobody, on an operation that is open to the anonymous.
     pub caller: Option<&'a Caller>,
     /// What was called.
-    pub operation: &'a Operation,
+    pub operation: &'a OperationDeclaration,
     /// The bad ending; nothing where it ended well.
     pub problem: Option<&'a Problem>,
     /// Whether it has no outcome yet, as it asked its caller something.
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Receipt {
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use redress_core::{Audit, AuditedCall, Fittings, Operation, Receipt, Registry, Request, contract};
+/// use redress_core::{Audit, AuditedCall, Layers, Operation, Receipt, Registry, Request, contract};
 /// use serde_json::json;
 ///
 /// #[derive(Default)]
@@ -94,13 +94,13 @@ impl std::fmt::Debug for Receipt {
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let wink = contract::Operation::query("eye.wink")
+/// let wink = contract::OperationDeclaration::query("eye.wink")
 ///     .with_summary("Wink once.")
 ///     .with_access(contract::Access::anyone());
 /// let wink = Operation::dynamic(wink).with_handler(|_, _| async { Ok(json!("wink")) });
 /// let lines = Arc::new(Lines::default());
 /// let registry = Registry::builder().add(wink).build().unwrap();
-/// let registry = registry.fitted(Fittings::new().audit(lines.clone()));
+/// let registry = registry.fitted(Layers::new().audit(lines.clone()));
 /// registry.call("eye.wink", Request::default()).await;
 /// assert_eq!(*lines.0.lock().unwrap(), ["eye.wink ok"]);
 /// # });

@@ -4,14 +4,14 @@
 /// the log; no caller sees it.
 #[derive(Debug, thiserror::Error)]
 #[error("the store cannot be used")]
-pub struct StoreBroken(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-impl StoreBroken {
+impl StoreError {
     /// How long a caller is asked to wait while a store is broken.
     pub(crate) const RETRY_AFTER_MS: u64 = 1_000;
 
     /// Broken for this reason.
-    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreBroken {
-        StoreBroken(cause.into())
+    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+        StoreError(cause.into())
     }
 }

@@ -18,8 +18,8 @@ use std::{
 use redress_contract::{Caller, Reservation};
 
 pub use batch::BatchOrder;
-use batch::Place;
-use levels::{At, Charge, Levels, Payer};
+use batch::BatchSlot;
+use levels::{LevelName, Charge, Levels, Payer};
 
 /// An answer of up to so many bytes is not charged where it is the only one on its connection.
 const FREE: usize = 16 * 1024;
@@ -79,7 +79,7 @@ pub struct Budget(Arc<Levels>);
 #[derive(Clone, Debug)]
 pub struct Account {
     of: Arc<AccountOf>,
-    place: Option<Place>,
+    place: Option<BatchSlot>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,12 +87,12 @@ struct AccountOf {
     levels: Arc<Levels>,
     connection: u64,
     free: usize,
-    message: Option<Arc<Message>>,
+    message: Option<Arc<MessageAccount>>,
 }
 
 /// The account of one message that a face writes itself, out of the answers of the calls that are charged to it.
 #[derive(Debug)]
-struct Message {
+struct MessageAccount {
     /// How many bytes are charged for each byte of an answer: it and the message are there at once.
     copies: usize,
     /// Whether one of its answers counts for the connection already.
@@ -101,7 +101,7 @@ struct Message {
     charges: Mutex<Vec<Charge>>,
 }
 
-impl Message {
+impl MessageAccount {
     fn charges(&self) -> MutexGuard<'_, Vec<Charge>> {
         self.charges.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,14 +157,14 @@ impl Account {
     /// have theirs: what is held by an answer that cannot be given yet must not be what an earlier one waits for.
     #[must_use]
     pub fn member(&self, order: &Arc<BatchOrder>, number: usize) -> Account {
-        Account { of: Arc::clone(&self.of), place: Some(Place::new(order, number)) }
+        Account { of: Arc::clone(&self.of), place: Some(BatchSlot::new(order, number)) }
     }
 
     /// The same connection, for the calls of one message that is written out of their answers, and takes up to
     /// `copies - 1` times their bytes. What they are charged is held until it is [settled](Account::settle).
     #[must_use]
     pub fn message(&self, copies: usize) -> Account {
-        let message = Message { copies, counted: AtomicBool::new(false), charges: Mutex::default() };
+        let message = MessageAccount { copies, counted: AtomicBool::new(false), charges: Mutex::default() };
         let of = AccountOf { message: Some(Arc::new(message)), ..AccountOf::clone(&self.of) };
         Account { of: Arc::new(of), place: self.place.clone() }
     }
@@ -225,11 +225,11 @@ impl AnswerRoom {
 
     /// The levels that an answer is charged at. Of those of one message the first counts for the
     /// connection: the others would wait for it, and they are given back together.
-    fn levels(&self, connection: bool) -> Vec<At> {
+    fn levels(&self, connection: bool) -> Vec<LevelName> {
         let counts = || self.account.of.message.as_ref().is_none_or(|message| !message.counted.swap(true, Relaxed));
         let connection =
-            (connection && *self.counts.get_or_init(counts)).then_some(At::Connection(self.account.of.connection));
-        connection.into_iter().chain([At::Caller(self.payer.clone()), At::All]).collect()
+            (connection && *self.counts.get_or_init(counts)).then_some(LevelName::Connection(self.account.of.connection));
+        connection.into_iter().chain([LevelName::Caller(self.payer.clone()), LevelName::All]).collect()
     }
 
     /// How many bytes are charged for one byte of the answer.
@@ -284,9 +284,9 @@ impl AnswerRoom {
         let mut charge = Charge { levels: Arc::clone(levels), bytes, at: Vec::with_capacity(3) };
         for at in self.levels(true) {
             let per = match at {
-                At::Connection(_) => 1,
-                At::Caller(_) => 2,
-                At::All => 3,
+                LevelName::Connection(_) => 1,
+                LevelName::Caller(_) => 2,
+                LevelName::All => 3,
             };
             self.waits_for.store(per, Relaxed);
             levels.wait(at.clone(), bytes).await;

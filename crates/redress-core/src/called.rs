@@ -13,27 +13,27 @@ use crate::{
 ///
 /// `?` lets it through where the callee's failures are included, and contains it
 /// everywhere else: what a callee declares, its caller has not promised to anyone.
-pub struct Called<F> {
-    inner: CalledInner,
+pub struct CallFailed<F> {
+    inner: CallFailedInner,
     failures: PhantomData<fn() -> F>,
 }
 
 /// The part that does not depend on the type of failures, found through `source()`.
-pub(crate) struct CalledInner {
+pub(crate) struct CallFailedInner {
     problem: Box<Problem>,
     failure: Option<Arc<dyn AnyFailure>>,
 }
 
-impl<F: Failure> Called<F> {
-    pub(crate) fn of(envelope: Envelope, failure: Option<Arc<dyn AnyFailure>>) -> Called<F> {
+impl<F: Failure> CallFailed<F> {
+    pub(crate) fn of(envelope: Envelope, failure: Option<Arc<dyn AnyFailure>>) -> CallFailed<F> {
         match envelope.into_problem() {
-            Some(problem) => Called { inner: CalledInner { problem, failure }, failures: PhantomData },
-            None => Called::engine(EngineCode::Internal),
+            Some(problem) => CallFailed { inner: CallFailedInner { problem, failure }, failures: PhantomData },
+            None => CallFailed::engine(EngineCode::Internal),
         }
     }
 
     /// The bad ending of a call that the engine itself ended.
-    pub(crate) fn engine(code: EngineCode) -> Called<F> {
+    pub(crate) fn engine(code: EngineCode) -> CallFailed<F> {
         let problem = Prepared::engine(code).problem(Occurrence {
             shape: Shape::Query,
             started: Started::Yes,
@@ -42,7 +42,7 @@ impl<F: Failure> Called<F> {
             retry_after_ms: None,
             failure: None,
         });
-        Called { inner: CalledInner { problem: Box::new(problem), failure: None }, failures: PhantomData }
+        CallFailed { inner: CallFailedInner { problem: Box::new(problem), failure: None }, failures: PhantomData }
     }
 
     /// The callee's failure, if it is one of `F` itself.
@@ -51,7 +51,7 @@ impl<F: Failure> Called<F> {
     }
 }
 
-impl<F> Called<F> {
+impl<F> CallFailed<F> {
     /// The code of the bad ending: the callee's, or the engine's.
     pub fn code(&self) -> &str {
         self.inner.problem.code.as_str()
@@ -68,48 +68,48 @@ impl<F> Called<F> {
     }
 }
 
-impl Called<()> {
-    /// The callee's failure inside `error`, whatever type of `Called` that is.
+impl CallFailed<()> {
+    /// The callee's failure inside `error`, whatever type of `CallFailed` that is.
     pub(crate) fn failure_in(error: &(dyn Error + 'static)) -> Option<Arc<dyn AnyFailure>> {
-        error.source()?.downcast_ref::<CalledInner>()?.failure.clone()
+        error.source()?.downcast_ref::<CallFailedInner>()?.failure.clone()
     }
 
     /// What the call inside `error`, or one below it, could not ask.
     pub(crate) fn unasked_in(error: &(dyn Error + 'static)) -> Option<QuestionKind> {
-        QuestionKind::missing_in(&error.source()?.downcast_ref::<CalledInner>()?.problem)
+        QuestionKind::missing_in(&error.source()?.downcast_ref::<CallFailedInner>()?.problem)
     }
 
-    /// The bad ending inside `error`, if it is a `Called`.
+    /// The bad ending inside `error`, if it is a `CallFailed`.
     pub(crate) fn problem_in<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Problem> {
-        error.source()?.downcast_ref::<CalledInner>().map(|called| &*called.problem)
+        error.source()?.downcast_ref::<CallFailedInner>().map(|called| &*called.problem)
     }
 }
 
-impl<F> fmt::Debug for Called<F> {
+impl<F> fmt::Debug for CallFailed<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.inner, f)
     }
 }
 
-impl<F> fmt::Display for Called<F> {
+impl<F> fmt::Display for CallFailed<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a composed call ended with {}", self.code())
     }
 }
 
-impl<F> Error for Called<F> {
+impl<F> Error for CallFailed<F> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.inner)
     }
 }
 
-impl fmt::Debug for CalledInner {
+impl fmt::Debug for CallFailedInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Called({})", self.problem.code)
     }
 }
 
-impl fmt::Display for CalledInner {
+impl fmt::Display for CallFailedInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.failure {
             // The message of a failure is made of its fields, which may hold what the callee was asked for. This text
@@ -120,4 +120,4 @@ impl fmt::Display for CalledInner {
     }
 }
 
-impl Error for CalledInner {}
+impl Error for CallFailedInner {}

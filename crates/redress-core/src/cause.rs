@@ -87,13 +87,13 @@ fn joined(error: &(dyn Error + 'static)) -> String {
 }
 
 /// A form in which secrets and values come, and what is left of it.
-struct Form {
+struct SecretForm {
     pattern: Regex,
     left: &'static str,
 }
 
 /// In this order: a URL may hold what the later forms would find in it, and quotes come after the names before them.
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+static FORMS: LazyLock<Vec<SecretForm>> = LazyLock::new(|| {
     [
         // User and password of a URL, its query and its fragment. The password may hold what it should not.
         (r#"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^\s"<>]*@"#, "${1}[redacted]@"),
@@ -117,7 +117,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
         (r"\b(?:(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs])[-_]|AKIA|ASIA|AIza)[\w-]{8,}", REDACTED),
     ]
     .into_iter()
-    .map(|(pattern, left)| Form { pattern: Regex::new(pattern).expect("the forms compile, as a test proves"), left })
+    .map(|(pattern, left)| SecretForm { pattern: Regex::new(pattern).expect("the forms compile, as a test proves"), left })
     .collect()
 });
 

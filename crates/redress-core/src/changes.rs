@@ -9,7 +9,7 @@ use std::sync::{
 use redress_contract::Role;
 use tokio::sync::broadcast;
 
-use crate::{Ctx, Registry, registry::Entry};
+use crate::{Ctx, Registry, registry::RegisteredOperation};
 
 /// How many changes a reader may be behind before it is told only that it missed some.
 const KEPT: usize = 64;
@@ -50,7 +50,7 @@ impl Default for Announcer {
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let beta = contract::Operation::query("lab.beta").with_access(contract::Access::anyone());
+/// let beta = contract::OperationDeclaration::query("lab.beta").with_access(contract::Access::anyone());
 /// let beta = Operation::dynamic(beta).with_handler(|_, _| async { Ok(json!(1)) });
 /// let registry = Registry::builder().add(beta).build().unwrap();
 ///
@@ -134,7 +134,7 @@ impl Changes<'_> {
     }
 }
 
-fn kind(entry: &Entry) -> Change {
+fn kind(entry: &RegisteredOperation) -> Change {
     match entry.declaration.role() {
         Role::Plain => Change::Operations,
         Role::Prompt => Change::Prompts,

@@ -10,10 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Ctx, Declared, DynamicFailure, Failure, Outcome, Tagged, fail::Ending, handler::BoxFuture};
+use crate::{Ctx, Declared, DynamicFailure, Failure, Outcome, Tagged, fail::ErasedFail, handler::BoxFuture};
 
 /// What a check says: whether the call may go on, or a bad ending in its place.
-pub(crate) type Verdict = Result<bool, Box<Ending>>;
+pub(crate) type Verdict = Result<bool, Box<ErasedFail>>;
 
 /// Everything that `#[check]` knows about a function whose input is `I`.
 #[diagnostic::on_unimplemented(
@@ -89,7 +89,7 @@ check_fn!(A1, A2, A3, A4, A5);
 
 /// The check of an operation, its types forgotten.
 #[derive(Clone)]
-pub(crate) struct Check {
+pub(crate) struct OperationCheck {
     /// The codes that it may end with in the operation's place.
     pub(crate) codes: Vec<String>,
     /// Whether it reads the input as the type of a function, or as a JSON value.
@@ -101,22 +101,22 @@ trait Run: Send + Sync {
     fn run<'a>(&self, ctx: &'a Ctx, input: &'a (dyn Any + Send)) -> BoxFuture<'a, Verdict>;
 }
 
-impl Check {
+impl OperationCheck {
     /// The check `C` of the operation of `D`.
-    pub(crate) fn typed<D: Declared, C: Checks<D::Input>>() -> Check {
+    pub(crate) fn typed<D: Declared, C: Checks<D::Input>>() -> OperationCheck {
         let codes = C::Failure::declarations().iter().map(|failure| failure.code().to_string()).collect();
-        Check { codes, typed: true, run: Arc::new(Typed::<D::Input, C>(PhantomData)) }
+        OperationCheck { codes, typed: true, run: Arc::new(TypedCheck::<D::Input, C>(PhantomData)) }
     }
 
     /// A check over JSON values, which may end with `codes`.
-    pub(crate) fn dynamic<F, R>(codes: &[&str], function: F) -> Check
+    pub(crate) fn dynamic<F, R>(codes: &[&str], function: F) -> OperationCheck
     where
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<bool, DynamicFailure>> + Send + 'static,
     {
         let function = move |ctx, input| -> BoxFuture<'static, _> { Box::pin(function(ctx, input)) };
         let codes = codes.iter().map(|code| (*code).to_owned()).collect();
-        Check { codes, typed: false, run: Arc::new(Dynamic(Arc::new(function))) }
+        OperationCheck { codes, typed: false, run: Arc::new(DynamicCheck(Arc::new(function))) }
     }
 
     /// Whether the caller may have what `input` asks for. Nothing of the author's runs before the future is polled.
@@ -125,9 +125,9 @@ impl Check {
     }
 }
 
-struct Typed<I, C>(PhantomData<fn() -> (I, C)>);
+struct TypedCheck<I, C>(PhantomData<fn() -> (I, C)>);
 
-impl<I: Send + 'static, C: Checks<I>> Run for Typed<I, C> {
+impl<I: Send + 'static, C: Checks<I>> Run for TypedCheck<I, C> {
     fn run<'a>(&self, ctx: &'a Ctx, input: &'a (dyn Any + Send)) -> BoxFuture<'a, Verdict> {
         let Some(input) = input.downcast_ref::<I>() else { return unread() };
         let running = C::run(ctx, input);
@@ -135,11 +135,11 @@ impl<I: Send + 'static, C: Checks<I>> Run for Typed<I, C> {
     }
 }
 
-type DynamicFn = dyn Fn(Ctx, Value) -> BoxFuture<'static, Outcome<bool, DynamicFailure>> + Send + Sync;
+type DynamicCheckFn = dyn Fn(Ctx, Value) -> BoxFuture<'static, Outcome<bool, DynamicFailure>> + Send + Sync;
 
-struct Dynamic(Arc<DynamicFn>);
+struct DynamicCheck(Arc<DynamicCheckFn>);
 
-impl Run for Dynamic {
+impl Run for DynamicCheck {
     fn run<'a>(&self, ctx: &'a Ctx, input: &'a (dyn Any + Send)) -> BoxFuture<'a, Verdict> {
         let Some(input) = input.downcast_ref::<Value>() else { return unread() };
         let function = Arc::clone(&self.0);

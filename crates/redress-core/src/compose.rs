@@ -5,15 +5,15 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{EngineCode, Envelope, Output};
+use redress_contract::{EngineCode, Envelope, OutputJson};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    AnyFailure, Called, Ctx, Declared, DynamicFailure, Failure, OperationFn,
+    AnyFailure, CallFailed, Ctx, Declared, DynamicFailure, Failure, OperationFn,
     offload::{LARGE, offload},
-    path::{Asked, Call, make_id},
+    path::{CallInput, Call, make_id},
 };
 
 impl Ctx {
@@ -24,7 +24,7 @@ impl Ctx {
         &self,
         operation: &O,
         input: <O::Declared as Declared>::Input,
-    ) -> Result<<O::Declared as Declared>::Output, Called<<O::Declared as Declared>::Failure>>
+    ) -> Result<<O::Declared as Declared>::Output, CallFailed<<O::Declared as Declared>::Failure>>
     where
         O: OperationFn<A>,
         <O::Declared as Declared>::Input: Serialize,
@@ -35,18 +35,18 @@ impl Ctx {
     }
 
     /// Calls an operation that is known by its name alone.
-    pub async fn call_dynamic(&self, name: &str, input: Value) -> Result<Value, Called<DynamicFailure>> {
+    pub async fn call_dynamic(&self, name: &str, input: Value) -> Result<Value, CallFailed<DynamicFailure>> {
         self.compose(name, &input).await
     }
 
-    async fn compose<T, F>(&self, name: &str, input: &impl Serialize) -> Result<T, Called<F>>
+    async fn compose<T, F>(&self, name: &str, input: &impl Serialize) -> Result<T, CallFailed<F>>
     where
         T: DeserializeOwned + Send + 'static,
         F: Failure,
     {
         let (envelope, failure) = self.composed(name, serde_json::to_vec(input)).await;
         let read = match envelope.output() {
-            None => return Err(Called::of(envelope, failure)),
+            None => return Err(CallFailed::of(envelope, failure)),
             Some(output) if output.len() <= LARGE => serde_json::from_slice(output),
             Some(_) => offload(move || serde_json::from_slice(envelope.output().unwrap_or_default())).await,
         };
@@ -54,7 +54,7 @@ impl Ctx {
             Ok(output) => Ok(output),
             Err(error) => {
                 tracing::error!(request_id = %self.request_id, callee = name, cause = %crate::cause::LoggedCause::of(&error), "the output of a composed call cannot be read");
-                Err(Called::engine(EngineCode::InvalidOutput))
+                Err(CallFailed::engine(EngineCode::InvalidOutput))
             }
         }
     }
@@ -96,7 +96,7 @@ impl Ctx {
         };
         let mut call = Call::begin(ctx, since);
         let max_depth = self.registry.0.settings.max_depth;
-        let ended: Result<Output, _> = match input {
+        let ended: Result<OutputJson, _> = match input {
             Err(_) => Err(call.refuse(EngineCode::InvalidInput)),
             Ok(_) if !self.reaches(name) => {
                 self.log_undeclared(name);
@@ -105,7 +105,7 @@ impl Ctx {
             Ok(_) if self.depth >= max_depth => {
                 Err(call.refuse_with(EngineCode::InvalidRequest, &json!({"max_depth": max_depth})))
             }
-            Ok(input) => call.answer(&Asked { name, input: Cow::Owned(input), token: None }, None).await,
+            Ok(input) => call.answer(&CallInput { name, input: Cow::Owned(input), token: None }, None).await,
         };
         call.end(ended)
     }

@@ -9,12 +9,12 @@ use std::{
     },
 };
 
-use redress_contract::{Caller, Contract, Failure, Operation, RequestId};
+use redress_contract::{Caller, Contract, FailureDeclaration, OperationDeclaration, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Account, ArgumentMissing, Face, Listener, Registry, Secret, ask::Asking, budget::AnswerRoom, registry::Entry,
+    Account, ArgumentMissing, Face, ProgressListener, Registry, Secret, ask::AskContext, budget::AnswerRoom, registry::RegisteredOperation,
 };
 
 /// What a handler knows about the call that it serves: who calls, until when, and what
@@ -23,7 +23,7 @@ use crate::{
 /// A clone stands for the same call, for tasks and streams that outlive the function.
 pub struct Ctx {
     pub(crate) registry: Registry,
-    pub(crate) entry: Option<Arc<Entry>>,
+    pub(crate) entry: Option<Arc<RegisteredOperation>>,
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) request_id: RequestId,
     pub(crate) parent: Option<RequestId>,
@@ -39,9 +39,9 @@ pub struct Ctx {
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
     /// Who is told what the handler says while it is at work.
-    pub(crate) listener: Option<Arc<dyn Listener>>,
+    pub(crate) listener: Option<Arc<dyn ProgressListener>>,
     /// The way back to the caller, where there is one.
-    pub(crate) asking: Option<Arc<Asking>>,
+    pub(crate) asking: Option<Arc<AskContext>>,
     /// The token of the caller: a face's, or the composing call's.
     pub(crate) above: Option<CancellationToken>,
     /// The token of this call, made only when something asks for it.
@@ -121,7 +121,7 @@ impl Ctx {
     pub async fn reserve(&self, bytes: usize) {
         if let Some(room) = self.room().filter(|_| self.account.as_ref().is_some_and(|account| bytes > account.free()))
         {
-            let _waiting = Waiting::of(self.reserves.get_or_init(Arc::default));
+            let _waiting = WaitMark::of(self.reserves.get_or_init(Arc::default));
             room.take(bytes).await;
         }
     }
@@ -165,7 +165,7 @@ impl Ctx {
     }
 
     /// The operations that the caller may call from outside right now, whole.
-    pub fn open(&self) -> impl Iterator<Item = &Operation> {
+    pub fn open(&self) -> impl Iterator<Item = &OperationDeclaration> {
         self.registry.open_to(self.caller())
     }
 
@@ -175,7 +175,7 @@ impl Ctx {
     }
 
     /// The operation of this name or alias as far as the caller is told of it; nothing where it does not exist for them.
-    pub fn disclosed_operation(&self, name: &str) -> Option<Operation> {
+    pub fn disclosed_operation(&self, name: &str) -> Option<OperationDeclaration> {
         self.registry.disclosed_operation(name, self.caller())
     }
 
@@ -185,7 +185,7 @@ impl Ctx {
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it.
-    pub fn declared(&self, code: &str) -> Option<Failure> {
+    pub fn declared(&self, code: &str) -> Option<FailureDeclaration> {
         self.registry.failure(code)
     }
 
@@ -234,16 +234,16 @@ impl Clone for Ctx {
 }
 
 /// That something is waited for, until it is dropped.
-struct Waiting<'a>(&'a AtomicBool);
+struct WaitMark<'a>(&'a AtomicBool);
 
-impl<'a> Waiting<'a> {
-    fn of(waits: &'a AtomicBool) -> Waiting<'a> {
+impl<'a> WaitMark<'a> {
+    fn of(waits: &'a AtomicBool) -> WaitMark<'a> {
         waits.store(true, Ordering::Relaxed);
-        Waiting(waits)
+        WaitMark(waits)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitMark<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }

@@ -108,7 +108,7 @@ pub trait Declared: Send + Sync + 'static {
     const NAME: &'static str;
 
     /// What the attributes say; schemas and failures come from the types.
-    fn attributes() -> contract::Operation;
+    fn attributes() -> contract::OperationDeclaration;
 
     /// The state that the function's arguments need.
     fn needs() -> Vec<(TypeId, &'static str)>;
@@ -136,7 +136,7 @@ pub trait Streams: Declared {
 }
 
 /// The declaration that the attributes and types of `D` make together.
-pub(crate) fn declaration<D: Declared>() -> contract::Operation {
+pub(crate) fn declaration<D: Declared>() -> contract::OperationDeclaration {
     gives::<D::Output>(D::attributes())
         .with_input(<D::Input as Input>::schema())
         .with_output(<D::Output as Output>::schema())
@@ -144,11 +144,11 @@ pub(crate) fn declaration<D: Declared>() -> contract::Operation {
 }
 
 /// Says what the type of the output is to those who read it.
-fn gives<T: 'static>(declaration: contract::Operation) -> contract::Operation {
+fn gives<T: 'static>(declaration: contract::OperationDeclaration) -> contract::OperationDeclaration {
     let output = TypeId::of::<T>();
     if output == TypeId::of::<contract::Blocks>() {
         declaration.with_blocks()
-    } else if output == TypeId::of::<contract::Messages>() {
+    } else if output == TypeId::of::<contract::PromptMessages>() {
         declaration.with_messages()
     } else {
         declaration

@@ -77,7 +77,7 @@ impl AnyFailure for DynamicFailure {
 
 /// The failures of an operation declared as data: which they are is in the declaration.
 impl Failure for DynamicFailure {
-    fn declarations() -> Vec<redress_contract::Failure> {
+    fn declarations() -> Vec<redress_contract::FailureDeclaration> {
         Vec::new()
     }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EncodeError, Output};
+use redress_contract::{EncodeError, OutputJson};
 use serde::Serialize;
 
 use crate::{
     Ctx,
     budget::AnswerRoom,
-    fail::{Cause, Ending},
-    handler::Ended,
+    fail::{FailCause, ErasedFail},
+    handler::HandlerResult,
     measure::{Measured, measure},
     offload::{LARGE, offload},
 };
@@ -19,14 +19,14 @@ use crate::{
 const EXPECTED_LARGE: usize = 8 * LARGE;
 
 /// Writes the output of a call.
-pub(crate) async fn encode<T: Serialize + Send + 'static>(ctx: &Ctx, output: T) -> Ended {
+pub(crate) async fn encode<T: Serialize + Send + 'static>(ctx: &Ctx, output: T) -> HandlerResult {
     let (free, max) = (free(ctx), max_output(ctx));
     // A long text is looked through whole before any of it is written.
     if ctx.room.get().is_some_and(|room| room.charged() > EXPECTED_LARGE) {
         return Box::pin(encode_later(ctx, ctx.room().cloned(), output)).await;
     }
     // Most outputs are small, and need neither a room nor its account.
-    let written = Output::encode_within(&output, max.min(LARGE), free, |bytes| {
+    let written = OutputJson::encode_within(&output, max.min(LARGE), free, |bytes| {
         ctx.room().is_some_and(|room| room.try_reserve(bytes))
     });
     match written {
@@ -43,10 +43,10 @@ pub(crate) async fn encode<T: Serialize + Send + 'static>(ctx: &Ctx, output: T) 
 }
 
 /// Writes one item of a stream, which has room of its own.
-pub(crate) async fn encode_item<T: Serialize + Send + 'static>(ctx: &Ctx, item: T) -> Ended {
+pub(crate) async fn encode_item<T: Serialize + Send + 'static>(ctx: &Ctx, item: T) -> HandlerResult {
     let (free, max, mut room) = (free(ctx), max_output(ctx), None);
     let new_room = |account| Arc::new(ctx.new_room(account));
-    let written = Output::encode_within(&item, max.min(LARGE), free, |bytes| {
+    let written = OutputJson::encode_within(&item, max.min(LARGE), free, |bytes| {
         let Some(account) = &ctx.account else { return false };
         room.get_or_insert_with(|| new_room(account)).try_reserve(bytes)
     });
@@ -68,7 +68,7 @@ fn is_for_later(error: &EncodeError, max: usize) -> bool {
 
 impl Ctx {
     /// An output that is in memory already, charged like one that was written now.
-    pub(crate) async fn charged(&self, output: Output) -> Output {
+    pub(crate) async fn charged(&self, output: OutputJson) -> OutputJson {
         let (bytes, free) = (output.capacity(), free(self));
         match self.room() {
             Some(room) if bytes > free => {
@@ -82,7 +82,7 @@ impl Ctx {
 
 /// Writes an output off the workers, once there is room for it. What an author writes by code of his own may have
 /// another size each time.
-async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc<AnswerRoom>>, mut output: T) -> Ended {
+async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc<AnswerRoom>>, mut output: T) -> HandlerResult {
     let max = max_output(ctx);
     loop {
         let into = room.clone();
@@ -90,7 +90,7 @@ async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc
             // Nobody counts where there is no account.
             let reserved = into.as_ref().map_or(usize::MAX, |room| room.reserved());
             let grow = |bytes| into.as_ref().is_none_or(|room| room.try_reserve(bytes));
-            match Output::encode_within(&output, max, reserved, grow) {
+            match OutputJson::encode_within(&output, max, reserved, grow) {
                 Err(error) => Err((measured(error, &output), output)),
                 // What was large is let go of where it was read.
                 Ok(written) => Ok(written.counted()),
@@ -124,7 +124,7 @@ fn note_output(ctx: &Ctx, bytes: usize) {
 }
 
 /// The output with what it holds of the room. A small one holds nothing.
-fn held(room: &AnswerRoom, free: usize, output: Output) -> Output {
+fn held(room: &AnswerRoom, free: usize, output: OutputJson) -> OutputJson {
     let bytes = output.capacity();
     if bytes <= free {
         room.give_back();
@@ -153,8 +153,8 @@ fn measured<T: Serialize>(error: EncodeError, output: &T) -> OutputUnwritten {
     OutputUnwritten { error, measured }
 }
 
-fn unwritten(error: OutputUnwritten) -> Box<Ending> {
-    Ending::new(Cause::Foreign(Box::new(error)))
+fn unwritten(error: OutputUnwritten) -> Box<ErasedFail> {
+    ErasedFail::new(FailCause::Foreign(Box::new(error)))
 }
 
 /// The handler's result could not be written as JSON: its own fault, or more than it may have.

@@ -4,7 +4,7 @@ use std::{any::Any, error::Error, fmt, marker::PhantomData, sync::Arc};
 
 use redress_contract::{Json, Name, NextAction, Similar};
 
-use crate::{AnyFailure, Called, DeclaredBy, Failure, NoFailure, similar};
+use crate::{AnyFailure, CallFailed, DeclaredBy, Failure, NoFailure, similar};
 
 /// What an operation's function returns: its output, or a bad ending.
 pub type Outcome<T, E = NoFailure> = Result<T, Fail<E>>;
@@ -16,20 +16,20 @@ pub type Outcome<T, E = NoFailure> = Result<T, Fail<E>>;
 /// It is as small as a pointer, and deliberately not an [`Error`] itself: that is what
 /// lets one conversion take them all.
 pub struct Fail<E> {
-    parts: Box<Ending>,
+    parts: Box<ErasedFail>,
     failures: PhantomData<fn() -> E>,
 }
 
 /// A bad ending, its type of failures forgotten.
-pub(crate) struct Ending {
-    pub(crate) cause: Cause,
+pub(crate) struct ErasedFail {
+    pub(crate) cause: FailCause,
     pub(crate) hint: Option<String>,
     pub(crate) next_actions: Vec<NextAction>,
     pub(crate) similar: Vec<Similar>,
 }
 
 /// Why a handler did not succeed.
-pub(crate) enum Cause {
+pub(crate) enum FailCause {
     /// A structured failure; whether its code is declared is checked by the call path.
     Failure(Arc<dyn AnyFailure>),
     /// A structured failure of a type that is not declared where it has come to, whatever its code.
@@ -38,43 +38,43 @@ pub(crate) enum Cause {
     Foreign(Box<dyn Error + Send + Sync>),
 }
 
-impl Ending {
-    pub(crate) fn new(cause: Cause) -> Box<Ending> {
-        Box::new(Ending { cause, hint: None, next_actions: Vec::new(), similar: Vec::new() })
+impl ErasedFail {
+    pub(crate) fn new(cause: FailCause) -> Box<ErasedFail> {
+        Box::new(ErasedFail { cause, hint: None, next_actions: Vec::new(), similar: Vec::new() })
     }
 }
 
 impl<E: Failure> Fail<E> {
     /// Contains `error`: it is logged, and the caller learns nothing of it.
     pub fn contain(error: impl Into<Box<dyn Error + Send + Sync>>) -> Fail<E> {
-        Fail::of(Cause::Foreign(error.into()))
+        Fail::of(FailCause::Foreign(error.into()))
     }
 
-    pub(crate) fn of(cause: Cause) -> Fail<E> {
-        Fail { parts: Ending::new(cause), failures: PhantomData }
+    pub(crate) fn of(cause: FailCause) -> Fail<E> {
+        Fail { parts: ErasedFail::new(cause), failures: PhantomData }
     }
 
     /// The failure, if it is one of `E` itself.
     pub fn failure(&self) -> Option<&E> {
         match &self.parts.cause {
-            Cause::Failure(failure) => failure.as_any().downcast_ref(),
-            Cause::Undeclared(_) | Cause::Foreign(_) => None,
+            FailCause::Failure(failure) => failure.as_any().downcast_ref(),
+            FailCause::Undeclared(_) | FailCause::Foreign(_) => None,
         }
     }
 
     /// The code, if it is a structured failure.
     pub fn code(&self) -> Option<&str> {
         match &self.parts.cause {
-            Cause::Failure(failure) | Cause::Undeclared(failure) => Some(failure.code()),
-            Cause::Foreign(_) => None,
+            FailCause::Failure(failure) | FailCause::Undeclared(failure) => Some(failure.code()),
+            FailCause::Foreign(_) => None,
         }
     }
 
     /// The contained error, if it is not a structured failure.
     pub fn cause(&self) -> Option<&(dyn Error + 'static)> {
         match &self.parts.cause {
-            Cause::Failure(_) | Cause::Undeclared(_) => None,
-            Cause::Foreign(error) => Some(&**error),
+            FailCause::Failure(_) | FailCause::Undeclared(_) => None,
+            FailCause::Foreign(error) => Some(&**error),
         }
     }
 
@@ -132,13 +132,13 @@ impl<E: Failure> Fail<E> {
     pub fn widen<F: Failure>(self) -> Fail<F> {
         let mut parts = self.parts;
         parts.cause = match parts.cause {
-            Cause::Failure(failure) if !F::includes(failure.as_any().type_id()) => Cause::Undeclared(failure),
-            cause @ (Cause::Failure(_) | Cause::Undeclared(_) | Cause::Foreign(_)) => cause,
+            FailCause::Failure(failure) if !F::includes(failure.as_any().type_id()) => FailCause::Undeclared(failure),
+            cause @ (FailCause::Failure(_) | FailCause::Undeclared(_) | FailCause::Foreign(_)) => cause,
         };
         Fail { parts, failures: PhantomData }
     }
 
-    pub(crate) fn into_ending(self) -> Box<Ending> {
+    pub(crate) fn into_ending(self) -> Box<ErasedFail> {
         self.parts
     }
 }
@@ -158,11 +158,11 @@ impl<E: Failure, X: Raised> From<X> for Fail<E> {
     fn from(error: X) -> Fail<E> {
         let mut slot = Some(error);
         if let Some(failure) = E::absorb(&mut slot as &mut dyn Any) {
-            return Fail::of(Cause::Failure(failure));
+            return Fail::of(FailCause::Failure(failure));
         }
         match slot {
-            Some(error) => match Called::failure_in(&error) {
-                Some(failure) if E::includes(failure.as_any().type_id()) => Fail::of(Cause::Failure(failure)),
+            Some(error) => match CallFailed::failure_in(&error) {
+                Some(failure) if E::includes(failure.as_any().type_id()) => Fail::of(FailCause::Failure(failure)),
                 Some(_) | None => Fail::contain(error),
             },
             // `absorb` takes the error out of the slot only when it returns it.
@@ -174,9 +174,9 @@ impl<E: Failure, X: Raised> From<X> for Fail<E> {
 impl<E: Failure> fmt::Debug for Fail<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.parts.cause {
-            Cause::Failure(failure) => write!(f, "Fail({failure:?})"),
-            Cause::Undeclared(failure) => write!(f, "Fail(undeclared {failure:?})"),
-            Cause::Foreign(error) => write!(f, "Fail(contained {error:?})"),
+            FailCause::Failure(failure) => write!(f, "Fail({failure:?})"),
+            FailCause::Undeclared(failure) => write!(f, "Fail(undeclared {failure:?})"),
+            FailCause::Foreign(error) => write!(f, "Fail(contained {error:?})"),
         }
     }
 }
@@ -186,7 +186,7 @@ pub struct Only<E>(Fail<E>);
 
 impl<E: Failure, F: DeclaredBy<E>> From<F> for Only<E> {
     fn from(failure: F) -> Only<E> {
-        Only(Fail::of(Cause::Failure(Arc::new(failure))))
+        Only(Fail::of(FailCause::Failure(Arc::new(failure))))
     }
 }
 

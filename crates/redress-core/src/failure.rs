@@ -41,7 +41,7 @@ pub trait AnyFailure: Error + Send + Sync + 'static {
 )]
 pub trait Failure: AnyFailure + Sized {
     /// Every failure it declares, the included ones last.
-    fn declarations() -> Vec<contract::Failure>;
+    fn declarations() -> Vec<contract::FailureDeclaration>;
 
     /// Whether an occurrence of the type `id` is one of those.
     fn includes(id: TypeId) -> bool;
@@ -106,7 +106,7 @@ impl AnyFailure for NoFailure {
 }
 
 impl Failure for NoFailure {
-    fn declarations() -> Vec<contract::Failure> {
+    fn declarations() -> Vec<contract::FailureDeclaration> {
         Vec::new()
     }
 

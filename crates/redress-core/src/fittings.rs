@@ -5,21 +5,21 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, QuotaStore, Registry, registry::Inner,
+    Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, QuotaStore, Registry, registry::RegistryInner,
 };
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits
 /// and observers. The operations stay as they are, and what is left out stays as it was.
 ///
 /// ```
-/// use redress_core::{Fittings, InFlight, Registry};
+/// use redress_core::{Layers, InFlight, Registry};
 ///
 /// let built = Registry::builder().build().unwrap();
-/// let served = built.fitted(Fittings::new().limit(InFlight::new(64)));
+/// let served = built.fitted(Layers::new().limit(InFlight::new(64)));
 /// assert_eq!(served.contract(), built.contract());
 /// ```
 #[derive(Clone, Default)]
-pub struct Fittings {
+pub struct Layers {
     pub(crate) identity: Option<Arc<dyn IdentityProvider>>,
     pub(crate) consent: Option<Arc<dyn ConsentStore>>,
     pub(crate) idempotency: Option<Arc<dyn IdempotencyStore>>,
@@ -33,64 +33,64 @@ pub struct Fittings {
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
-impl Fittings {
+impl Layers {
     /// Nothing.
-    pub fn new() -> Fittings {
-        Fittings::default()
+    pub fn new() -> Layers {
+        Layers::default()
     }
 
     /// Says who calls, in place of what the registry was built with.
     #[must_use]
-    pub fn identity(mut self, provider: Arc<dyn IdentityProvider>) -> Fittings {
+    pub fn identity(mut self, provider: Arc<dyn IdentityProvider>) -> Layers {
         self.identity = Some(provider);
         self
     }
 
     /// Keeps consents elsewhere.
     #[must_use]
-    pub fn consent(mut self, store: Arc<dyn ConsentStore>) -> Fittings {
+    pub fn consent(mut self, store: Arc<dyn ConsentStore>) -> Layers {
         self.consent = Some(store);
         self
     }
 
     /// Keeps idempotency keys elsewhere.
     #[must_use]
-    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Fittings {
+    pub fn idempotency(mut self, store: Arc<dyn IdempotencyStore>) -> Layers {
         self.idempotency = Some(store);
         self
     }
 
     /// Keeps a record of the calls.
     #[must_use]
-    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Fittings {
+    pub fn audit(mut self, audit: Arc<dyn Audit>) -> Layers {
         self.audit = Some(audit);
         self
     }
 
     /// Counts the calls that a limit takes from an allowance.
     #[must_use]
-    pub fn quotas(mut self, store: Arc<dyn QuotaStore>) -> Fittings {
+    pub fn quotas(mut self, store: Arc<dyn QuotaStore>) -> Layers {
         self.quotas = Some(store);
         self
     }
 
     /// Adds a limit, asked after those of the registry.
     #[must_use]
-    pub fn limit(mut self, limit: impl Limit) -> Fittings {
+    pub fn limit(mut self, limit: impl Limit) -> Layers {
         self.limits.push(Arc::new(limit));
         self
     }
 
     /// Bounds how deep the JSON of an input may nest, in place of [`Settings::json_depth`](crate::Settings).
     #[must_use]
-    pub fn json_depth(mut self, depth: usize) -> Fittings {
+    pub fn json_depth(mut self, depth: usize) -> Layers {
         self.json_depth = Some(depth);
         self
     }
 
     /// Bounds how many members and items an input may hold, in place of [`Settings::json_members`](crate::Settings).
     #[must_use]
-    pub fn json_members(mut self, members: usize) -> Fittings {
+    pub fn json_members(mut self, members: usize) -> Layers {
         self.json_members = Some(members);
         self
     }
@@ -98,7 +98,7 @@ impl Fittings {
     /// Bounds how many bytes an operation that does not say may give at once, in place of
     /// [`Settings::max_output`](crate::Settings).
     #[must_use]
-    pub fn max_output(mut self, bytes: usize) -> Fittings {
+    pub fn max_output(mut self, bytes: usize) -> Layers {
         self.max_output = Some(bytes);
         self
     }
@@ -106,14 +106,14 @@ impl Fittings {
     /// Says whether the outputs and details of typed operations are checked against their schemas, in place of
     /// [`Settings::check_outputs`](crate::Settings).
     #[must_use]
-    pub fn check_outputs(mut self, yes: bool) -> Fittings {
+    pub fn check_outputs(mut self, yes: bool) -> Layers {
         self.check_outputs = Some(yes);
         self
     }
 
     /// Adds an observer, told after those of the registry.
     #[must_use]
-    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Fittings {
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Layers {
         self.observers.push(observer);
         self
     }
@@ -122,10 +122,10 @@ impl Fittings {
 impl Registry {
     /// The same operations with other parts around them. Which operations are hidden stays one and the same for
     /// both; a call that runs goes on with the parts that it began with.
-    pub fn fitted(&self, fittings: Fittings) -> Registry {
-        let mut inner = Inner::clone(&self.0);
-        let Fittings { identity, consent, idempotency, audit, quotas, limits, observers, .. } = fittings;
-        let Fittings { json_depth, json_members, max_output, check_outputs, .. } = fittings;
+    pub fn fitted(&self, fittings: Layers) -> Registry {
+        let mut inner = RegistryInner::clone(&self.0);
+        let Layers { identity, consent, idempotency, audit, quotas, limits, observers, .. } = fittings;
+        let Layers { json_depth, json_members, max_output, check_outputs, .. } = fittings;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);
@@ -143,9 +143,9 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Fittings {
+impl std::fmt::Debug for Layers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fittings")
+        f.debug_struct("Layers")
             .field("identity", &self.identity.is_some())
             .field("audit", &self.audit.is_some())
             .field("limits", &self.limits.len())

@@ -1,6 +1,6 @@
 //! What may refuse a call just before its handler: guards and content guards.
 
-use redress_contract::{Caller, Failure, Operation, RequestId};
+use redress_contract::{Caller, FailureDeclaration, OperationDeclaration, RequestId};
 use serde_json::Value;
 
 use crate::handler::BoxFuture;
@@ -9,7 +9,7 @@ use crate::handler::BoxFuture;
 #[derive(Debug)]
 pub struct GuardedCall<'a> {
     /// The operation that is called.
-    pub operation: &'a Operation,
+    pub operation: &'a OperationDeclaration,
     /// Who calls.
     pub caller: Option<&'a Caller>,
     /// The name of the call.
@@ -53,10 +53,10 @@ pub trait Guard: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The failures it refuses with.
-    fn failures(&self) -> Vec<Failure>;
+    fn failures(&self) -> Vec<FailureDeclaration>;
 
     /// Whether it looks at this operation at all.
-    fn covers(&self, operation: &Operation) -> bool {
+    fn covers(&self, operation: &OperationDeclaration) -> bool {
         let _ = operation;
         true
     }

@@ -4,97 +4,97 @@ use std::{any::Any, future::Future, marker::PhantomData, pin::Pin, sync::Arc};
 
 use futures_core::Stream;
 use futures_util::StreamExt as _;
-use redress_contract::Output;
+use redress_contract::OutputJson;
 use serde_json::Value;
 
 use crate::{
     Ctx, DynamicFailure, Events, Outcome,
     declare::{Declared, Once, Streams},
     encode::{encode, encode_item},
-    fail::Ending,
-    input::{self, DecodeError, SchemaError, Shape},
+    fail::ErasedFail,
+    input::{self, DecodeError, SchemaError, InputShape},
 };
 
 /// A future whose type is forgotten.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// How a handler ends.
-pub(crate) type Ended = Result<Output, Box<Ending>>;
+pub(crate) type HandlerResult = Result<OutputJson, Box<ErasedFail>>;
 /// How the opening of a stream ends.
-pub(crate) type Opening = BoxFuture<'static, Result<Items, Box<Ending>>>;
+pub(crate) type StreamOpening = BoxFuture<'static, Result<HandlerItems, Box<ErasedFail>>>;
 /// An input that was read, its type forgotten.
 pub(crate) type ReadInput = Box<dyn Any + Send>;
 /// The items of a subscription, its types forgotten.
-pub(crate) type Items = Pin<Box<dyn Stream<Item = Ended> + Send>>;
+pub(crate) type HandlerItems = Pin<Box<dyn Stream<Item = HandlerResult> + Send>>;
 
 /// What runs an operation.
 #[derive(Clone)]
-pub(crate) enum Bound {
+pub(crate) enum BoundHandler {
     /// Answers once.
-    Once(Arc<dyn Answer>),
+    Once(Arc<dyn UnaryHandler>),
     /// Answers with a stream.
-    Stream(Arc<dyn Open>),
+    Stream(Arc<dyn StreamHandler>),
     /// Nothing does.
     Nothing,
 }
 
-impl Bound {
+impl BoundHandler {
     /// The input's schema, made ready for what reads it.
-    pub(crate) fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
+    pub(crate) fn shape(&self, schema: Value) -> Result<InputShape, SchemaError> {
         match self {
-            Bound::Once(handler) => handler.shape(schema),
-            Bound::Stream(handler) => handler.shape(schema),
-            Bound::Nothing => Shape::dynamic(schema),
+            BoundHandler::Once(handler) => handler.shape(schema),
+            BoundHandler::Stream(handler) => handler.shape(schema),
+            BoundHandler::Nothing => InputShape::dynamic(schema),
         }
     }
 }
 
 /// How the input of an operation is read.
-pub(crate) trait Reads: Send + Sync {
+pub(crate) trait InputReader: Send + Sync {
     /// The input's schema, made ready for the handler's own type.
-    fn shape(&self, schema: Value) -> Result<Shape, SchemaError>;
+    fn shape(&self, schema: Value) -> Result<InputShape, SchemaError>;
 
     /// Reads the input, for the handler to be run with elsewhere.
-    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError>;
+    fn read(&self, shape: &InputShape, input: &[u8]) -> Result<ReadInput, DecodeError>;
 
     /// Whether the handler's own type takes this input.
-    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool;
+    fn accepts(&self, shape: &InputShape, input: &[u8]) -> bool;
 
     /// Where the handler's own type stumbles over this input.
     fn stumbles_at(&self, input: &[u8]) -> Option<String>;
 }
 
 /// Answers once.
-pub(crate) trait Answer: Reads {
+pub(crate) trait UnaryHandler: InputReader {
     /// Reads the input and makes the handler ready. The handler does not start before the
     /// future is polled, so the steps between can still refuse.
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError>;
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError>;
 
-    /// The same with an input that was [read](Reads::read) before.
-    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended>;
+    /// The same with an input that was [read](InputReader::read) before.
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult>;
 }
 
 /// Answers with a stream.
-pub(crate) trait Open: Reads {
+pub(crate) trait StreamHandler: InputReader {
     /// Reads the input and makes the opening of the stream ready.
-    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError>;
+    fn ready(&self, ctx: Ctx, shape: &InputShape, input: &[u8]) -> Result<StreamOpening, DecodeError>;
 
-    /// The same with an input that was [read](Reads::read) before.
-    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening;
+    /// The same with an input that was [read](InputReader::read) before.
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> StreamOpening;
 }
 
 /// A handler from a function with types.
-pub(crate) struct Typed<D>(pub(crate) PhantomData<fn() -> D>);
+pub(crate) struct TypedHandler<D>(pub(crate) PhantomData<fn() -> D>);
 
-impl<D: Declared> Reads for Typed<D> {
-    fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
-        Shape::typed::<D::Input>(schema)
+impl<D: Declared> InputReader for TypedHandler<D> {
+    fn shape(&self, schema: Value) -> Result<InputShape, SchemaError> {
+        InputShape::typed::<D::Input>(schema)
     }
 
-    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError> {
+    fn read(&self, shape: &InputShape, input: &[u8]) -> Result<ReadInput, DecodeError> {
         Ok(Box::new(input::decode::<D::Input>(input, shape)?))
     }
 
-    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
+    fn accepts(&self, shape: &InputShape, input: &[u8]) -> bool {
         input::decode::<D::Input>(input, shape).is_ok()
     }
 
@@ -103,17 +103,17 @@ impl<D: Declared> Reads for Typed<D> {
     }
 }
 
-impl<D: Once> Answer for Typed<D> {
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
+impl<D: Once> UnaryHandler for TypedHandler<D> {
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
         Ok(once::<D>(ctx, input::decode::<D::Input>(input, shape)?))
     }
 
-    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended> {
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult> {
         once::<D>(ctx, *was_read::<D::Input>(input))
     }
 }
 
-fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, Ended> {
+fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, HandlerResult> {
     Box::pin(async move {
         match D::run(ctx, input).await {
             Ok(output) => encode(ctx, output).await,
@@ -122,17 +122,17 @@ fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, Ended> {
     })
 }
 
-impl<D: Streams> Open for Typed<D> {
-    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError> {
+impl<D: Streams> StreamHandler for TypedHandler<D> {
+    fn ready(&self, ctx: Ctx, shape: &InputShape, input: &[u8]) -> Result<StreamOpening, DecodeError> {
         Ok(stream::<D>(ctx, input::decode::<D::Input>(input, shape)?))
     }
 
-    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening {
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> StreamOpening {
         stream::<D>(ctx, *was_read::<D::Input>(input))
     }
 }
 
-fn stream<D: Streams>(ctx: Ctx, input: D::Input) -> Opening {
+fn stream<D: Streams>(ctx: Ctx, input: D::Input) -> StreamOpening {
     Box::pin(async move {
         match D::open(&ctx, input).await {
             Ok(events) => Ok(items(ctx, events)),
@@ -150,18 +150,18 @@ fn was_read<T: 'static>(input: ReadInput) -> Box<T> {
 type DynamicFn<T> = dyn Fn(Ctx, Value) -> BoxFuture<'static, Outcome<T, DynamicFailure>> + Send + Sync;
 
 /// A handler from a function over JSON values.
-pub(crate) struct Dynamic<T>(pub(crate) Arc<DynamicFn<T>>);
+pub(crate) struct DynamicHandler<T>(pub(crate) Arc<DynamicFn<T>>);
 
-impl<T> Reads for Dynamic<T> {
-    fn shape(&self, schema: Value) -> Result<Shape, SchemaError> {
-        Shape::dynamic(schema)
+impl<T> InputReader for DynamicHandler<T> {
+    fn shape(&self, schema: Value) -> Result<InputShape, SchemaError> {
+        InputShape::dynamic(schema)
     }
 
-    fn read(&self, shape: &Shape, input: &[u8]) -> Result<ReadInput, DecodeError> {
+    fn read(&self, shape: &InputShape, input: &[u8]) -> Result<ReadInput, DecodeError> {
         Ok(Box::new(input::accept(input, shape)?))
     }
 
-    fn accepts(&self, shape: &Shape, input: &[u8]) -> bool {
+    fn accepts(&self, shape: &InputShape, input: &[u8]) -> bool {
         input::accept(input, shape).is_ok()
     }
 
@@ -170,18 +170,18 @@ impl<T> Reads for Dynamic<T> {
     }
 }
 
-impl Answer for Dynamic<Value> {
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
+impl UnaryHandler for DynamicHandler<Value> {
+    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
         Ok(self.once(ctx, input::accept(input, shape)?))
     }
 
-    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, Ended> {
+    fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult> {
         self.once(ctx, *was_read(input))
     }
 }
 
-impl Dynamic<Value> {
-    fn once<'a>(&self, ctx: &'a Ctx, input: Value) -> BoxFuture<'a, Ended> {
+impl DynamicHandler<Value> {
+    fn once<'a>(&self, ctx: &'a Ctx, input: Value) -> BoxFuture<'a, HandlerResult> {
         let function = Arc::clone(&self.0);
         Box::pin(async move {
             match function(ctx.clone(), input).await {
@@ -192,18 +192,18 @@ impl Dynamic<Value> {
     }
 }
 
-impl Open for Dynamic<Events<Value, DynamicFailure>> {
-    fn ready(&self, ctx: Ctx, shape: &Shape, input: &[u8]) -> Result<Opening, DecodeError> {
+impl StreamHandler for DynamicHandler<Events<Value, DynamicFailure>> {
+    fn ready(&self, ctx: Ctx, shape: &InputShape, input: &[u8]) -> Result<StreamOpening, DecodeError> {
         Ok(self.stream(ctx, input::accept(input, shape)?))
     }
 
-    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> Opening {
+    fn ready_with(&self, ctx: Ctx, input: ReadInput) -> StreamOpening {
         self.stream(ctx, *was_read(input))
     }
 }
 
-impl Dynamic<Events<Value, DynamicFailure>> {
-    fn stream(&self, ctx: Ctx, input: Value) -> Opening {
+impl DynamicHandler<Events<Value, DynamicFailure>> {
+    fn stream(&self, ctx: Ctx, input: Value) -> StreamOpening {
         let function = Arc::clone(&self.0);
         Box::pin(async move {
             match function(ctx.clone(), input).await {
@@ -214,7 +214,7 @@ impl Dynamic<Events<Value, DynamicFailure>> {
     }
 }
 
-fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(ctx: Ctx, events: Events<T, E>) -> Items {
+fn items<T: serde::Serialize + Send + 'static, E: crate::Failure>(ctx: Ctx, events: Events<T, E>) -> HandlerItems {
     // What was reserved was for opening it; each item has room of its own.
     if let Some(room) = ctx.room.get() {
         room.give_back();

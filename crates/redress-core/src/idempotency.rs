@@ -4,12 +4,12 @@ mod memory;
 
 use std::sync::Arc;
 
-use redress_contract::{Name, Output, Problem};
+use redress_contract::{Name, OutputJson, Problem};
 use sha2::{Digest as _, Sha256};
 
 pub use memory::IdempotencyMemory;
 
-use crate::{StoreBroken, handler::BoxFuture};
+use crate::{StoreError, handler::BoxFuture};
 
 /// What tells two calls with an idempotency key apart: another caller's key is another key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub type Fingerprint = [u8; 32];
 #[derive(Clone, Debug)]
 pub enum Recorded {
     /// It ended well.
-    Output(Output),
+    Output(OutputJson),
     /// It ended with a failure that a repetition cannot change.
     Problem(Box<Problem>),
 }
@@ -64,12 +64,12 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// Claims the key, and has kept that when it says [`Begin::Fresh`]: should the process die from here on, the key
     /// is [`Begin::Unknown`] to the next one. While the same call is still running elsewhere this waits for it. Where
     /// the future is dropped before it has answered, nothing has run, and the key stays as it was.
-    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>>;
+    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>>;
 
     /// What `begin` would say now, without claiming the key: [`Begin::Fresh`] means that nobody has it. It is asked for a
     /// call that may have the outcome of an earlier one and nothing else, such as one whose quota is used up. A store that
     /// can tell this without a write should: whoever has nothing left could have it write for ever.
-    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>> {
         Box::pin(async move {
             let begin = self.begin(key, input).await?;
             if let Begin::Fresh = begin {
@@ -81,7 +81,7 @@ pub trait IdempotencyStore: Send + Sync + 'static {
 
     /// Says what became of the call that claimed the key. It is taken at once, so that a call which is cut off can
     /// say so without waiting; the future tells when it is kept. A store that cannot keep it counts the key as lost.
-    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>>;
+    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Whether keys can be claimed.
     fn is_open(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use redress_contract::{Caller, Operation, Shape};
+use redress_contract::{Caller, OperationDeclaration, Shape};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
@@ -15,7 +15,7 @@ use crate::QuotaShare;
 #[non_exhaustive]
 pub struct LimitedCall<'a> {
     /// The operation that is called.
-    pub operation: &'a Operation,
+    pub operation: &'a OperationDeclaration,
     /// Who calls; nobody, on an operation that is open to the anonymous.
     pub caller: Option<&'a Caller>,
     /// The address that the call came from, where the face knows it.
@@ -27,7 +27,7 @@ pub struct LimitedCall<'a> {
 
 impl<'a> LimitedCall<'a> {
     /// A call of `operation` by `caller`, from outside.
-    pub fn new(operation: &'a Operation, caller: Option<&'a Caller>) -> LimitedCall<'a> {
+    pub fn new(operation: &'a OperationDeclaration, caller: Option<&'a Caller>) -> LimitedCall<'a> {
         LimitedCall { operation, caller, peer: None, composed: false }
     }
 
@@ -51,12 +51,12 @@ impl<'a> LimitedCall<'a> {
 pub struct Limited {
     pub(crate) capacity: bool,
     pub(crate) retry_after_ms: Option<u64>,
-    pub(crate) name: Option<Named>,
+    pub(crate) name: Option<LimitName>,
 }
 
 /// Which limit it was, as the details tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Named {
+pub(crate) struct LimitName {
     limit: &'static str,
     per: &'static str,
 }
@@ -75,7 +75,7 @@ impl Limited {
     /// Names the limit in the details: what it counts, and for whom, such as `rate` and `caller`.
     #[must_use]
     pub fn named(mut self, limit: &'static str, per: &'static str) -> Limited {
-        self.name = Some(Named { limit, per });
+        self.name = Some(LimitName { limit, per });
         self
     }
 
@@ -139,9 +139,9 @@ impl InFlight {
 }
 
 /// A place among the calls that run.
-struct Place(#[expect(dead_code, reason = "dropping it is what it is for")] OwnedSemaphorePermit);
+struct InFlightPermit(#[expect(dead_code, reason = "dropping it is what it is for")] OwnedSemaphorePermit);
 
-impl Hold for Place {}
+impl Hold for InFlightPermit {}
 
 impl Limit for InFlight {
     fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
@@ -149,7 +149,7 @@ impl Limit for InFlight {
             return Ok(None);
         }
         match Arc::clone(&self.0).try_acquire_owned() {
-            Ok(permit) => Ok(Some(Box::new(Place(permit)))),
+            Ok(permit) => Ok(Some(Box::new(InFlightPermit(permit)))),
             Err(_) => Err(Limited::capacity(A_WHILE_MS).named("in_flight", "server")),
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn neither_a_stream_nor_a_composed_call_takes_a_place() {
         let limit = InFlight::new(1);
-        let (read, watch) = (Operation::query("files.read"), Operation::subscription("files.watch"));
+        let (read, watch) = (OperationDeclaration::query("files.read"), OperationDeclaration::subscription("files.watch"));
         let call = LimitedCall::new(&read, None);
         let held = limit.admit(&call).unwrap();
         let limited = limit.admit(&call).unwrap_err();

@@ -86,7 +86,7 @@ pub struct Note {
 ///
 /// A handler is never held back by it: neither method may wait. [`hearing`] makes one
 /// that a face can read at its own pace.
-pub trait Listener: Send + Sync + 'static {
+pub trait ProgressListener: Send + Sync + 'static {
     /// The call has come this far.
     fn progress(&self, progress: Progress);
 
@@ -108,8 +108,8 @@ const MOST_NOTES: usize = 1000;
 /// Keeps what one call tells within bounds, whoever listens: a handler that reports each of a million steps must not
 /// drown its caller. Each further hundred reports that are told come half as often as the hundred before, so what is
 /// told grows with the logarithm of what is reported and never stops.
-pub(crate) struct Bounded {
-    to: Arc<dyn Listener>,
+pub(crate) struct BoundedListener {
+    to: Arc<dyn ProgressListener>,
     reports: Mutex<Reports>,
     notes: AtomicUsize,
 }
@@ -140,14 +140,14 @@ impl Reports {
     }
 }
 
-impl Bounded {
+impl BoundedListener {
     /// `to`, kept from being told too much.
-    pub(crate) fn around(to: Arc<dyn Listener>) -> Arc<dyn Listener> {
-        Arc::new(Bounded { to, reports: Mutex::default(), notes: AtomicUsize::new(0) })
+    pub(crate) fn around(to: Arc<dyn ProgressListener>) -> Arc<dyn ProgressListener> {
+        Arc::new(BoundedListener { to, reports: Mutex::default(), notes: AtomicUsize::new(0) })
     }
 }
 
-impl Listener for Bounded {
+impl ProgressListener for BoundedListener {
     fn progress(&self, mut progress: Progress) {
         if !progress.done.is_finite() || progress.done < 0.0 {
             return;
@@ -202,7 +202,7 @@ impl Ctx {
 
 /// What was told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum Notification {
     /// How far the call has come.
     Progress(Progress),
     /// A note.
@@ -214,40 +214,40 @@ pub enum Heard {
 /// the oldest thing. A progress that is not further than the last one is not told.
 ///
 /// ```
-/// use redress_core::{Heard, Level, Listener as _, Progress, hearing};
+/// use redress_core::{Notification, Level, ProgressListener as _, Progress, progress_channel};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (listener, mut ear) = hearing(2, Level::Info);
+/// let (listener, mut ear) = progress_channel(2, Level::Info);
 /// for done in [1.0, 2.0, 3.0, 3.0] {
 ///     listener.progress(Progress::new(done).of(3.0));
 /// }
 /// drop(listener);
-/// assert_eq!(ear.next().await, Some(Heard::Progress(Progress::new(2.0).of(3.0))));
-/// assert_eq!(ear.next().await, Some(Heard::Progress(Progress::new(3.0).of(3.0))));
+/// assert_eq!(ear.next().await, Some(Notification::Progress(Progress::new(2.0).of(3.0))));
+/// assert_eq!(ear.next().await, Some(Notification::Progress(Progress::new(3.0).of(3.0))));
 /// assert_eq!(ear.next().await, None);
 /// # });
 /// ```
-pub fn hearing(at_most: usize, least: Level) -> (Arc<Mouth>, Ear) {
-    let shared = Arc::new(Shared { at_most: at_most.max(1), queue: Mutex::default(), told: Notify::new() });
-    (Arc::new(Mouth { shared: Arc::clone(&shared), least }), Ear(shared))
+pub fn progress_channel(at_most: usize, least: Level) -> (Arc<ProgressSender>, ProgressReceiver) {
+    let shared = Arc::new(ProgressShared { at_most: at_most.max(1), queue: Mutex::default(), told: Notify::new() });
+    (Arc::new(ProgressSender { shared: Arc::clone(&shared), least }), ProgressReceiver(shared))
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ProgressShared {
     at_most: usize,
-    queue: Mutex<Queue>,
+    queue: Mutex<ProgressQueue>,
     told: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<Heard>,
+struct ProgressQueue {
+    waiting: VecDeque<Notification>,
     furthest: Option<f64>,
     closed: bool,
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl ProgressShared {
+    fn queue(&self) -> MutexGuard<'_, ProgressQueue> {
         // A panic elsewhere cannot leave the queue half changed, so poison says nothing here.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -255,22 +255,22 @@ impl Shared {
 
 /// The listener that [`hearing`] makes.
 #[derive(Debug)]
-pub struct Mouth {
-    shared: Arc<Shared>,
+pub struct ProgressSender {
+    shared: Arc<ProgressShared>,
     least: Level,
 }
 
-impl Mouth {
-    fn tell(&self, heard: Heard) {
+impl ProgressSender {
+    fn tell(&self, heard: Notification) {
         let mut queue = self.shared.queue();
-        if let Heard::Progress(progress) = &heard {
+        if let Notification::Progress(progress) = &heard {
             if queue.furthest.is_some_and(|furthest| progress.done <= furthest) || !progress.done.is_finite() {
                 return;
             }
             queue.furthest = Some(progress.done);
         }
         if queue.waiting.len() >= self.shared.at_most {
-            let older = queue.waiting.iter().position(|waiting| matches!(waiting, Heard::Progress(_)));
+            let older = queue.waiting.iter().position(|waiting| matches!(waiting, Notification::Progress(_)));
             queue.waiting.remove(older.unwrap_or(0));
         }
         queue.waiting.push_back(heard);
@@ -279,13 +279,13 @@ impl Mouth {
     }
 }
 
-impl Listener for Mouth {
+impl ProgressListener for ProgressSender {
     fn progress(&self, progress: Progress) {
-        self.tell(Heard::Progress(progress));
+        self.tell(Notification::Progress(progress));
     }
 
     fn note(&self, note: Note) {
-        self.tell(Heard::Note(note));
+        self.tell(Notification::Note(note));
     }
 
     fn wants(&self, level: Level) -> bool {
@@ -293,7 +293,7 @@ impl Listener for Mouth {
     }
 }
 
-impl Drop for Mouth {
+impl Drop for ProgressSender {
     fn drop(&mut self) {
         self.shared.queue().closed = true;
         self.shared.told.notify_one();
@@ -302,13 +302,13 @@ impl Drop for Mouth {
 
 /// Where what a listener hears can be read.
 #[derive(Debug)]
-pub struct Ear(Arc<Shared>);
+pub struct ProgressReceiver(Arc<ProgressShared>);
 
-impl Ear {
+impl ProgressReceiver {
     /// What was told next; nothing once nobody can tell anything any more. A task that a
     /// handler spawned may tell things after the call has ended, so a face that has the
-    /// outcome reads what waits with [`try_next`](Ear::try_next) and stops.
-    pub async fn next(&mut self) -> Option<Heard> {
+    /// outcome reads what waits with [`try_next`](ProgressReceiver::try_next) and stops.
+    pub async fn next(&mut self) -> Option<Notification> {
         loop {
             let told = self.0.told.notified();
             {
@@ -324,7 +324,7 @@ impl Ear {
     }
 
     /// What waits to be read.
-    pub fn try_next(&mut self) -> Option<Heard> {
+    pub fn try_next(&mut self) -> Option<Notification> {
         self.0.queue().waiting.pop_front()
     }
 }

@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 use crate::AnyFailure;
 
 /// The next call, as far as it is known before the failure happens.
-pub(crate) struct Next {
+pub(crate) struct PreparedNextCall {
     operation: Name,
-    bind: Vec<Bound>,
+    bind: Vec<BoundMember>,
     why: Option<Arc<str>>,
 }
 
 /// One member of the next call's input.
-struct Bound {
+struct BoundMember {
     /// The member as JSON, with the colon behind it.
     member: String,
     /// Where its value comes from.
@@ -25,15 +25,15 @@ struct Bound {
 
 /// The members of an input, as they were written.
 #[derive(Deserialize)]
-struct Members<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
+struct InputMembers<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
 
-impl Next {
-    pub(crate) fn new(operation: &Name, bind: &[Binding], why: Option<&str>) -> Next {
-        let bound = |binding: &Binding| Bound {
+impl PreparedNextCall {
+    pub(crate) fn new(operation: &Name, bind: &[Binding], why: Option<&str>) -> PreparedNextCall {
+        let bound = |binding: &Binding| BoundMember {
             member: format!("{}:", serde_json::Value::from(binding.field.as_str())),
             from: binding.from.clone(),
         };
-        Next { operation: operation.clone(), bind: bind.iter().map(bound).collect(), why: why.map(Arc::from) }
+        PreparedNextCall { operation: operation.clone(), bind: bind.iter().map(bound).collect(), why: why.map(Arc::from) }
     }
 
     /// The call that helps with this very occurrence. One that lacks a bound field is no help, and is left out.
@@ -51,7 +51,7 @@ impl Next {
     /// The call that helps after a call with this `input`, which its schema has accepted. A member that the input
     /// lacks is left out: the registry has made sure that the next operation can do without it.
     pub(crate) fn after_input(&self, input: &[u8]) -> Option<NextAction> {
-        let Members(members) = serde_json::from_slice(input).ok()?;
+        let InputMembers(members) = serde_json::from_slice(input).ok()?;
         let mut written = Vec::with_capacity(64);
         for bound in &self.bind {
             if let Some(value) = members.get(bound.from.as_str()) {
@@ -73,7 +73,7 @@ impl Next {
     }
 }
 
-impl Bound {
+impl BoundMember {
     /// Writes what stands before the value: a brace or a comma, and the member.
     fn open(&self, input: &mut Vec<u8>) {
         input.push(if input.is_empty() { b'{' } else { b',' });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_contract::{Caller, Kind, Operation, Problem, RequestId};
+use redress_contract::{Caller, Kind, OperationDeclaration, Problem, RequestId};
 
 use crate::{Face, Fault};
 
@@ -10,7 +10,7 @@ use crate::{Face, Fault};
 #[derive(Debug)]
 pub struct EndedCall<'a> {
     /// The operation; nothing where no such operation exists.
-    pub operation: Option<&'a Operation>,
+    pub operation: Option<&'a OperationDeclaration>,
     /// The name of the call.
     pub request_id: &'a RequestId,
     /// The name of the call that made it.
@@ -36,7 +36,7 @@ pub struct EndedCall<'a> {
 pub trait Observer: Send + Sync + 'static {
     /// A call of `operation` has been admitted as far as it exists; [`ended`](Observer::ended) follows, once, with the
     /// same operation. Calls of what does not exist are told of at their end alone.
-    fn began(&self, operation: &Operation) {
+    fn began(&self, operation: &OperationDeclaration) {
         let _ = operation;
     }
 
@@ -46,7 +46,7 @@ pub trait Observer: Send + Sync + 'static {
 
 /// One observer may watch several registries.
 impl<O: Observer + ?Sized> Observer for std::sync::Arc<O> {
-    fn began(&self, operation: &Operation) {
+    fn began(&self, operation: &OperationDeclaration) {
         (**self).began(operation);
     }
 

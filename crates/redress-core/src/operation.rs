@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{
     CheckFn, ChecksWhere, Credentials, DynamicFailure, Events, Outcome,
-    check::Check,
+    check::OperationCheck,
     ctx::Ctx,
     declare::{self, Declared, Once, Streams},
-    handler::{Bound, Dynamic, Typed},
+    handler::{BoundHandler, DynamicHandler, TypedHandler},
 };
 
 /// A declaration with what runs it, ready to be registered.
@@ -20,14 +20,14 @@ use crate::{
 ///
 /// ```
 /// use redress_core::{DynamicFailure, Operation};
-/// use redress_core::contract::{self, Failure, Kind, Recovery};
+/// use redress_core::contract::{self, FailureDeclaration, Kind, Recovery};
 /// use serde_json::json;
 ///
-/// let declaration = contract::Operation::query("files.read")
+/// let declaration = contract::OperationDeclaration::query("files.read")
 ///     .with_summary("Read a text file.")
 ///     .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
 ///     .fails(
-///         Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+///         FailureDeclaration::new("FILE_NOT_FOUND", Kind::NotFound)
 ///             .with_when("The file does not exist.")
 ///             .with_details(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
 ///             .with_recovery(Recovery::fix_input("/path", "Give the path of a file that exists.")),
@@ -39,15 +39,15 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Operation {
-    pub(crate) declaration: contract::Operation,
-    pub(crate) bound: Bound,
+    pub(crate) declaration: contract::OperationDeclaration,
+    pub(crate) bound: BoundHandler,
     pub(crate) needs: Vec<(TypeId, &'static str)>,
     pub(crate) typed: bool,
     pub(crate) credentials: Credentials,
     /// Who owns the namespace that it is in.
     pub(crate) owner: String,
     /// What decides by the input whether the caller may have what it asks for.
-    pub(crate) check: Option<Check>,
+    pub(crate) check: Option<OperationCheck>,
 }
 
 /// The owner of what is registered with no other owner named.
@@ -56,15 +56,15 @@ const THIS_SERVICE: &str = "this service";
 impl Operation {
     /// The operation of a declared function that answers once.
     pub fn once<D: Once>() -> Operation {
-        Operation::typed::<D>(Bound::Once(Arc::new(Typed::<D>(PhantomData))))
+        Operation::typed::<D>(BoundHandler::Once(Arc::new(TypedHandler::<D>(PhantomData))))
     }
 
     /// The operation of a declared function that answers with a stream.
     pub fn streams<D: Streams>() -> Operation {
-        Operation::typed::<D>(Bound::Stream(Arc::new(Typed::<D>(PhantomData))))
+        Operation::typed::<D>(BoundHandler::Stream(Arc::new(TypedHandler::<D>(PhantomData))))
     }
 
-    fn typed<D: declare::Declared>(bound: Bound) -> Operation {
+    fn typed<D: declare::Declared>(bound: BoundHandler) -> Operation {
         Operation {
             declaration: declare::declaration::<D>(),
             bound,
@@ -77,10 +77,10 @@ impl Operation {
     }
 
     /// An operation declared as data. It refuses to register until a handler is bound.
-    pub fn dynamic(declaration: contract::Operation) -> Operation {
+    pub fn dynamic(declaration: contract::OperationDeclaration) -> Operation {
         Operation {
             declaration,
-            bound: Bound::Nothing,
+            bound: BoundHandler::Nothing,
             needs: Vec::new(),
             typed: false,
             credentials: Credentials::new(),
@@ -96,7 +96,7 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Value, DynamicFailure>> + Send + 'static,
     {
-        self.bound = Bound::Once(Arc::new(Dynamic(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound = BoundHandler::Once(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 
@@ -107,7 +107,7 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Events<Value, DynamicFailure>, DynamicFailure>> + Send + 'static,
     {
-        self.bound = Bound::Stream(Arc::new(Dynamic(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound = BoundHandler::Stream(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 
@@ -118,14 +118,14 @@ impl Operation {
     ///
     /// ```
     /// use redress_core::{DynamicFailure, Operation, Registry, Request};
-    /// use redress_core::contract::{self, Caller, Failure, Kind, Recovery};
+    /// use redress_core::contract::{self, Caller, FailureDeclaration, Kind, Recovery};
     /// use serde_json::{Value, json};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let unknown = Failure::new("NOTE_UNKNOWN", Kind::NotFound)
+    /// let unknown = FailureDeclaration::new("NOTE_UNKNOWN", Kind::NotFound)
     ///     .with_when("There is no such note.")
     ///     .with_recovery(Recovery::fix_input("/owner", "Give the name of somebody with notes."));
-    /// let declaration = contract::Operation::query("notes.of")
+    /// let declaration = contract::OperationDeclaration::query("notes.of")
     ///     .with_summary("Read the notes of somebody.")
     ///     .with_input(json!({"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]}))
     ///     .fails(unknown);
@@ -152,7 +152,7 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<bool, DynamicFailure>> + Send + 'static,
     {
-        self.checked(Check::dynamic(codes, function));
+        self.checked(OperationCheck::dynamic(codes, function));
         self
     }
 
@@ -168,11 +168,11 @@ impl Operation {
     {
         let _ = check;
         self.needs.extend(<C::Check as crate::Checks<D::Input>>::needs());
-        self.checked(Check::typed::<D, C::Check>());
+        self.checked(OperationCheck::typed::<D, C::Check>());
         self
     }
 
-    fn checked(&mut self, check: Check) {
+    fn checked(&mut self, check: OperationCheck) {
         self.check = Some(check);
         self.declaration = self.declaration.clone().with_access(self.declaration.access().clone().check());
     }
@@ -193,7 +193,7 @@ impl Operation {
     }
 
     /// What it declares.
-    pub fn declaration(&self) -> &contract::Operation {
+    pub fn declaration(&self) -> &contract::OperationDeclaration {
         &self.declaration
     }
 }

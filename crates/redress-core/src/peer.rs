@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv6Addr};
 /// it has them all.
 ///
 /// ```
-/// let household = |address: &str| redress_core::household(address.parse().unwrap());
+/// let household = |address: &str| redress_core::client_prefix(address.parse().unwrap());
 /// assert_eq!(household("2001:db8::1"), household("2001:db8::2:3"));
 /// assert_eq!(household("::ffff:192.0.2.1"), household("192.0.2.1"));
 /// assert_ne!(household("192.0.2.1"), household("192.0.2.2"));
 /// ```
-pub fn household(peer: IpAddr) -> IpAddr {
+pub fn client_prefix(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {

@@ -13,61 +13,61 @@ use serde::{
 /// Words and whole numbers are written without a detour; a value that cannot be written
 /// as JSON leaves a gap marked `?`.
 pub fn plain<T: Serialize + ?Sized>(value: &T, out: &mut impl Write) -> fmt::Result {
-    match value.serialize(Plain(out)) {
+    match value.serialize(PlainSerializer(out)) {
         Ok(()) => Ok(()),
-        Err(Unwritten::Writer) => Err(fmt::Error),
+        Err(NotPlain::Writer) => Err(fmt::Error),
         // Nothing has been written yet: only a leaf writes, and it writes all.
-        Err(Unwritten::Structured) => match serde_json::to_string(value) {
+        Err(NotPlain::Structured) => match serde_json::to_string(value) {
             Ok(json) => out.write_str(&json),
             Err(_) => out.write_char('?'),
         },
     }
 }
 
-struct Plain<'a, W>(&'a mut W);
+struct PlainSerializer<'a, W>(&'a mut W);
 
 /// Why a value was not written.
 #[derive(Debug)]
-enum Unwritten {
+enum NotPlain {
     /// It is more than a word or a whole number.
     Structured,
     /// The writer refused.
     Writer,
 }
 
-impl Display for Unwritten {
+impl Display for NotPlain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the value was not written")
     }
 }
 
-impl std::error::Error for Unwritten {}
+impl std::error::Error for NotPlain {}
 
-impl Error for Unwritten {
-    fn custom<T: Display>(_: T) -> Unwritten {
-        Unwritten::Structured
+impl Error for NotPlain {
+    fn custom<T: Display>(_: T) -> NotPlain {
+        NotPlain::Structured
     }
 }
 
-impl From<fmt::Error> for Unwritten {
-    fn from(_: fmt::Error) -> Unwritten {
-        Unwritten::Writer
+impl From<fmt::Error> for NotPlain {
+    fn from(_: fmt::Error) -> NotPlain {
+        NotPlain::Writer
     }
 }
 
-type Structured = Impossible<(), Unwritten>;
+type Structured = Impossible<(), NotPlain>;
 
 macro_rules! whole {
     ($($method:ident: $number:ty),*) => {
-        $(fn $method(self, number: $number) -> Result<(), Unwritten> {
+        $(fn $method(self, number: $number) -> Result<(), NotPlain> {
             Ok(write!(self.0, "{number}")?)
         })*
     };
 }
 
-impl<W: Write> Serializer for Plain<'_, W> {
+impl<W: Write> Serializer for PlainSerializer<'_, W> {
     type Ok = ();
-    type Error = Unwritten;
+    type Error = NotPlain;
     type SerializeSeq = Structured;
     type SerializeTuple = Structured;
     type SerializeTupleStruct = Structured;
@@ -90,39 +90,39 @@ impl<W: Write> Serializer for Plain<'_, W> {
         serialize_u128: u128
     );
 
-    fn serialize_str(self, text: &str) -> Result<(), Unwritten> {
+    fn serialize_str(self, text: &str) -> Result<(), NotPlain> {
         Ok(self.0.write_str(text)?)
     }
 
-    fn serialize_char(self, c: char) -> Result<(), Unwritten> {
+    fn serialize_char(self, c: char) -> Result<(), NotPlain> {
         Ok(self.0.write_char(c)?)
     }
 
-    fn collect_str<T: Display + ?Sized>(self, text: &T) -> Result<(), Unwritten> {
+    fn collect_str<T: Display + ?Sized>(self, text: &T) -> Result<(), NotPlain> {
         Ok(write!(self.0, "{text}")?)
     }
 
-    fn serialize_none(self) -> Result<(), Unwritten> {
+    fn serialize_none(self) -> Result<(), NotPlain> {
         self.serialize_unit()
     }
 
-    fn serialize_unit(self) -> Result<(), Unwritten> {
+    fn serialize_unit(self) -> Result<(), NotPlain> {
         Ok(self.0.write_str("null")?)
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unwritten> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), NotPlain> {
         self.serialize_unit()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unwritten> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), NotPlain> {
         value.serialize(self)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Unwritten> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), NotPlain> {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Unwritten> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), NotPlain> {
         self.serialize_str(variant)
     }
 
@@ -132,33 +132,33 @@ impl<W: Write> Serializer for Plain<'_, W> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unwritten> {
-        Err(Unwritten::Structured)
+    ) -> Result<(), NotPlain> {
+        Err(NotPlain::Structured)
     }
 
     // How JSON writes a fraction is JSON's own affair.
-    fn serialize_f32(self, _: f32) -> Result<(), Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_f32(self, _: f32) -> Result<(), NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_f64(self, _: f64) -> Result<(), Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_f64(self, _: f64) -> Result<(), NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_tuple(self, _: usize) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
     fn serialize_tuple_variant(
@@ -167,16 +167,16 @@ impl<W: Write> Serializer for Plain<'_, W> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    ) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_map(self, _: Option<usize>) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 
     fn serialize_struct_variant(
@@ -185,8 +185,8 @@ impl<W: Write> Serializer for Plain<'_, W> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Structured, Unwritten> {
-        Err(Unwritten::Structured)
+    ) -> Result<Structured, NotPlain> {
+        Err(NotPlain::Structured)
     }
 }
 

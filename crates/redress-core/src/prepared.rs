@@ -6,24 +6,24 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, Failure, Json, Printed, Problem, Recovery, RecoveryStep, Retry, Shape, Started,
+    Binding, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep, Retry, Shape, Started,
     Template, Verb,
 };
 use serde_json::Value;
 
-use crate::{AnyFailure, Registry, input, next::Next};
+use crate::{AnyFailure, Registry, input, next::PreparedNextCall};
 
 /// A declared failure, made ready.
 pub(crate) struct Prepared {
-    pub(crate) declaration: Failure,
+    pub(crate) declaration: FailureDeclaration,
     pub(crate) template: Option<Template>,
     hint: Arc<str>,
     extends: Arc<[Code]>,
     docs_url: Arc<str>,
     step: Option<RecoveryStep>,
-    next: Option<Next>,
+    next: Option<PreparedNextCall>,
     next_fits: OnceLock<bool>,
-    details: OnceLock<Option<input::Shape>>,
+    details: OnceLock<Option<input::InputShape>>,
     printed: OnceLock<Arc<Printed>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Occurrence<'a> {
 }
 
 impl Prepared {
-    pub(crate) fn new(declaration: Failure) -> Prepared {
+    pub(crate) fn new(declaration: FailureDeclaration) -> Prepared {
         let recovery = declaration.recovery();
         let (step, next) = match recovery.map(Recovery::verb) {
             None => (None, None),
@@ -46,11 +46,11 @@ impl Prepared {
                 (Some(RecoveryStep::FixInput { pointer: pointer.as_str().into() }), None)
             }
             Some(Verb::Call { operation, bind, why }) => {
-                let next = Next::new(operation, bind, why.as_deref());
+                let next = PreparedNextCall::new(operation, bind, why.as_deref());
                 (Some(RecoveryStep::Call { operation: operation.clone() }), Some(next))
             }
             Some(Verb::Verify { operation, bind, why, done }) => {
-                let next = Next::new(operation, bind, why.as_deref());
+                let next = PreparedNextCall::new(operation, bind, why.as_deref());
                 let step = RecoveryStep::Verify { operation: operation.clone(), done: Arc::new(done.clone()) };
                 (Some(step), Some(next))
             }
@@ -152,7 +152,7 @@ impl Prepared {
     /// failure first happens.
     pub(crate) fn details_breach(&self, details: Option<&Json>) -> Option<input::Breach> {
         let shape =
-            self.details.get_or_init(|| input::Shape::dynamic(self.declaration.details().as_value().clone()).ok());
+            self.details.get_or_init(|| input::InputShape::dynamic(self.declaration.details().as_value().clone()).ok());
         input::Breach::of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
     }
 }

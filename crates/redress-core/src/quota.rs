@@ -13,7 +13,7 @@ use redress_contract::Allowance;
 use serde::Serialize;
 
 use crate::{
-    StoreBroken,
+    StoreError,
     handler::BoxFuture,
     rfc3339::{civil, rfc3339},
 };
@@ -113,7 +113,7 @@ pub struct Exhausted {
 
 /// What a caller is told of an allowance that is used up.
 #[derive(Serialize)]
-pub(crate) struct Told {
+pub(crate) struct ExhaustedDetails {
     limit: u64,
     used: u64,
     remaining: u64,
@@ -123,9 +123,9 @@ pub(crate) struct Told {
 }
 
 impl Exhausted {
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> ExhaustedDetails {
         let renews = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.renews));
-        Told {
+        ExhaustedDetails {
             limit: self.limit,
             used: self.used,
             remaining: self.limit.saturating_sub(self.used),
@@ -147,7 +147,7 @@ pub enum QuotaRefused {
     /// An allowance is used up: QUOTA_EXHAUSTED.
     Exhausted(Box<Exhausted>),
     /// Nobody can tell, or count: OVERLOADED, since no call is let through uncounted.
-    Broken(StoreBroken),
+    Broken(StoreError),
 }
 
 /// Counts calls, and keeps what it has counted.
@@ -172,7 +172,7 @@ pub trait QuotaStore: Send + Sync + 'static {
 /// A call that is set aside. Dropping it gives it back, counted or not, unless it was [spent](QuotaHold::spend).
 pub trait QuotaHold: Send + 'static {
     /// Counts the call. When this resolves, the count outlives the process; what comes back is what is left.
-    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreBroken>>;
+    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreError>>;
 
     /// Says that the handler has run, so that the call stays counted.
     fn spend(self: Box<Self>);

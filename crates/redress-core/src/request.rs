@@ -5,7 +5,7 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Account, Asker, Face, Listener, Secret};
+use crate::{Account, Asker, Face, ProgressListener, Secret};
 
 /// One call as a face hands it in: the input, who calls, and what the caller asks of the
 /// call itself.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<Arc<str>>,
     pub(crate) last_event_id: Option<Arc<str>>,
-    pub(crate) listener: Option<Arc<dyn Listener>>,
+    pub(crate) listener: Option<Arc<dyn ProgressListener>>,
     pub(crate) asker: Option<Arc<dyn Asker>>,
     pub(crate) account: Option<Account>,
     pub(crate) sign_in: Option<&'static str>,
@@ -117,7 +117,7 @@ impl<'a> Request<'a> {
 
     /// Lets `listener` hear what the handler says while it is at work.
     #[must_use]
-    pub fn with_listener(mut self, listener: Arc<dyn Listener>) -> Request<'a> {
+    pub fn with_listener(mut self, listener: Arc<dyn ProgressListener>) -> Request<'a> {
         self.listener = Some(listener);
         self
     }

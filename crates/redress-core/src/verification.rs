@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use redress_contract::{NextAction, Recovery, RecoveryStep, Verification};
 
-use crate::next::Next;
+use crate::next::PreparedNextCall;
 
 /// A verification of an operation, made ready: what never changes between two calls.
 pub(crate) struct Verifying {
     pub(crate) recovery: Recovery,
     pub(crate) hint: Arc<str>,
     pub(crate) step: RecoveryStep,
-    next: Next,
+    next: PreparedNextCall,
 }
 
 impl Verifying {
@@ -21,7 +21,7 @@ impl Verifying {
             recovery: verification.clone().into(),
             hint: verification.hint().into(),
             step: RecoveryStep::Verify { operation: operation.clone(), done: Arc::new(verification.done().clone()) },
-            next: Next::new(operation, verification.bindings(), verification.reason()),
+            next: PreparedNextCall::new(operation, verification.bindings(), verification.reason()),
         }
     }
 

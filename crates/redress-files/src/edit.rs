@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Files,
     atomic::Over,
-    differs::{self, Found, Place},
+    differs::{self, LooseMatchReport, LooseMatch},
     failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure, UnconfirmedFailure},
     near,
     sandbox::{Sandbox, blocking},
@@ -72,7 +72,7 @@ pub(crate) enum EditFailure {
     TextNotFound {
         path: String,
         /// Where it is, but for line ends, indentation or other blanks; at most one.
-        places: Vec<Place>,
+        places: Vec<LooseMatch>,
     },
     /// The old text is in the file more often than was expected.
     #[failure(kind = conflict, message = "{path} holds the old text {found} times, not {expected}", effect = none,
@@ -209,7 +209,7 @@ fn newlines(text: &str) -> u64 {
 
 /// The part of a file to look at.
 #[data]
-struct Part {
+struct EditRegion {
     path: String,
     from_line: u64,
     lines: u64,
@@ -218,12 +218,12 @@ struct Part {
 /// That the text is nowhere: with the place that differs in blanks alone, or else with the lines near its first one.
 fn not_found(path: &WirePath, text: &str, old: &str) -> Fail<EditFailure> {
     let name = path.as_str();
-    let Some(Found { place, hint, text: shown }) = differs::find(text, old) else {
+    let Some(LooseMatchReport { place, hint, text: shown }) = differs::find(text, old) else {
         let wanted = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.trim().is_empty() && line.len() <= 300);
         return EditFailure::TextNotFound { path: name.to_owned(), places: Vec::new() }.with_similar(wanted, lines);
     };
-    let part = Part { path: name.to_owned(), from_line: place.line, lines: place.lines };
+    let part = EditRegion { path: name.to_owned(), from_line: place.line, lines: place.lines };
     Fail::from(EditFailure::TextNotFound { path: name.to_owned(), places: vec![place] })
         .with_hint(hint)
         .with_nearest(shown)

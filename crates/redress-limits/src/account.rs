@@ -16,66 +16,66 @@ use governor::{
     state::{InMemoryState, NotKeyed},
 };
 
-use crate::{active::Own, clock::CallClock, mean::Mean, source::Source};
+use crate::{active::CallerLoad, clock::CallClock, mean::Mean, source::LimitSource};
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, CallClock, NoOpMiddleware<Nanos>>;
 
 /// What is counted of one caller: one slot for each source, made when a call first needs it.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct CallerUsage {
     /// What it has of the server, whichever source counts it.
-    pub(crate) own: Arc<Own>,
-    slots: Box<[OnceLock<Slot>]>,
+    pub(crate) own: Arc<CallerLoad>,
+    slots: Box<[OnceLock<SourceUsage>]>,
     /// When it was last asked for, in milliseconds of the store's own time.
     pub(crate) last_ms: AtomicU64,
 }
 
 /// What one source counts of one caller.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct SourceUsage {
     bucket: Option<Arc<Bucket>>,
-    places: Arc<Places>,
+    places: Arc<HeldSlots>,
 }
 
 /// The places that a caller has taken.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct HeldSlots {
     calls: AtomicU32,
     streams: AtomicU32,
     /// How long a call keeps its place.
     kept: Mean,
 }
 
-impl Account {
-    pub(crate) fn new(sources: &[Source]) -> Account {
+impl CallerUsage {
+    pub(crate) fn new(sources: &[LimitSource]) -> CallerUsage {
         let slots = sources.iter().map(|_| OnceLock::new()).collect();
-        Account { own: Arc::default(), slots, last_ms: AtomicU64::new(0) }
+        CallerUsage { own: Arc::default(), slots, last_ms: AtomicU64::new(0) }
     }
 
     /// What `source`, which is at `place`, counts of this caller.
-    pub(crate) fn slot(&self, place: usize, source: &Source) -> Option<&Slot> {
+    pub(crate) fn slot(&self, place: usize, source: &LimitSource) -> Option<&SourceUsage> {
         let slot = self.slots.get(place)?;
-        Some(slot.get_or_init(|| Slot { bucket: bucket(source), places: Arc::default() }))
+        Some(slot.get_or_init(|| SourceUsage { bucket: bucket(source), places: Arc::default() }))
     }
 
     /// How long it has something to remember when its caller is silent: until the rates that it has used are whole
     /// again.
-    pub(crate) fn remembers(&self, sources: &[Source]) -> Duration {
+    pub(crate) fn remembers(&self, sources: &[LimitSource]) -> Duration {
         let used = self.slots.iter().zip(sources).filter(|(slot, _)| slot.get().is_some());
         used.map(|(_, source)| source.refill()).max().unwrap_or_default()
     }
 
     /// The same caller under other sources. `kept` says for each of them which of `sources` counted the same calls, and
     /// whether its rate is the same.
-    pub(crate) fn moved(&self, kept: &[Option<(usize, bool)>], sources: &[Source]) -> Account {
+    pub(crate) fn moved(&self, kept: &[Option<(usize, bool)>], sources: &[LimitSource]) -> CallerUsage {
         let slots = kept.iter().zip(sources).map(|(kept, source)| {
             let old = kept.and_then(|(place, same_rate)| Some((self.slots.get(place)?.get()?, same_rate)));
             old.map_or_else(OnceLock::new, |(slot, same_rate)| {
                 let bucket = if same_rate { slot.bucket.clone() } else { bucket(source) };
-                OnceLock::from(Slot { bucket, places: Arc::clone(&slot.places) })
+                OnceLock::from(SourceUsage { bucket, places: Arc::clone(&slot.places) })
             })
         });
-        Account {
+        CallerUsage {
             own: Arc::clone(&self.own),
             slots: slots.collect(),
             last_ms: AtomicU64::new(self.last_ms.load(Ordering::Relaxed)),
@@ -83,11 +83,11 @@ impl Account {
     }
 }
 
-fn bucket(source: &Source) -> Option<Arc<Bucket>> {
+fn bucket(source: &LimitSource) -> Option<Arc<Bucket>> {
     source.refills.map(|quota| Arc::new(RateLimiter::direct_with_clock(quota, CallClock::default())))
 }
 
-impl Slot {
+impl SourceUsage {
     /// Takes one call from the rate, so long after the start, or tells how long it takes until there is one.
     pub(crate) fn take(&self, at: Duration) -> Result<(), Duration> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
@@ -95,12 +95,12 @@ impl Slot {
         bucket.check().map_err(|not_until| not_until.wait_time_from(bucket.clock().now()))
     }
 
-    pub(crate) fn places(&self) -> &Places {
+    pub(crate) fn places(&self) -> &HeldSlots {
         &self.places
     }
 }
 
-impl Places {
+impl HeldSlots {
     /// Takes a place where fewer than `most` are taken.
     pub(crate) fn enter(&self, streams: bool, most: u32) -> bool {
         let taken = self.taken(streams);

@@ -10,10 +10,10 @@ use std::{
 };
 
 use foldhash::fast::RandomState;
-use redress_core::{LimitedCall, household};
+use redress_core::{LimitedCall, client_prefix};
 use tokio::time::Instant;
 
-use crate::{account::Account, source::Source};
+use crate::{account::CallerUsage, source::LimitSource};
 
 /// As many as keep a few threads out of each other's way.
 const SHARDS: usize = 16;
@@ -23,39 +23,39 @@ const SWEEP_EVERY_MS: u64 = 100;
 /// The accounts of all callers: of those with an id by their id, of the anonymous by the address they come from. Neither
 /// takes room from the other: addresses cost nothing, and must not crowd out who is known.
 #[derive(Debug)]
-pub(crate) struct Accounts {
+pub(crate) struct UsageTable {
     since: Instant,
     hasher: RandomState,
-    callers: Room<Box<str>>,
-    peers: Room<IpAddr>,
+    callers: UsageMap<Box<str>>,
+    peers: UsageMap<IpAddr>,
     /// For the anonymous whose address is not known.
-    nobody: Arc<Account>,
+    nobody: Arc<CallerUsage>,
 }
 
 /// Accounts by one kind of key.
 #[derive(Debug)]
-struct Room<K> {
-    shards: Box<[Mutex<Shard<K>>]>,
+struct UsageMap<K> {
+    shards: Box<[Mutex<UsageShard<K>>]>,
     most_per_shard: usize,
     /// For those who come when there are too many.
-    crowd: Arc<Account>,
+    crowd: Arc<CallerUsage>,
 }
 
 #[derive(Debug)]
-struct Shard<K> {
-    accounts: HashMap<K, Arc<Account>, RandomState>,
+struct UsageShard<K> {
+    accounts: HashMap<K, Arc<CallerUsage>, RandomState>,
     swept_ms: Option<u64>,
 }
 
-impl Accounts {
+impl UsageTable {
     /// As many of each kind as `most`.
-    pub(crate) fn new(most: usize, sources: &[Source]) -> Accounts {
-        let account = || Arc::new(Account::new(sources));
-        Accounts {
+    pub(crate) fn new(most: usize, sources: &[LimitSource]) -> UsageTable {
+        let account = || Arc::new(CallerUsage::new(sources));
+        UsageTable {
             since: Instant::now(),
             hasher: RandomState::default(),
-            callers: Room::new(most, account()),
-            peers: Room::new(most, account()),
+            callers: UsageMap::new(most, account()),
+            peers: UsageMap::new(most, account()),
             nobody: account(),
         }
     }
@@ -66,7 +66,7 @@ impl Accounts {
     }
 
     /// The account of who makes this call, so long after the start.
-    pub(crate) fn of(&self, call: &LimitedCall<'_>, at: Duration, sources: &[Source]) -> Arc<Account> {
+    pub(crate) fn of(&self, call: &LimitedCall<'_>, at: Duration, sources: &[LimitSource]) -> Arc<CallerUsage> {
         let now_ms = millis(at);
         let account = match (call.caller, call.peer) {
             (Some(caller), _) => {
@@ -74,7 +74,7 @@ impl Accounts {
                 self.callers.account(self.hasher.hash_one(id), id, |id| id.into(), now_ms, sources)
             }
             (None, Some(peer)) => {
-                let peer = household(peer);
+                let peer = client_prefix(peer);
                 self.peers.account(self.hasher.hash_one(peer), &peer, |peer| *peer, now_ms, sources)
             }
             (None, None) => Arc::clone(&self.nobody),
@@ -88,11 +88,11 @@ impl Accounts {
         self.callers.len() + self.peers.len()
     }
 
-    /// The same callers under other sources; see [`Account::moved`].
-    pub(crate) fn moved(&self, most: usize, kept: &[Option<(usize, bool)>], sources: &[Source]) -> Accounts {
+    /// The same callers under other sources; see [`CallerUsage::moved`].
+    pub(crate) fn moved(&self, most: usize, kept: &[Option<(usize, bool)>], sources: &[LimitSource]) -> UsageTable {
         let hasher = RandomState::default();
-        let move_one = |account: &Account| Arc::new(account.moved(kept, sources));
-        Accounts {
+        let move_one = |account: &CallerUsage| Arc::new(account.moved(kept, sources));
+        UsageTable {
             since: self.since,
             callers: self.callers.moved(&hasher, most, move_one),
             peers: self.peers.moved(&hasher, most, move_one),
@@ -102,12 +102,12 @@ impl Accounts {
     }
 }
 
-impl<K: Hash + Eq + Clone> Room<K> {
-    fn new(most: usize, crowd: Arc<Account>) -> Room<K> {
+impl<K: Hash + Eq + Clone> UsageMap<K> {
+    fn new(most: usize, crowd: Arc<CallerUsage>) -> UsageMap<K> {
         // Few accounts in many shards would fill one shard while others are empty.
         let shards = (most / 256).clamp(1, SHARDS);
-        let shard = || Mutex::new(Shard { accounts: HashMap::default(), swept_ms: None });
-        Room { shards: (0..shards).map(|_| shard()).collect(), most_per_shard: most.div_ceil(shards), crowd }
+        let shard = || Mutex::new(UsageShard { accounts: HashMap::default(), swept_ms: None });
+        UsageMap { shards: (0..shards).map(|_| shard()).collect(), most_per_shard: most.div_ceil(shards), crowd }
     }
 
     /// The account under `key`, a new one where there is room, or else that of the crowd.
@@ -117,8 +117,8 @@ impl<K: Hash + Eq + Clone> Room<K> {
         key: &Q,
         owned: impl FnOnce(&Q) -> K,
         now_ms: u64,
-        sources: &[Source],
-    ) -> Arc<Account>
+        sources: &[LimitSource],
+    ) -> Arc<CallerUsage>
     where
         K: Borrow<Q>,
     {
@@ -129,7 +129,7 @@ impl<K: Hash + Eq + Clone> Room<K> {
         if !self.has_room(&mut shard, now_ms, sources) {
             return Arc::clone(&self.crowd);
         }
-        let account = Arc::new(Account::new(sources));
+        let account = Arc::new(CallerUsage::new(sources));
         shard.accounts.insert(owned(key), Arc::clone(&account));
         account
     }
@@ -138,8 +138,8 @@ impl<K: Hash + Eq + Clone> Room<K> {
         self.shards.iter().map(|shard| locked(shard).accounts.len()).sum()
     }
 
-    fn moved(&self, hasher: &RandomState, most: usize, move_one: impl Fn(&Account) -> Arc<Account>) -> Room<K> {
-        let new = Room::new(most, move_one(&self.crowd));
+    fn moved(&self, hasher: &RandomState, most: usize, move_one: impl Fn(&CallerUsage) -> Arc<CallerUsage>) -> UsageMap<K> {
+        let new = UsageMap::new(most, move_one(&self.crowd));
         for shard in &self.shards {
             for (key, account) in &locked(shard).accounts {
                 let mut to = new.shard(hasher.hash_one(key));
@@ -151,13 +151,13 @@ impl<K: Hash + Eq + Clone> Room<K> {
         new
     }
 
-    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard<K>> {
+    fn shard(&self, hash: u64) -> MutexGuard<'_, UsageShard<K>> {
         let place = usize::try_from(hash % self.shards.len() as u64).unwrap_or(0);
         locked(&self.shards[place])
     }
 
     /// Whether one more account has room, after those have gone that have nothing to remember.
-    fn has_room(&self, shard: &mut Shard<K>, now_ms: u64, sources: &[Source]) -> bool {
+    fn has_room(&self, shard: &mut UsageShard<K>, now_ms: u64, sources: &[LimitSource]) -> bool {
         if shard.accounts.len() < self.most_per_shard {
             return true;
         }
@@ -174,7 +174,7 @@ impl<K: Hash + Eq + Clone> Room<K> {
     }
 }
 
-fn locked<K>(shard: &Mutex<Shard<K>>) -> MutexGuard<'_, Shard<K>> {
+fn locked<K>(shard: &Mutex<UsageShard<K>>) -> MutexGuard<'_, UsageShard<K>> {
     // Every change to a shard is whole before anything can panic.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -185,19 +185,19 @@ fn millis(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use redress_contract::{Caller, Operation};
+    use redress_contract::{Caller, OperationDeclaration};
 
     use super::*;
     use crate::{LimitOptions, LimitRule, source::sources};
 
-    fn rated() -> Vec<Source> {
+    fn rated() -> Vec<LimitSource> {
         sources(&LimitOptions { rate: Some("10/s".parse().unwrap()), ..LimitOptions::default() })
     }
 
     #[test]
     fn an_account_that_has_nothing_to_remember_makes_room_for_another() {
-        let (sources, operation) = (rated(), Operation::query("demo.greet"));
-        let accounts = Accounts::new(4, &sources);
+        let (sources, operation) = (rated(), OperationDeclaration::query("demo.greet"));
+        let accounts = UsageTable::new(4, &sources);
         let start = Duration::ZERO;
         let named = |id: String, at| {
             let caller = Caller::new(id);
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn addresses_take_no_room_from_callers_with_an_id() {
-        let (sources, operation) = (rated(), Operation::query("demo.greet"));
-        let accounts = Accounts::new(4, &sources);
+        let (sources, operation) = (rated(), OperationDeclaration::query("demo.greet"));
+        let accounts = UsageTable::new(4, &sources);
         let peer = |number: u8| {
             let call = LimitedCall::new(&operation, None).with_peer(IpAddr::from([192, 0, 2, number]));
             accounts.of(&call, Duration::ZERO, &sources)
@@ -244,8 +244,8 @@ mod tests {
         rare.rate = Some("5/h".parse().unwrap());
         let options =
             LimitOptions { rules: vec![rare], rate: Some("10/s".parse().unwrap()), ..LimitOptions::default() };
-        let (sources, operation) = (sources(&options), Operation::query("demo.greet"));
-        let accounts = Accounts::new(1, &sources);
+        let (sources, operation) = (sources(&options), OperationDeclaration::query("demo.greet"));
+        let accounts = UsageTable::new(1, &sources);
         let used = |id: &str, place: usize, at: Duration| {
             let caller = Caller::new(id);
             let account = accounts.of(&LimitedCall::new(&operation, Some(&caller)), at, &sources);
@@ -261,8 +261,8 @@ mod tests {
 
     #[test]
     fn the_anonymous_are_told_apart_by_their_address() {
-        let (sources, operation) = (rated(), Operation::query("demo.greet"));
-        let accounts = Accounts::new(1000, &sources);
+        let (sources, operation) = (rated(), OperationDeclaration::query("demo.greet"));
+        let accounts = UsageTable::new(1000, &sources);
         let of = |address: &str| {
             let call = LimitedCall::new(&operation, None).with_peer(address.parse().unwrap());
             accounts.of(&call, Duration::ZERO, &sources)

@@ -7,7 +7,7 @@ use std::{
 
 /// What the load counts of one caller.
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct CallerLoad {
     /// Its calls in flight.
     pub(crate) calls: AtomicU32,
     /// The last second in which it called, the first of all being 1.
@@ -17,15 +17,15 @@ pub(crate) struct Own {
 /// The callers of this second and of the one before. Whoever calls now and then is seldom in the middle of a call, and
 /// its share is kept for it all the same.
 #[derive(Debug, Default)]
-pub(crate) struct Active {
+pub(crate) struct ActiveCallers {
     second: AtomicU32,
     now: AtomicU32,
     before: AtomicU32,
 }
 
-impl Active {
+impl ActiveCallers {
     /// Takes note that `own` calls, so long after the start. But for the first call of a second this is one look.
-    pub(crate) fn note(&self, own: &Own, at: Duration) {
+    pub(crate) fn note(&self, own: &CallerLoad, at: Duration) {
         let second = u32::try_from(at.as_secs() + 1).unwrap_or(u32::MAX);
         if own.seen.load(Relaxed) == second {
             return;
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_caller_counts_through_the_second_after_its_last_call() {
-        let (active, callers) = (Active::default(), [Own::default(), Own::default(), Own::default()]);
+        let (active, callers) = (ActiveCallers::default(), [CallerLoad::default(), CallerLoad::default(), CallerLoad::default()]);
         let at = |ms| Duration::from_millis(ms);
         for own in &callers {
             active.note(own, at(100));

@@ -9,7 +9,7 @@
 //! said here too; they are counted where they outlive the process, by the store of the registry.
 //!
 //! ```
-//! use redress_core::{Fittings, Registry};
+//! use redress_core::{Layers, Registry};
 //! use redress_limits::{LimitOptions, LimitRule, Limits, Rate};
 //!
 //! let mut options = LimitOptions::default();
@@ -20,7 +20,7 @@
 //! options.rules.push(reports);
 //!
 //! let limits = Limits::new(options)?;
-//! let registry = Registry::builder().build().unwrap().fitted(Fittings::new().limit(limits));
+//! let registry = Registry::builder().build().unwrap().fitted(Layers::new().limit(limits));
 //! # drop(registry);
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```

@@ -30,7 +30,7 @@ use redress_contract::Name;
 use tokio::time::Instant;
 
 use crate::{
-    active::{Active, Own},
+    active::{ActiveCallers, CallerLoad},
     mean::Mean,
 };
 
@@ -63,7 +63,7 @@ const OPEN: u32 = u32::MAX;
 
 /// The calls of all callers.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct AdaptiveLimit {
     since: Instant,
     /// The bound never falls below this; fewer calls than this count as each running by itself.
     least: u32,
@@ -72,7 +72,7 @@ pub(crate) struct Load {
     /// The callers that have a call in flight.
     callers: AtomicU32,
     /// Those that have called of late, where the load is measured.
-    active: Active,
+    active: ActiveCallers,
     bound: AtomicU32,
     /// When the bound was last of use, in nanoseconds since the start.
     needed: AtomicU64,
@@ -84,12 +84,12 @@ pub(crate) struct Load {
     moved: AtomicU64,
     /// By when a light call should have ended that is waited for, in nanoseconds since the start; 0 where none is.
     late: AtomicU64,
-    window: Window,
+    window: LatencyWindow,
 }
 
 /// What has been seen of light calls since the bound was last looked at.
 #[derive(Debug, Default)]
-struct Window {
+struct LatencyWindow {
     /// When the first of them to end began, in nanoseconds since the start.
     opened: AtomicU64,
     ended: AtomicU32,
@@ -101,7 +101,7 @@ struct Window {
 
 /// A call in flight.
 #[derive(Debug)]
-pub(crate) struct Entered {
+pub(crate) struct InFlightCall {
     pub(crate) since: Instant,
     /// Whether its handler ran, so that what it took says something.
     pub(crate) ran: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Entered {
 
 /// Why there is no room for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(crate) enum ShedReason {
     /// There are as many calls as there may be.
     Total,
     /// The caller has its share of what the server bears.
@@ -122,30 +122,30 @@ pub(crate) enum Full {
     Server,
 }
 
-impl Load {
-    pub(crate) fn new(least: u32) -> Load {
-        Load {
+impl AdaptiveLimit {
+    pub(crate) fn new(least: u32) -> AdaptiveLimit {
+        AdaptiveLimit {
             since: Instant::now(),
             least,
             in_flight: AtomicU32::new(0),
             streams: AtomicU32::new(0),
             callers: AtomicU32::new(0),
-            active: Active::default(),
+            active: ActiveCallers::default(),
             bound: AtomicU32::new(OPEN),
             needed: AtomicU64::new(0),
             typical: Mean::default(),
             alone: ArcSwap::default(),
             moved: AtomicU64::new(0),
             late: AtomicU64::new(0),
-            window: Window::default(),
+            window: LatencyWindow::default(),
         }
     }
 
     /// For as many processors as there are.
-    pub(crate) fn of_this_machine() -> Load {
+    pub(crate) fn of_this_machine() -> AdaptiveLimit {
         let processors =
             std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
-        Load::new((2 * processors).max(4))
+        AdaptiveLimit::new((2 * processors).max(4))
     }
 
     /// The calls that run.
@@ -160,8 +160,8 @@ impl Load {
 
     /// How long a caller had better wait whom `full` has refused: as long as a light call takes. Who has its share
     /// already waits no less than the bound needs to move.
-    pub(crate) fn worth_waiting(&self, full: Full) -> Duration {
-        let least = if full == Full::Share { WINDOW } else { LEAST_WAIT };
+    pub(crate) fn worth_waiting(&self, full: ShedReason) -> Duration {
+        let least = if full == ShedReason::Share { WINDOW } else { LEAST_WAIT };
         self.typical.get().unwrap_or(WINDOW).clamp(least, Duration::from_secs(10))
     }
 
@@ -169,11 +169,11 @@ impl Load {
     /// and kept bearable, `total` where there is a hard bound.
     pub(crate) fn enter(
         &self,
-        own: &Own,
+        own: &CallerLoad,
         operation: Option<&Name>,
         total: Option<u32>,
         now: Instant,
-    ) -> Result<Entered, Full> {
+    ) -> Result<InFlightCall, ShedReason> {
         let running = self.in_flight.fetch_add(1, Relaxed);
         let mine = own.calls.fetch_add(1, Relaxed);
         if mine == 0 {
@@ -181,10 +181,10 @@ impl Load {
         }
         if total.is_some_and(|total| running >= total) {
             self.give_back(own);
-            return Err(Full::Total);
+            return Err(ShedReason::Total);
         }
         let Some(operation) = operation else {
-            return Ok(Entered { since: now, ran: false, alone: None, quiet: false, light: true });
+            return Ok(InFlightCall { since: now, ran: false, alone: None, quiet: false, light: true });
         };
         let at = now.saturating_duration_since(self.since);
         self.active.note(own, at);
@@ -198,10 +198,10 @@ impl Load {
         if light && self.late.load(Relaxed) == 0 {
             self.late.store(nanos(at + patience(&alone)), Relaxed);
         }
-        Ok(Entered { since: now, ran: false, alone: Some(alone), quiet, light })
+        Ok(InFlightCall { since: now, ran: false, alone: Some(alone), quiet, light })
     }
 
-    fn full(&self, running: u32, mine: u32, quiet: bool, nanos: u64) -> Option<Full> {
+    fn full(&self, running: u32, mine: u32, quiet: bool, nanos: u64) -> Option<ShedReason> {
         let bound = self.bound_at(nanos);
         if quiet {
             self.moved.store(nanos, Relaxed);
@@ -210,18 +210,18 @@ impl Load {
         let bound = if self.is_stalled(nanos) { self.hold_at(running, nanos) } else { bound };
         let (sharing, callers) = (self.sharing(), self.callers.load(Relaxed).max(1));
         if self.is_late(nanos) && 2 * u64::from(mine) * u64::from(sharing) > 3 * u64::from(running) {
-            return Some(Full::Share);
+            return Some(ShedReason::Share);
         }
         // A quarter is left to those who have less than their share, as soon as there is anybody else.
         let contested = if sharing > 1 { bound - bound / 4 } else { bound };
         if running < contested {
             None
         } else if mine >= (bound / callers).max(1) {
-            Some(Full::Share)
+            Some(ShedReason::Share)
         } else {
             // Those who have less than their share may be many. What others have beyond theirs is no reason.
             let many = bound.saturating_mul(2).max(4 * self.least);
-            (callers > many).then_some(Full::Server)
+            (callers > many).then_some(ShedReason::Server)
         }
     }
 
@@ -265,7 +265,7 @@ impl Load {
     }
 
     /// Takes back a call that was let in and refused for another reason.
-    pub(crate) fn give_back(&self, own: &Own) -> u32 {
+    pub(crate) fn give_back(&self, own: &CallerLoad) -> u32 {
         if own.calls.fetch_sub(1, Relaxed) == 1 {
             self.callers.fetch_sub(1, Relaxed);
         }
@@ -273,7 +273,7 @@ impl Load {
     }
 
     /// Lets a call out that has ended.
-    pub(crate) fn leave(&self, own: &Own, entered: &Entered, now: Instant) {
+    pub(crate) fn leave(&self, own: &CallerLoad, entered: &InFlightCall, now: Instant) {
         let running = self.give_back(own);
         let took = now.saturating_duration_since(entered.since);
         if entered.light && entered.ran {

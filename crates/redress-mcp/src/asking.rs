@@ -6,12 +6,12 @@ use redress_contract::Caller;
 use redress_core::{Account, Face, Request};
 use tokio_util::sync::CancellationToken;
 
-use crate::Place;
+use crate::StreamPermit;
 
 /// What is known of a request beside its message: who sends it, and what its connection asks of
 /// every call.
 #[derive(Clone, Debug, Default)]
-pub struct Asking {
+pub struct RequestContext {
     /// Who calls; nobody, if nothing tells.
     pub caller: Option<Arc<Caller>>,
     /// The address that the request came from, where it is known.
@@ -34,10 +34,10 @@ pub struct Asking {
     pub account: Option<Account>,
     /// What the message itself takes, given back when its request has ended: one of a session may outlive its
     /// connection.
-    pub room: Option<Place>,
+    pub room: Option<StreamPermit>,
 }
 
-impl Asking {
+impl RequestContext {
     /// The call with this input.
     pub(crate) fn request<'a>(&self, input: &'a [u8]) -> Request<'a> {
         let mut request = Request::new(input).with_face(Face::Mcp);

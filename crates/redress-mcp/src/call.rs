@@ -10,33 +10,33 @@ use redress_core::{
 use redress_wire::{
     http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
-    mcp::{CallParams, Carriage, EnvelopeUse, Era, ProtocolError, RequestMeta, told, write_call, write_output},
+    mcp::{CallParams, ResultOptions, EnvelopeUse, Era, ProtocolError, RequestMeta, told, write_call, write_output},
 };
 use serde_json::{json, value::RawValue};
 
 use crate::{
-    Asking,
-    asked::{Asked, InRounds as _, Rounds},
-    catalogue::Entry,
+    RequestContext,
+    asked::{McpRequest, InRounds as _, Rounds},
+    catalogue::ToolEntry,
     discovery,
-    mcp::Inner,
+    mcp::McpInner,
     prompts::failed,
-    reply::{Ending, Reply},
-    stream::{self, Collected},
-    way::Way,
+    reply::{ReplyKind, Reply},
+    stream::{self, CollectedStream},
+    way::ClientChannel,
 };
 
-impl Inner {
+impl McpInner {
     pub(crate) async fn call(
         &self,
         id: Id<'_>,
         params: &CallParams<'_>,
         era: Era,
-        asking: &Asking,
-        way: Way<'_>,
+        asking: &RequestContext,
+        way: ClientChannel<'_>,
     ) -> Reply {
         let Some(entry) = self.catalogue.find(&params.name) else {
-            return match discovery::Found::named(&params.name) {
+            return match discovery::DiscoveryTool::named(&params.name) {
                 // The four are there for callers whose list shows them, and unknown to others.
                 Some(found) if self.catalogue.visible(asking.caller()).is_discovered() => {
                     Box::pin(self.discover(id, found, params, era, asking, way)).await
@@ -60,11 +60,11 @@ impl Inner {
     async fn run(
         &self,
         id: Id<'_>,
-        entry: &Entry,
+        entry: &ToolEntry,
         request: Request<'_>,
         era: Era,
         rounds: Rounds<'_>,
-        way: Way<'_>,
+        way: ClientChannel<'_>,
     ) -> Reply {
         if entry.tool.streams() {
             return self.collect(id, entry, request, era, rounds.asking, way).await;
@@ -85,18 +85,18 @@ impl Inner {
     async fn collect(
         &self,
         id: Id<'_>,
-        entry: &Entry,
+        entry: &ToolEntry,
         request: Request<'_>,
         era: Era,
-        asking: &Asking,
-        way: Way<'_>,
+        asking: &RequestContext,
+        way: ClientChannel<'_>,
     ) -> Reply {
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, way.attend(request), bounds, way.tells).await {
-            Collected::Failed(envelope, before) => {
+            CollectedStream::Failed(envelope, before) => {
                 self.carry_any(id, *envelope, before, Some(entry), era, asking).await
             }
-            Collected::Output(output) => {
+            CollectedStream::Output(output) => {
                 let output = match self.options.form.envelope {
                     EnvelopeUse::Failures => output,
                     EnvelopeUse::Always => [br#"{"ok":true,"result":"#, output.as_slice(), b"}"].concat(),
@@ -110,7 +110,7 @@ impl Inner {
     pub(crate) async fn output(&self, id: Id<'_>, output: Vec<u8>, era: Era) -> Reply {
         let carriage = self.carriage(None, era);
         let body = written(id, output.len(), move |id, body| write_output(id, &output, carriage, body)).await;
-        Reply { body: body.into(), ending: Ending::Result, request_id: None }
+        Reply { body: body.into(), ending: ReplyKind::Result, request_id: None }
     }
 
     /// Writes how a call ended, off the worker where that is large.
@@ -119,9 +119,9 @@ impl Inner {
         id: Id<'_>,
         envelope: Envelope,
         more: Option<Vec<u8>>,
-        entry: Option<&Entry>,
+        entry: Option<&ToolEntry>,
         era: Era,
-        asking: &Asking,
+        asking: &RequestContext,
     ) -> Reply {
         let length = envelope.output().map_or(0, <[u8]>::len) + more.as_ref().map_or(0, Vec::len);
         if length <= LARGE {
@@ -135,8 +135,8 @@ impl Inner {
         Reply { body: written(id, length, write).await.into(), ending, request_id }
     }
 
-    fn carriage(&self, entry: Option<&Entry>, era: Era) -> Carriage {
-        Carriage {
+    fn carriage(&self, entry: Option<&ToolEntry>, era: Era) -> ResultOptions {
+        ResultOptions {
             era,
             envelope: self.options.form.envelope,
             admits_failure: entry.is_some_and(|entry| entry.tool.admits_failure()),
@@ -146,7 +146,7 @@ impl Inner {
     }
 
     /// What the caller's model reads of a bad ending.
-    fn told(&self, envelope: &Envelope, asking: &Asking) -> String {
+    fn told(&self, envelope: &Envelope, asking: &RequestContext) -> String {
         let names = |name: &str| self.catalogue.spoken_to(name, asking.caller());
         envelope.problem().map(|problem| told(problem, &names)).unwrap_or_default()
     }
@@ -157,9 +157,9 @@ impl Inner {
         id: Id<'_>,
         envelope: &Envelope,
         more: Option<&[u8]>,
-        entry: Option<&Entry>,
+        entry: Option<&ToolEntry>,
         era: Era,
-        asking: &Asking,
+        asking: &RequestContext,
     ) -> Reply {
         let mut body = Vec::new();
         write_call(id, envelope, &self.told(envelope, asking), self.carriage(entry, era), more, &mut body);
@@ -168,7 +168,7 @@ impl Inner {
     }
 
     /// Refuses the key of a request that calls nothing that could take it.
-    pub(crate) fn needless_key(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking) -> Option<Reply> {
+    pub(crate) fn needless_key(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, asking: &RequestContext) -> Option<Reply> {
         if asked.runs() {
             return None;
         }
@@ -181,7 +181,7 @@ impl Inner {
     }
 
     /// Says that there is no such tool, and what is near among those that the caller may call.
-    pub(crate) fn unknown(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
+    pub(crate) fn unknown(&self, id: Id<'_>, name: &str, asking: &RequestContext) -> Reply {
         let visible = self.catalogue.visible(asking.caller());
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/name", "the name of a tool that tools/list shows")
@@ -215,10 +215,10 @@ pub(crate) async fn written(
 }
 
 /// What the ending of a call means to its connection; of a call of no tool, nothing.
-fn ending_of(entry: Option<&Entry>, envelope: &Envelope) -> Ending {
+fn ending_of(entry: Option<&ToolEntry>, envelope: &Envelope) -> ReplyKind {
     match entry {
         Some(_) if !envelope.is_ok() => ending(envelope),
-        Some(_) | None => Ending::Result,
+        Some(_) | None => ReplyKind::Result,
     }
 }
 
@@ -232,7 +232,7 @@ fn unknown_tool(problem: &Problem) -> String {
 }
 
 /// The call that the message asks for.
-fn request<'a>(asking: &Asking, params: &CallParams<'_>, arguments: &'a str) -> Result<Request<'a>, Refusal> {
+fn request<'a>(asking: &RequestContext, params: &CallParams<'_>, arguments: &'a str) -> Result<Request<'a>, Refusal> {
     let request = asking.request(arguments.as_bytes());
     Ok(match key(params.meta.as_ref())? {
         None => request,
@@ -252,21 +252,21 @@ pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a st
 }
 
 /// What is known of a request, the key in its message included.
-pub(crate) fn keyed<'a>(asking: &'a Asking, meta: Option<&RequestMeta<'_>>) -> Result<Cow<'a, Asking>, Refusal> {
+pub(crate) fn keyed<'a>(asking: &'a RequestContext, meta: Option<&RequestMeta<'_>>) -> Result<Cow<'a, RequestContext>, Refusal> {
     Ok(match key(meta)? {
         None => Cow::Borrowed(asking),
-        Some(key) => Cow::Owned(Asking { idempotency_key: Some(key.into()), ..asking.clone() }),
+        Some(key) => Cow::Owned(RequestContext { idempotency_key: Some(key.into()), ..asking.clone() }),
     })
 }
 
 /// What a bad ending means to a connection that can ask who calls.
-pub(crate) fn ending(envelope: &Envelope) -> Ending {
+pub(crate) fn ending(envelope: &Envelope) -> ReplyKind {
     match EngineCode::parse(envelope.code().unwrap_or_default()) {
-        Some(EngineCode::AuthRequired) => Ending::Unauthorized,
+        Some(EngineCode::AuthRequired) => ReplyKind::Unauthorized,
         Some(EngineCode::Forbidden) => match envelope.problem().and_then(|problem| problem.recovery.as_ref()) {
-            Some(RecoveryStep::GetAccess { scope }) => Ending::Forbidden(Arc::clone(scope)),
-            Some(_) | None => Ending::Result,
+            Some(RecoveryStep::GetAccess { scope }) => ReplyKind::Forbidden(Arc::clone(scope)),
+            Some(_) | None => ReplyKind::Result,
         },
-        Some(_) | None => Ending::Result,
+        Some(_) | None => ReplyKind::Result,
     }
 }

@@ -13,7 +13,7 @@ use redress_wire::{
     mcp::{Era, MODERN, RequestMeta, header},
 };
 
-use crate::{asked::Asked, refused::Unfit, session};
+use crate::{asked::McpRequest, refused::Unfit, session};
 
 pub(crate) static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
 pub(crate) static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
@@ -47,12 +47,12 @@ pub(crate) fn session(headers: &HeaderMap) -> Result<Option<&str>, Unfit> {
 }
 
 /// Which era a request over standard input speaks, or why it cannot be answered.
-pub(crate) fn over_lines(asked: &Asked<'_>) -> Result<Era, Unfit> {
+pub(crate) fn over_lines(asked: &McpRequest<'_>) -> Result<Era, Unfit> {
     let nothing = RequestMeta::default();
     let meta = asked.meta().unwrap_or(&nothing);
     let era = match &meta.protocol_version {
         Some(version) => Era::of(version).ok_or_else(|| Unfit::version(version))?,
-        None if matches!(asked, Asked::Discover(_)) => Era::Modern,
+        None if matches!(asked, McpRequest::Discover(_)) => Era::Modern,
         None => Era::Legacy,
     };
     complete(era, meta)?;
@@ -61,9 +61,9 @@ pub(crate) fn over_lines(asked: &Asked<'_>) -> Result<Era, Unfit> {
 
 /// Which era a request over HTTP speaks, or why it cannot be answered: what its headers say has
 /// to be what its body says, because others on the way go by the headers.
-pub(crate) fn over_http(headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<Era, Unfit> {
+pub(crate) fn over_http(headers: &HeaderMap, method: &str, asked: &McpRequest<'_>) -> Result<Era, Unfit> {
     let header = single(headers, &VERSION)?;
-    if let Asked::Initialize(params) = asked {
+    if let McpRequest::Initialize(params) = asked {
         return match header {
             Some(header) if *header != *params.protocol_version => Err(Unfit::OtherVersion),
             // The handshake may leave the method out, but not say another one.
@@ -82,14 +82,14 @@ pub(crate) fn over_http(headers: &HeaderMap, method: &str, asked: &Asked<'_>) ->
     let nothing = RequestMeta::default();
     let meta = asked.meta().unwrap_or(&nothing);
     let era = match (header, meta.protocol_version.as_deref()) {
-        (None, None) if matches!(asked, Asked::Discover(_)) => Era::Modern,
+        (None, None) if matches!(asked, McpRequest::Discover(_)) => Era::Modern,
         (None, None) => Era::Legacy,
         (None, Some(_)) => return Err(mismatch(&VERSION, "the header MCP-Protocol-Version is missing")),
         (Some(header), Some(body)) if header != body => {
             return Err(mismatch(&VERSION, "the header MCP-Protocol-Version is not the version in `_meta`"));
         }
         (Some(header), _) => match Era::of(header) {
-            Some(_) if matches!(asked, Asked::Discover(_)) => Era::Modern,
+            Some(_) if matches!(asked, McpRequest::Discover(_)) => Era::Modern,
             Some(era) => era,
             None => return Err(Unfit::version(header)),
         },
@@ -111,7 +111,7 @@ pub(crate) fn notification(headers: &HeaderMap, method: &str) -> Result<(), Unfi
 }
 
 /// The headers by which others on the way lead the request.
-fn routing(headers: &HeaderMap, method: &str, asked: &Asked<'_>) -> Result<(), Unfit> {
+fn routing(headers: &HeaderMap, method: &str, asked: &McpRequest<'_>) -> Result<(), Unfit> {
     match single(headers, &METHOD)? {
         None => return Err(mismatch(&METHOD, "the header Mcp-Method is missing")),
         Some(said) if said != method => {

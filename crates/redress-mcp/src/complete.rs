@@ -7,10 +7,10 @@ use redress_wire::{
 };
 use serde_json::{Value, json};
 
-use crate::{Asking, builtin, call, mcp::Inner, prompts::failed, reply::Reply};
+use crate::{RequestContext, builtin, call, mcp::McpInner, prompts::failed, reply::Reply};
 
-impl Inner {
-    pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, asking: &Asking) -> Reply {
+impl McpInner {
+    pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, asking: &RequestContext) -> Reply {
         let found = match &params.reference {
             Reference::Prompt { name } => self.shelf.prompt(name),
             Reference::Resource { uri } => self.shelf.written(uri),

@@ -3,23 +3,23 @@
 use std::borrow::Cow;
 
 use futures_util::future::join_all;
-use redress_contract::{EngineCode, Operation, Shape};
+use redress_contract::{EngineCode, OperationDeclaration, Shape};
 use redress_core::Refusal;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{CallParams, Era, Form, OutputSchema, Tool},
+    mcp::{CallParams, Era, OutputForm, OutputSchema, Tool},
 };
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    Asking,
+    RequestContext,
     arguments::Tidy,
     call,
-    mcp::Inner,
+    mcp::McpInner,
     reply::Reply,
-    stream::{self, Collected},
-    way::Way,
+    stream::{self, CollectedStream},
+    way::ClientChannel,
 };
 
 /// How many tools a search gives at most, and how many when it does not say.
@@ -30,20 +30,20 @@ const MOST_AT_ONCE: usize = 20;
 
 /// One of the four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum DiscoveryTool {
     Search,
     Schema,
     Call,
     Batch,
 }
 
-impl Found {
-    pub(crate) fn named(name: &str) -> Option<Found> {
+impl DiscoveryTool {
+    pub(crate) fn named(name: &str) -> Option<DiscoveryTool> {
         match name {
-            "redress_search" => Some(Found::Search),
-            "redress_schema" => Some(Found::Schema),
-            "redress_call" => Some(Found::Call),
-            "redress_batch" => Some(Found::Batch),
+            "redress_search" => Some(DiscoveryTool::Search),
+            "redress_schema" => Some(DiscoveryTool::Schema),
+            "redress_call" => Some(DiscoveryTool::Call),
+            "redress_batch" => Some(DiscoveryTool::Batch),
             _ => None,
         }
     }
@@ -51,17 +51,17 @@ impl Found {
     /// The fields that it takes.
     fn takes(self) -> &'static [&'static str] {
         match self {
-            Found::Search => &["query", "limit"],
-            Found::Schema => &["tools"],
-            Found::Call => &["tool", "arguments"],
-            Found::Batch => &["calls"],
+            DiscoveryTool::Search => &["query", "limit"],
+            DiscoveryTool::Schema => &["tools"],
+            DiscoveryTool::Call => &["tool", "arguments"],
+            DiscoveryTool::Batch => &["calls"],
         }
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Search<'a> {
+struct SearchArguments<'a> {
     #[serde(borrow)]
     query: Cow<'a, str>,
     #[serde(default)]
@@ -70,14 +70,14 @@ struct Search<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Schema<'a> {
+struct SchemaArguments<'a> {
     #[serde(borrow)]
     tools: Vec<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call<'a> {
+struct CallArguments<'a> {
     #[serde(borrow)]
     tool: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -86,13 +86,13 @@ struct Call<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Batch<'a> {
+struct BatchArguments<'a> {
     #[serde(borrow)]
-    calls: Vec<Call<'a>>,
+    calls: Vec<CallArguments<'a>>,
 }
 
 /// The four tools.
-pub(crate) fn tools(form: Form) -> [Tool; 4] {
+pub(crate) fn tools(form: OutputForm) -> [Tool; 4] {
     let object = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     let call = object(
         json!({
@@ -101,7 +101,7 @@ pub(crate) fn tools(form: Form) -> [Tool; 4] {
         }),
         json!(["tool"]),
     );
-    let search = Operation::query("redress.search")
+    let search = OperationDeclaration::query("redress.search")
         .with_summary("Find tools by what they do, by their names, or by the codes they fail with.")
         .with_input(object(
             json!({
@@ -110,35 +110,35 @@ pub(crate) fn tools(form: Form) -> [Tool; 4] {
             }),
             json!(["query"]),
         ));
-    let schema = Operation::query("redress.schema")
+    let schema = OperationDeclaration::query("redress.schema")
         .with_summary("Show tools whole: what each takes and gives, and every way it can fail.")
         .with_input(object(
             json!({"tools": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_AT_ONCE}}),
             json!(["tools"]),
         ));
-    let one = Operation::mutation("redress.call")
+    let one = OperationDeclaration::mutation("redress.call")
         .with_summary("Call a tool. The answer is the tool's own, and so are its failures.")
         .with_input(call.clone());
-    let batch = Operation::mutation("redress.batch")
+    let batch = OperationDeclaration::mutation("redress.batch")
         .with_summary("Call several tools at once. Each has its own envelope in the answer, in order.")
         .with_input(object(
             json!({"calls": {"type": "array", "items": call, "minItems": 1, "maxItems": MOST_AT_ONCE}}),
             json!(["calls"]),
         ));
     // What they give depends on what they find, so no schema is promised.
-    let form = Form { output_schema: OutputSchema::None, ..form };
+    let form = OutputForm { output_schema: OutputSchema::None, ..form };
     [search, schema, one, batch].map(|operation| Tool::of(&operation, form))
 }
 
-impl Inner {
+impl McpInner {
     pub(crate) async fn discover(
         &self,
         id: Id<'_>,
-        found: Found,
+        found: DiscoveryTool,
         params: &CallParams<'_>,
         era: Era,
-        asking: &Asking,
-        way: Way<'_>,
+        asking: &RequestContext,
+        way: ClientChannel<'_>,
     ) -> Reply {
         let input = params.arguments.map(|arguments| arguments.get()).unwrap_or("{}");
         let input = Tidy::around(found.takes(), &self.options.host_fields).tidied(input, &self.options.dropped_fields);
@@ -151,10 +151,10 @@ impl Inner {
             }
         };
         let answered = match found {
-            Found::Search | Found::Schema if keyed.idempotency_key.is_some() => Err(Refusal::needless_key()),
-            Found::Search => self.search(input, asking),
-            Found::Schema => self.schema(input, era, asking),
-            Found::Call => match read::<Call<'_>>(input) {
+            DiscoveryTool::Search | DiscoveryTool::Schema if keyed.idempotency_key.is_some() => Err(Refusal::needless_key()),
+            DiscoveryTool::Search => self.search(input, asking),
+            DiscoveryTool::Schema => self.schema(input, era, asking),
+            DiscoveryTool::Call => match read::<CallArguments<'_>>(input) {
                 Ok(call) => {
                     let inner = CallParams { name: call.tool, arguments: call.arguments, ..params.clone() };
                     return match self.catalogue.find(&inner.name) {
@@ -169,7 +169,7 @@ impl Inner {
                 Err(refusal) => Err(refusal),
             },
             // The key of the message is made each member's own by its place, and refused where a member takes none.
-            Found::Batch => self.batch(input, &keyed).await,
+            DiscoveryTool::Batch => self.batch(input, &keyed).await,
         };
         match answered {
             Ok(output) => self.output(id, output, era).await,
@@ -180,8 +180,8 @@ impl Inner {
         }
     }
 
-    fn search(&self, input: &str, asking: &Asking) -> Result<Vec<u8>, Refusal> {
-        let Search { query, limit } = read(input)?;
+    fn search(&self, input: &str, asking: &RequestContext) -> Result<Vec<u8>, Refusal> {
+        let SearchArguments { query, limit } = read(input)?;
         let limit = limit.unwrap_or(FOUND);
         if !(1..=MOST_FOUND).contains(&limit) || query.chars().count() > 512 {
             return Err(invalid(if query.len() > 512 { "/query" } else { "/limit" }));
@@ -206,8 +206,8 @@ impl Inner {
         Ok(json!({"tools": shown, "found": found.len(), "of": entries.len()}).to_string().into_bytes())
     }
 
-    fn schema(&self, input: &str, era: Era, asking: &Asking) -> Result<Vec<u8>, Refusal> {
-        let Schema { tools } = read(input)?;
+    fn schema(&self, input: &str, era: Era, asking: &RequestContext) -> Result<Vec<u8>, Refusal> {
+        let SchemaArguments { tools } = read(input)?;
         if !(1..=MOST_AT_ONCE).contains(&tools.len()) {
             return Err(invalid("/tools"));
         }
@@ -225,8 +225,8 @@ impl Inner {
         Ok(out)
     }
 
-    async fn batch(&self, input: &str, asking: &Asking) -> Result<Vec<u8>, Refusal> {
-        let Batch { calls } = read(input)?;
+    async fn batch(&self, input: &str, asking: &RequestContext) -> Result<Vec<u8>, Refusal> {
+        let BatchArguments { calls } = read(input)?;
         if !(1..=MOST_AT_ONCE).contains(&calls.len()) {
             return Err(invalid("/calls"));
         }
@@ -244,9 +244,9 @@ impl Inner {
 
     /// One call of a batch, as its envelope. Id and key are made the member's own: two calls of
     /// one name could not be told apart, and one key for all would make them conflict.
-    async fn member(&self, place: usize, call: &Call<'_>, asking: &Asking) -> Vec<u8> {
+    async fn member(&self, place: usize, call: &CallArguments<'_>, asking: &RequestContext) -> Vec<u8> {
         let own = |text: &std::sync::Arc<str>| format!("{text}:{place}").into();
-        let asking = Asking {
+        let asking = RequestContext {
             request_id: asking.request_id.as_ref().map(own),
             idempotency_key: asking.idempotency_key.as_ref().map(own),
             ..asking.clone()
@@ -262,13 +262,13 @@ impl Inner {
         }
         let bounds = self.options.stream;
         match stream::collect(&self.registry, &entry.declaration, request, bounds, None).await {
-            Collected::Output(output) => [br#"{"ok":true,"result":"#, output.as_slice(), b"}"].concat(),
-            Collected::Failed(envelope, _) => envelope.into_bytes(),
+            CollectedStream::Output(output) => [br#"{"ok":true,"result":"#, output.as_slice(), b"}"].concat(),
+            CollectedStream::Failed(envelope, _) => envelope.into_bytes(),
         }
     }
 
     /// Says inside a result that there is no such tool: the four themselves exist.
-    fn no_tool(&self, name: &str, asking: &Asking) -> Refusal {
+    fn no_tool(&self, name: &str, asking: &RequestContext) -> Refusal {
         let near = self.catalogue.visible(asking.caller()).index().near(name);
         Refusal::new(EngineCode::NotFound)
             .expecting("/tool", "the name of a tool that redress_search gives")

@@ -20,7 +20,7 @@ use redress_contract::{EngineCode, RequestId};
 use redress_core::{IdentityError, Refusal, Secret};
 use redress_wire::{
     http::header::REQUEST_ID,
-    jsonrpc::{self, Call, Id, Member, Message, Unreadable},
+    jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable},
     mcp::{Era, ProtocolError, RequestMeta},
 };
 use serde_json::json;
@@ -28,19 +28,19 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Asking, Mcp, Metadata,
-    asked::Asked,
+    RequestContext, Mcp, Metadata,
+    asked::McpRequest,
     auth::Challenge,
     checks,
-    mcp::Inner,
+    mcp::McpInner,
     owner::Owner,
     refused::Unfit,
-    reply::{Ending, Reply},
-    way::Way,
+    reply::{ReplyKind, Reply},
+    way::ClientChannel,
 };
 use admission::Accepts;
-pub use places::{Place, Places};
-use running::Running;
+pub use places::{StreamPermit, StreamPermits};
+use running::StreamableRequest;
 use session::HttpSession;
 pub use sessions::OpenSessions;
 use sessions::Sessions;
@@ -79,7 +79,7 @@ pub struct HttpOptions {
     pub sessions: OpenSessions,
     /// Who counts what each caller holds open: every session, and every answer that is a stream.
     /// Without it, nobody does.
-    pub places: Option<Arc<dyn Places>>,
+    pub places: Option<Arc<dyn StreamPermits>>,
     /// What ends every session, and every stream that is still open.
     pub shutdown: CancellationToken,
 }
@@ -104,12 +104,12 @@ impl Default for HttpOptions {
 
 /// What a request is marked with, among its extensions, that the client has sent by TLS.
 #[derive(Clone, Copy, Debug)]
-pub struct Secure;
+pub struct SentByTls;
 
 /// What a request is marked with, among its extensions, by a server that judges on every face which web pages may
 /// call. One that is not marked is judged here: it may come of no page, or of one of this very server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum PageTrust {
     /// It comes of no page, or of one that may call.
     Admitted,
     /// It comes of a page that may not, unless [`HttpOptions::allowed_origins`] has it.
@@ -119,7 +119,7 @@ pub enum Page {
 /// The face over HTTP.
 #[derive(Clone)]
 pub struct HttpFace {
-    inner: Arc<Inner>,
+    inner: Arc<McpInner>,
     sessions: Arc<Sessions>,
     /// The streams of changes that there may still be.
     listening: Arc<Semaphore>,
@@ -145,7 +145,7 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: Asking) -> Response<Body>
+    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: RequestContext) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -199,14 +199,14 @@ impl HttpFace {
             Err(_) => return self.unfit(&Unfit::TooLarge(self.options.max_body), Id::NULL, &asking),
         };
         match jsonrpc::read(&body, 1) {
-            Ok(Message::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
-            Ok(Message::Single(Member::Invalid(_)))
+            Ok(RpcMessage::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
+            Ok(RpcMessage::Single(Member::Invalid(_)))
                 if session.is_some_and(|session| session.questions.answered(&body)) =>
             {
                 empty(StatusCode::ACCEPTED)
             }
-            Ok(Message::Single(Member::Invalid(id))) => self.unfit(&Unfit::NoRequest, id, &asking),
-            Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
+            Ok(RpcMessage::Single(Member::Invalid(id))) => self.unfit(&Unfit::NoRequest, id, &asking),
+            Ok(RpcMessage::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
                 self.unfit(&Unfit::Batch, Id::NULL, &asking)
             }
             Err(Unreadable::NotJson) => self.unfit(&Unfit::NotJson, Id::NULL, &asking),
@@ -214,7 +214,7 @@ impl HttpFace {
     }
 
     /// The answer to a message that is refused as a whole.
-    fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &Asking) -> Response<Body> {
+    fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> Response<Body> {
         let (reply, status) = self.inner.unfit(unfit, id, asking);
         let id = reply.request_id.as_ref().and_then(request_id);
         let mut response = bad(reply);
@@ -226,18 +226,18 @@ impl HttpFace {
     }
 
     /// The answer to a request that is refused by itself, with the status that its era has for it.
-    fn refuse(&self, parts: &Parts, unfit: &Unfit, id: Id<'_>, asking: &Asking, era: Era) -> Response<Body> {
+    fn refuse(&self, parts: &Parts, unfit: &Unfit, id: Id<'_>, asking: &RequestContext, era: Era) -> Response<Body> {
         self.respond(parts, self.inner.refuse(unfit, id, asking), era)
     }
 
-    fn not_allowed(&self, asking: &Asking) -> Response<Body> {
+    fn not_allowed(&self, asking: &RequestContext) -> Response<Body> {
         let mut response = self.unfit(&Unfit::Method, Id::NULL, asking);
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         response
     }
 
     /// The answer where there is no such session, or none of this caller's.
-    fn no_session(&self, parts: &Parts, asking: &Asking) -> Response<Body> {
+    fn no_session(&self, parts: &Parts, asking: &RequestContext) -> Response<Body> {
         let refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_http(404)
             .with_details(&json!({"header": "Mcp-Session-Id"}))
@@ -255,9 +255,9 @@ impl HttpFace {
     async fn call(
         &self,
         parts: &Parts,
-        call: &Call<'_>,
+        call: &RpcCall<'_>,
         body: &Bytes,
-        asking: &Asking,
+        asking: &RequestContext,
         session: Option<Arc<HttpSession>>,
     ) -> Response<Body> {
         let Some(id) = call.id else {
@@ -273,7 +273,7 @@ impl HttpFace {
         if !checks::is_id(id) {
             return self.refuse(parts, &Unfit::Id, id, asking, Era::Modern);
         }
-        let Some(asked) = Asked::read(&call.method, call.params) else {
+        let Some(asked) = McpRequest::read(&call.method, call.params) else {
             return self.refuse(parts, &Unfit::params_of(&call.method), id, asking, Era::Legacy);
         };
         let era = match checks::over_http(&parts.headers, &call.method, &asked) {
@@ -284,7 +284,7 @@ impl HttpFace {
         if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
             return self.respond(parts, reply, era);
         }
-        let way = Way { session: session.as_deref().map(|session| &session.state), ..Way::default() };
+        let way = ClientChannel { session: session.as_deref().map(|session| &session.state), ..ClientChannel::default() };
         match (&asked, &session) {
             (asked, Some(session)) if asked.runs() => {
                 let within = match self.admit(parts, session, id, asked, asking) {
@@ -294,7 +294,7 @@ impl HttpFace {
                 return match self.open(parts, id, Some(asked), asking) {
                     Ok(open) => {
                         let (message, asking) = (body.clone(), asking.clone());
-                        let running = Running { message, era, asking, open, within: Some(within) };
+                        let running = StreamableRequest { message, era, asking, open, within: Some(within) };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => {
@@ -307,18 +307,18 @@ impl HttpFace {
                 return match self.open(parts, id, Some(asked), asking) {
                     Ok(open) => {
                         let (message, asking) = (body.clone(), asking.clone());
-                        let running = Running { message, era, asking, open, within: None };
+                        let running = StreamableRequest { message, era, asking, open, within: None };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => *refused,
                 };
             }
-            (Asked::Initialize(params), None) => {
+            (McpRequest::Initialize(params), None) => {
                 if let Some(session) = self.begin(params, asking) {
                     return self.begun(parts, id, &asked, asking, &session).await;
                 }
             }
-            (Asked::Listen(params), _) if era == Era::Modern => {
+            (McpRequest::Listen(params), _) if era == Era::Modern => {
                 return Box::pin(self.listen(parts, id, params, &asked, asking)).await;
             }
             _ => {}
@@ -328,7 +328,7 @@ impl HttpFace {
     }
 
     /// Tells who calls from the token, or refuses the whole request.
-    async fn identify(&self, token: Option<&Secret>, asking: &mut Asking) -> Result<(), Unidentified> {
+    async fn identify(&self, token: Option<&Secret>, asking: &mut RequestContext) -> Result<(), Unidentified> {
         if self.inner.registry.identity().is_none() {
             return Ok(());
         }
@@ -343,7 +343,7 @@ impl HttpFace {
     }
 
     /// Refuses a whole request because of its token. The data of the error is what a call would have ended with.
-    fn unidentified(&self, parts: &Parts, why: Unidentified, asking: &Asking) -> Response<Body> {
+    fn unidentified(&self, parts: &Parts, why: Unidentified, asking: &RequestContext) -> Response<Body> {
         let valid = "the request needs a token that is valid";
         let (refusal, error, says, challenge) = match why {
             Unidentified::NoToken => {
@@ -380,24 +380,24 @@ impl HttpFace {
             headers.insert(CALL_ID.clone(), id);
         }
         match ending {
-            Ending::Result => response,
-            Ending::Error(error) => {
+            ReplyKind::Result => response,
+            ReplyKind::Error(error) => {
                 *response.status_mut() = status(error, era);
                 response
             }
-            Ending::Malformed => {
+            ReplyKind::Malformed => {
                 *response.status_mut() = StatusCode::BAD_REQUEST;
                 response
             }
-            Ending::Unauthorized if self.metadata.is_some() => {
+            ReplyKind::Unauthorized if self.metadata.is_some() => {
                 *response.status_mut() = StatusCode::UNAUTHORIZED;
                 self.challenged(parts, Challenge::Missing, response)
             }
-            Ending::Forbidden(scopes) if self.metadata.is_some() => {
+            ReplyKind::Forbidden(scopes) if self.metadata.is_some() => {
                 *response.status_mut() = StatusCode::FORBIDDEN;
                 self.challenged(parts, Challenge::Scopes(&scopes), response)
             }
-            Ending::Unauthorized | Ending::Forbidden(_) => response,
+            ReplyKind::Unauthorized | ReplyKind::Forbidden(_) => response,
         }
     }
 
@@ -414,7 +414,7 @@ impl HttpFace {
         match &self.options.server {
             Some(server) => server.trim_end_matches('/').to_owned(),
             None => {
-                let scheme = if parts.extensions.get::<Secure>().is_some() { "https" } else { "http" };
+                let scheme = if parts.extensions.get::<SentByTls>().is_some() { "https" } else { "http" };
                 let authority = admission::authority(parts).unwrap_or_else(|| "localhost".to_owned());
                 format!("{scheme}://{authority}")
             }
@@ -430,7 +430,7 @@ enum Unidentified {
 }
 
 /// Whether a request that stands on its own wants to be told something while it runs.
-fn tells(asked: &Asked<'_>, era: Era) -> bool {
+fn tells(asked: &McpRequest<'_>, era: Era) -> bool {
     let wanted =
         |meta: &RequestMeta<'_>| meta.progress_token.is_some() || (era == Era::Modern && meta.log_level.is_some());
     asked.meta().is_some_and(wanted)

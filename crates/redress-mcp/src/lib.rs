@@ -48,10 +48,10 @@ mod stream;
 mod way;
 
 pub use arguments::{DroppedFields, HOST_FIELDS, HostField};
-pub use asking::Asking;
+pub use asking::RequestContext;
 pub use auth::Metadata;
-pub use http::{Body, HttpFace, HttpOptions, OpenSessions, Page, Place, Places, Secure};
+pub use http::{Body, HttpFace, HttpOptions, OpenSessions, PageTrust, StreamPermit, StreamPermits, SentByTls};
 pub use mcp::{Mcp, McpError};
 pub use options::{McpOptions, StreamBounds};
 pub use profile::Profile;
-pub use redress_wire::mcp::{Cost, EnvelopeUse, Form, OutputSchema};
+pub use redress_wire::mcp::{Cost, EnvelopeUse, OutputForm, OutputSchema};

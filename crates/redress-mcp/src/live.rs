@@ -15,10 +15,10 @@ use crate::{rounds, session::notification};
 
 /// The questions that wait for an answer, by the ids that they were sent under.
 #[derive(Debug, Default)]
-pub(crate) struct Questions(Mutex<Asked>);
+pub(crate) struct Questions(Mutex<PendingQuestions>);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct PendingQuestions {
     last: u64,
     waiting: HashMap<u64, oneshot::Sender<Response>>,
     /// Whether nobody answers any more.
@@ -34,7 +34,7 @@ enum Response {
 
 impl Questions {
     /// Takes note of a question that will be asked. `take_back` sends what tells the client that nobody waits any more.
-    pub(crate) fn begin<F: Fn(Vec<u8>)>(&self, take_back: F) -> Result<Waiting<'_, F>, AskError> {
+    pub(crate) fn begin<F: Fn(Vec<u8>)>(&self, take_back: F) -> Result<QuestionGuard<'_, F>, AskError> {
         let (sender, answer) = oneshot::channel();
         let mut asked = self.asked();
         // Looked at under the lock, so that nobody starts to wait after all were let go.
@@ -44,13 +44,13 @@ impl Questions {
         asked.last += 1;
         let id = asked.last;
         asked.waiting.insert(id, sender);
-        Ok(Waiting { questions: self, id, answer, take_back })
+        Ok(QuestionGuard { questions: self, id, answer, take_back })
     }
 
     /// Takes a message that may be an answer, to a question that waits or to none; says whether it is one.
     pub(crate) fn answered(&self, message: &[u8]) -> bool {
         #[derive(Deserialize)]
-        struct Given<'a> {
+        struct ClientResponse<'a> {
             #[serde(borrow, default)]
             id: Option<&'a RawValue>,
             #[serde(default)]
@@ -58,7 +58,7 @@ impl Questions {
             #[serde(borrow, default)]
             error: Option<&'a RawValue>,
         }
-        let Ok(Given { id, result, error }) = serde_json::from_slice(message) else { return false };
+        let Ok(ClientResponse { id, result, error }) = serde_json::from_slice(message) else { return false };
         let response = match (result, error) {
             (Some(result), _) => Response::Result(result),
             (None, Some(_)) => Response::Error,
@@ -79,21 +79,21 @@ impl Questions {
         asked.waiting.clear();
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+    fn asked(&self) -> MutexGuard<'_, PendingQuestions> {
         // No change of it can be half made, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A question that waits. Let go before its answer came, it is taken back.
-pub(crate) struct Waiting<'a, F: Fn(Vec<u8>)> {
+pub(crate) struct QuestionGuard<'a, F: Fn(Vec<u8>)> {
     questions: &'a Questions,
     id: u64,
     answer: oneshot::Receiver<Response>,
     take_back: F,
 }
 
-impl<F: Fn(Vec<u8>)> Waiting<'_, F> {
+impl<F: Fn(Vec<u8>)> QuestionGuard<'_, F> {
     /// The question, as a message to the client.
     pub(crate) fn message(&self, key: &str, question: &Question) -> Vec<u8> {
         let (method, params) = rounds::asked(key, question);
@@ -113,7 +113,7 @@ impl<F: Fn(Vec<u8>)> Waiting<'_, F> {
     }
 }
 
-impl<F: Fn(Vec<u8>)> Drop for Waiting<'_, F> {
+impl<F: Fn(Vec<u8>)> Drop for QuestionGuard<'_, F> {
     fn drop(&mut self) {
         if self.questions.asked().waiting.remove(&self.id).is_some() {
             (self.take_back)(notification(method::CANCELLED, &json!({"requestId": self.id})));

@@ -9,22 +9,22 @@ use redress_wire::{
 use serde_json::Value;
 
 use crate::{
-    Asking,
+    RequestContext,
     asked::InRounds as _,
     call::{ending, keyed, written},
-    mcp::Inner,
-    reply::{Ending, Reply, with_member},
-    way::Way,
+    mcp::McpInner,
+    reply::{ReplyKind, Reply, with_member},
+    way::ClientChannel,
 };
 
-impl Inner {
+impl McpInner {
     pub(crate) async fn prompt(
         &self,
         id: Id<'_>,
         params: &CallParams<'_>,
         era: Era,
-        asking: &Asking,
-        way: Way<'_>,
+        asking: &RequestContext,
+        way: ClientChannel<'_>,
     ) -> Reply {
         let known = self.shelf.prompt(&params.name);
         let hidden = |name: &str| self.registry.changes().is_hidden(name);
@@ -51,11 +51,11 @@ impl Inner {
             body.reserve(length + 256);
             write_messages(id, &summary, envelope.output().unwrap_or(b"[]"), era, body);
         });
-        Reply { body: body.await.into(), ending: Ending::Result, request_id }
+        Reply { body: body.await.into(), ending: ReplyKind::Result, request_id }
     }
 
     /// Says that there is no such prompt, and what is near.
-    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
+    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &RequestContext) -> Reply {
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/name", "the name of a prompt that prompts/list shows")
             .with_similar(self.near_prompts(name, asking))
@@ -103,7 +103,7 @@ pub(crate) fn failed(id: Id<'_>, envelope: &Envelope, uri: Option<&str>, era: Er
     let mut reply = Reply::error(id, error, &problem.error, Some(&data));
     reply.request_id = Some(envelope.meta().request_id.clone());
     let refused = ending(envelope);
-    if refused != Ending::Result {
+    if refused != ReplyKind::Result {
         reply.ending = refused;
     }
     reply

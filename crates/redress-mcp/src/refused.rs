@@ -13,9 +13,9 @@ use redress_wire::{
 use serde_json::json;
 
 use crate::{
-    Asking,
-    mcp::Inner,
-    reply::{Ending, Reply, with_members},
+    RequestContext,
+    mcp::McpInner,
+    reply::{ReplyKind, Reply, with_members},
 };
 
 /// How much of a version that is not served comes back: no more than a version has.
@@ -78,23 +78,23 @@ pub(crate) enum Unfit {
 }
 
 /// What is answered to a message that is refused.
-struct Told {
+struct RefusalMessage {
     error: ProtocolError,
     says: Cow<'static, str>,
     refusal: Refusal,
 }
 
-fn told(error: ProtocolError, says: impl Into<Cow<'static, str>>, refusal: Refusal) -> Told {
-    Told { error, says: says.into(), refusal }
+fn told(error: ProtocolError, says: impl Into<Cow<'static, str>>, refusal: Refusal) -> RefusalMessage {
+    RefusalMessage { error, says: says.into(), refusal }
 }
 
 /// Refuses parameters, and says which of them to change.
-fn params(says: impl Into<Cow<'static, str>>, pointer: &str, expected: &str, hint: &'static str) -> Told {
+fn params(says: impl Into<Cow<'static, str>>, pointer: &str, expected: &str, hint: &'static str) -> RefusalMessage {
     let refusal = Refusal::new(EngineCode::InvalidRequest).expecting(pointer, expected).with_hint(hint);
     told(ProtocolError::InvalidParams, says, refusal)
 }
 
-fn header(says: &'static str, status: u16, header: &str, expected: &str, hint: &'static str) -> Told {
+fn header(says: &'static str, status: u16, header: &str, expected: &str, hint: &'static str) -> RefusalMessage {
     let refusal = Refusal::new(EngineCode::InvalidRequest)
         .with_http(status)
         .with_details(&json!({"header": header, "expected": expected}))
@@ -121,7 +121,7 @@ impl Unfit {
         })
     }
 
-    fn told(&self) -> Told {
+    fn told(&self) -> RefusalMessage {
         match self {
             Unfit::Host => {
                 told(ProtocolError::InvalidRequest, "the server is not known by this name", Refusal::foreign_host())
@@ -302,10 +302,10 @@ impl Unfit {
     }
 }
 
-impl Inner {
+impl McpInner {
     /// Refuses a message as a whole; with the status that HTTP has for it.
-    pub(crate) fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &Asking) -> (Reply, u16) {
-        let Told { error, says, refusal } = unfit.told();
+    pub(crate) fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> (Reply, u16) {
+        let RefusalMessage { error, says, refusal } = unfit.told();
         let envelope = self.registry.refuse(refusal, asking.request(b""));
         // The protocol wants these two beside whatever else is said.
         let data = if let Unfit::Version(requested) = unfit {
@@ -317,14 +317,14 @@ impl Inner {
         let id = if *unfit == Unfit::Id { Id::NULL } else { id };
         let mut reply = Reply::error(id, error, &says, Some(&data));
         if unfit.is_malformed() {
-            reply.ending = Ending::Malformed;
+            reply.ending = ReplyKind::Malformed;
         }
         reply.request_id = Some(envelope.meta().request_id.clone());
         (reply, envelope.problem().map_or(400, |problem| problem.http))
     }
 
     /// Refuses one request.
-    pub(crate) fn refuse(&self, unfit: &Unfit, id: Id<'_>, asking: &Asking) -> Reply {
+    pub(crate) fn refuse(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> Reply {
         self.unfit(unfit, id, asking).0
     }
 }

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use redress_contract::Operation;
+use redress_contract::OperationDeclaration;
 
 /// How near two words have to be to count as one that was mistyped.
 const NEAR: f64 = 0.88;
@@ -27,7 +27,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a Operation>) -> Index {
+    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a OperationDeclaration>) -> Index {
         let mut index = Index { words: BTreeMap::new(), names: Vec::new() };
         for operation in operations {
             let mut weights: HashMap<String, f64> = HashMap::new();
@@ -143,16 +143,16 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redress_contract::{Failure, Kind};
+    use redress_contract::{FailureDeclaration, Kind};
 
-    fn operations() -> Vec<Operation> {
+    fn operations() -> Vec<OperationDeclaration> {
         vec![
-            Operation::query("files.read").with_summary("Read a text file."),
-            Operation::query("files.list").with_summary("List the files of a folder."),
-            Operation::mutation("files.remove")
+            OperationDeclaration::query("files.read").with_summary("Read a text file."),
+            OperationDeclaration::query("files.list").with_summary("List the files of a folder."),
+            OperationDeclaration::mutation("files.remove")
                 .with_summary("Take a file away.")
-                .fails(Failure::new("FILE_NOT_EMPTY", Kind::Conflict).with_when("The folder is not empty.")),
-            Operation::mutation("orders.refund").with_summary("Give the money of an order back."),
+                .fails(FailureDeclaration::new("FILE_NOT_EMPTY", Kind::Conflict).with_when("The folder is not empty.")),
+            OperationDeclaration::mutation("orders.refund").with_summary("Give the money of an order back."),
         ]
     }
 
@@ -175,10 +175,10 @@ mod tests {
     /// As many tools as a large service has, and some of their words.
     fn many(count: usize) -> Index {
         let named = |number: usize| {
-            Operation::query(&format!("group{}.action{number}", number % 17))
+            OperationDeclaration::query(&format!("group{}.action{number}", number % 17))
                 .with_summary("Do something useful with it.")
         };
-        let operations: Vec<Operation> = (0..count).map(named).collect();
+        let operations: Vec<OperationDeclaration> = (0..count).map(named).collect();
         Index::of(operations.iter())
     }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use redress_core::{Change, Level};
-use redress_wire::mcp::{Wanted, method};
+use redress_wire::mcp::{SubscriptionFilter, method};
 use serde_json::{Value, json};
 
 use crate::rounds::random;
@@ -29,25 +29,25 @@ pub(crate) fn unguessable() -> Option<Arc<str>> {
 /// What is known of a connection from one request to the next.
 #[derive(Debug)]
 pub(crate) struct Session {
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SessionState {
     /// The least level of notes that is wanted.
     level: Level,
     /// The documents whose changes are told.
-    documents: Documents,
+    documents: ResourceSubscriptions,
 }
 
 /// The documents that somebody wants to be told of, as many as there may be.
 #[derive(Debug, Default)]
-pub(crate) struct Documents {
+pub(crate) struct ResourceSubscriptions {
     names: BTreeSet<String>,
     bytes: usize,
 }
 
-impl Documents {
+impl ResourceSubscriptions {
     /// Takes note of one; says whether there was room for it.
     pub(crate) fn add(&mut self, uri: &str) -> bool {
         if self.names.contains(uri) {
@@ -83,12 +83,12 @@ pub(crate) enum Notice {
 
 impl Default for Session {
     fn default() -> Session {
-        Session { state: Mutex::new(State { level: Level::Info, documents: Documents::default() }) }
+        Session { state: Mutex::new(SessionState { level: Level::Info, documents: ResourceSubscriptions::default() }) }
     }
 }
 
 impl Session {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         // No change of it can be half made, so poison says nothing here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +114,7 @@ impl Session {
     /// What a client of the legacy era is told of a change: every list, and the documents that it
     /// asked for.
     pub(crate) fn notices(&self, change: &Change) -> Vec<Notice> {
-        let wanted = Wanted {
+        let wanted = SubscriptionFilter {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
@@ -125,7 +125,7 @@ impl Session {
 }
 
 /// What a client that wants these changes is told of one.
-pub(crate) fn notices(change: &Change, wanted: &Wanted) -> Vec<Notice> {
+pub(crate) fn notices(change: &Change, wanted: &SubscriptionFilter) -> Vec<Notice> {
     let tools = wanted.tools_list_changed.then_some(Notice::Tools);
     let prompts = wanted.prompts_list_changed.then_some(Notice::Prompts);
     let resources = wanted.resources_list_changed.then_some(Notice::Resources);

@@ -2,37 +2,37 @@
 
 use std::borrow::Cow;
 
-use redress_contract::{Caller, Operation, Role};
+use redress_contract::{Caller, OperationDeclaration, Role};
 use redress_core::{Registry, Shown};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{self, Capabilities, Era, ListParams, Listed, Listing, Reader, Spoken},
+    mcp::{self, Capabilities, Era, ListParams, ListKind, ListPages, ToolReader, Spoken},
 };
 
-use crate::{Asking, McpOptions, builtin, mcp::Inner, refused::Unfit, reply::Reply, search};
+use crate::{RequestContext, McpOptions, builtin, mcp::McpInner, refused::Unfit, reply::Reply, search};
 
 /// The prompts and documents of a registry, each in the order of their names.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    prompts: Vec<Item>,
-    documents: Vec<Item>,
-    templates: Vec<Item>,
+pub(crate) struct PromptsAndResources {
+    prompts: Vec<PromptOrResource>,
+    documents: Vec<PromptOrResource>,
+    templates: Vec<PromptOrResource>,
 }
 
 /// One prompt or document, and how a list shows it.
 #[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) operation: Operation,
+pub(crate) struct PromptOrResource {
+    pub(crate) operation: OperationDeclaration,
     /// Whether it is a document about the registry itself.
     pub(crate) builtin: bool,
     json: Vec<u8>,
 }
 
-impl Shelf {
-    pub(crate) fn new(registry: &Registry, options: &McpOptions) -> Shelf {
+impl PromptsAndResources {
+    pub(crate) fn new(registry: &Registry, options: &McpOptions) -> PromptsAndResources {
         let declared = registry.contract().operations().iter();
         let held = declared.filter(|operation| options.shows(operation) == Shown::Listed);
-        let mut shelf = Shelf { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
+        let mut shelf = PromptsAndResources { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
         for operation in held {
             shelf.put(operation, false);
         }
@@ -45,9 +45,9 @@ impl Shelf {
         shelf
     }
 
-    fn put(&mut self, operation: &Operation, builtin: bool) {
-        let Some(json) = written(operation, Reader::ANYBODY) else { return };
-        let item = Item { operation: operation.clone(), builtin, json };
+    fn put(&mut self, operation: &OperationDeclaration, builtin: bool) {
+        let Some(json) = written(operation, ToolReader::ANYBODY) else { return };
+        let item = PromptOrResource { operation: operation.clone(), builtin, json };
         match operation.uri() {
             None => self.prompts.push(item),
             Some(uri) if uri.is_template() => self.templates.push(item),
@@ -66,24 +66,24 @@ impl Shelf {
     }
 
     /// The prompt of this name, or of this operation.
-    pub(crate) fn prompt(&self, name: &str) -> Option<&Item> {
-        let named = |item: &&Item| item.operation.name().tool() == name || *item.operation.name().as_str() == *name;
+    pub(crate) fn prompt(&self, name: &str) -> Option<&PromptOrResource> {
+        let named = |item: &&PromptOrResource| item.operation.name().tool() == name || *item.operation.name().as_str() == *name;
         self.prompts.iter().find(named)
     }
 
     /// The document or template that is written like this.
-    pub(crate) fn written(&self, uri: &str) -> Option<&Item> {
+    pub(crate) fn written(&self, uri: &str) -> Option<&PromptOrResource> {
         let all = self.documents.iter().chain(&self.templates);
         all.into_iter().find(|item| item.operation.uri().is_some_and(|known| known.as_str() == uri))
     }
 
     /// The document of this operation.
-    pub(crate) fn of(&self, operation: &Operation) -> Option<&Item> {
+    pub(crate) fn of(&self, operation: &OperationDeclaration) -> Option<&PromptOrResource> {
         self.documents.iter().chain(&self.templates).find(|item| item.operation.name() == operation.name())
     }
 
     /// The document about the registry itself at this URI, and what its variables stand for.
-    pub(crate) fn builtin(&self, uri: &str) -> Option<(&Item, Option<String>)> {
+    pub(crate) fn builtin(&self, uri: &str) -> Option<(&PromptOrResource, Option<String>)> {
         let about = self.documents.iter().chain(&self.templates).filter(|item| item.builtin);
         about.into_iter().find_map(|item| {
             let found = item.operation.uri()?.read(uri)?;
@@ -91,18 +91,18 @@ impl Shelf {
         })
     }
 
-    fn items(&self, listed: Listed) -> &[Item] {
+    fn items(&self, listed: ListKind) -> &[PromptOrResource] {
         match listed {
-            Listed::Prompts => &self.prompts,
-            Listed::Resources => &self.documents,
-            Listed::ResourceTemplates => &self.templates,
-            Listed::Tools => &[],
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.documents,
+            ListKind::ResourceTemplates => &self.templates,
+            ListKind::Tools => &[],
         }
     }
 }
 
 /// An operation as the list of its role holds it; nothing for one that is a tool.
-fn written(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
+fn written(operation: &OperationDeclaration, reader: ToolReader<'_>) -> Option<Vec<u8>> {
     match operation.role() {
         Role::Plain => None,
         Role::Prompt => Some(mcp::prompt(operation, reader)),
@@ -110,7 +110,7 @@ fn written(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
     }
 }
 
-impl Item {
+impl PromptOrResource {
     /// How a list shows it to `caller`: it sends nobody to an operation that they cannot call.
     fn text(&self, registry: &Registry, caller: Option<&Caller>) -> Cow<'_, [u8]> {
         if self.operation.points_to().next().is_none() && mcp::mentions(&self.operation).next().is_none() {
@@ -121,7 +121,7 @@ impl Item {
             None if registry.contract().operation(name).is_some() => Spoken::Closed,
             None => Spoken::Other,
         };
-        let reader = Reader { names: &names, shared: &|_, _| false };
+        let reader = ToolReader { names: &names, shared: &|_, _| false };
         let told = registry.disclosed_operation(self.operation.name().as_str(), caller);
         told.as_ref().and_then(|told| written(told, reader)).map_or(Cow::Borrowed(&self.json), Cow::Owned)
     }
@@ -133,28 +133,28 @@ impl Item {
     }
 }
 
-impl Inner {
+impl McpInner {
     /// A page of a list: what this caller may use.
-    pub(crate) fn list(&self, id: Id<'_>, listed: Listed, params: &ListParams<'_>, era: Era, asking: &Asking) -> Reply {
+    pub(crate) fn list(&self, id: Id<'_>, listed: ListKind, params: &ListParams<'_>, era: Era, asking: &RequestContext) -> Reply {
         let caller = asking.caller();
-        let write = |listing: &Listing| match listing.page(params.cursor.as_deref()) {
+        let write = |listing: &ListPages| match listing.page(params.cursor.as_deref()) {
             Some(page) => Reply::result(id, page),
             None => self.refuse(&Unfit::Cursor, id, asking),
         };
-        if listed == Listed::Tools {
+        if listed == ListKind::Tools {
             return write(self.catalogue.visible(caller).listing(era));
         }
-        if listed == Listed::Prompts && self.shelf.prompts.is_empty() {
+        if listed == ListKind::Prompts && self.shelf.prompts.is_empty() {
             return self.refuse(&Unfit::NoPrompts, id, asking);
         }
         let open = self.shelf.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
         let texts: Vec<Cow<'_, [u8]>> = open.map(|item| item.text(&self.registry, caller)).collect();
         let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
-        write(&Listing::new(listed, &texts, self.options.page, era, self.options.caching(&self.registry)))
+        write(&ListPages::new(listed, &texts, self.options.page, era, self.options.caching(&self.registry)))
     }
 
     /// The prompts that are near `name` among those that the caller may use.
-    pub(crate) fn near_prompts(&self, name: &str, asking: &Asking) -> Vec<String> {
+    pub(crate) fn near_prompts(&self, name: &str, asking: &RequestContext) -> Vec<String> {
         let open = self.shelf.prompts.iter().filter(|item| item.is_open(&self.registry, asking.caller()));
         let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
         search::near(name, names.iter().map(String::as_str))

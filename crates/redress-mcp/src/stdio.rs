@@ -15,7 +15,7 @@ use std::{
 
 use redress_core::{Account, Budget, BudgetLimits};
 use redress_wire::{
-    jsonrpc::{self, Call, Id, Member, Message, Unreadable},
+    jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable},
     mcp::{InitializeParams, method, read_params},
 };
 use tokio::{
@@ -25,18 +25,18 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Asking,
-    mcp::Inner,
+    RequestContext,
+    mcp::McpInner,
     refused::Unfit,
     reply::Reply,
     requests::Requests,
     session::{notification, unguessable},
     stdout::own_stdout,
 };
-use client::Client;
-use lines::Line;
+use client::StdioClient;
+use lines::InputLine;
 use out::Out;
-use request::Request;
+use request::StdioRequest;
 
 /// What a message may hold beside the input of its call: what it says of itself, the state of a
 /// call that asks, and the answers to it.
@@ -47,30 +47,30 @@ const LINES: usize = 64;
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Where lines come from.
-enum Source {
-    Thread(mpsc::Receiver<Line>),
+enum LineSource {
+    Thread(mpsc::Receiver<InputLine>),
     #[cfg(target_os = "linux")]
     Pipe(pipes::PipeLines),
 }
 
-impl Source {
-    async fn next(&mut self) -> Option<Line> {
+impl LineSource {
+    async fn next(&mut self) -> Option<InputLine> {
         match self {
-            Source::Thread(lines) => lines.recv().await,
+            LineSource::Thread(lines) => lines.recv().await,
             #[cfg(target_os = "linux")]
-            Source::Pipe(lines) => lines.next().await,
+            LineSource::Pipe(lines) => lines.next().await,
         }
     }
 }
 
 /// The way out: where lines go, and how writing them ended.
-struct Sink {
+struct LineSink {
     out: Out,
     end: oneshot::Receiver<io::Result<()>>,
 }
 
 /// Speaks over the input and output of this process.
-pub(crate) async fn serve_process(inner: &Arc<Inner>, asking: Asking) -> io::Result<()> {
+pub(crate) async fn serve_process(inner: &Arc<McpInner>, asking: RequestContext) -> io::Result<()> {
     let output = own_stdout()?;
     #[cfg(target_os = "linux")]
     if let Some((reads, writes)) = pipes::open(&output) {
@@ -83,17 +83,17 @@ pub(crate) async fn serve_process(inner: &Arc<Inner>, asking: Asking) -> io::Res
         let lines = pipes::PipeLines::new(reads, longest(inner));
         // As a task of its own it runs where its requests do: a message that changed threads
         // would cost more than the call.
-        let running = tokio::spawn(run(Arc::clone(inner), Source::Pipe(lines), Sink { out, end }, asking));
+        let running = tokio::spawn(run(Arc::clone(inner), LineSource::Pipe(lines), LineSink { out, end }, asking));
         return tokio_util::task::AbortOnDropHandle::new(running).await.map_err(io::Error::other)?;
     }
     serve(inner, io::stdin(), output, asking).await
 }
 
 pub(crate) async fn serve(
-    inner: &Arc<Inner>,
+    inner: &Arc<McpInner>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-    asking: Asking,
+    asking: RequestContext,
 ) -> io::Result<()> {
     let (line, lines) = mpsc::channel(LINES);
     let longest = longest(inner);
@@ -105,22 +105,22 @@ pub(crate) async fn serve(
         // Nobody waits for the end any more where the service was dropped.
         let _ = ended.send(lines::write(output, written));
     })?;
-    run(Arc::clone(inner), Source::Thread(lines), Sink { out, end }, asking).await
+    run(Arc::clone(inner), LineSource::Thread(lines), LineSink { out, end }, asking).await
 }
 
 /// The longest line that is taken.
-fn longest(inner: &Inner) -> usize {
+fn longest(inner: &McpInner) -> usize {
     let declared = inner.registry.contract().operations().iter().filter_map(|operation| operation.max_input());
     declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
 }
 
-async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) -> io::Result<()> {
-    let Sink { out, end } = sink;
-    let mut connection = Connection {
+async fn run(inner: Arc<McpInner>, mut source: LineSource, sink: LineSink, asking: RequestContext) -> io::Result<()> {
+    let LineSink { out, end } = sink;
+    let mut connection = StdioConnection {
         inner,
         account: asking.account.clone().unwrap_or_else(|| Budget::new(BudgetLimits::default()).connection()).of_many(),
         asking,
-        client: Arc::new(Client::new(out.clone())),
+        client: Arc::new(StdioClient::new(out.clone())),
         out,
         running: Requests::default(),
         ending: CancellationToken::new(),
@@ -149,12 +149,12 @@ async fn run(inner: Arc<Inner>, mut source: Source, sink: Sink, asking: Asking) 
     }
 }
 
-struct Connection {
-    inner: Arc<Inner>,
-    asking: Asking,
+struct StdioConnection {
+    inner: Arc<McpInner>,
+    asking: RequestContext,
     /// What answers are charged to.
     account: Account,
-    client: Arc<Client>,
+    client: Arc<StdioClient>,
     out: Out,
     running: Requests,
     /// What ends requests that would never end by themselves.
@@ -164,20 +164,20 @@ struct Connection {
     announcer: JoinSet<()>,
 }
 
-impl Connection {
-    async fn take(&mut self, line: Line) {
-        let Line::Whole(line) = line else {
+impl StdioConnection {
+    async fn take(&mut self, line: InputLine) {
+        let InputLine::Whole(line) = line else {
             let limit = longest(&self.inner);
             return self.send(self.inner.refuse(&Unfit::TooLarge(limit), Id::NULL, &self.asking)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
-            Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) => match self.running.admit(id) {
+            Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) => match self.running.admit(id) {
                 Ok(token) => {
                     // What follows may come from a client that can be asked because of this.
                     if method == method::INITIALIZE
                         && let Some(params) = read_params::<InitializeParams<'_>>(params)
                     {
-                        Client::greeted(&self.client, params.client_can());
+                        StdioClient::greeted(&self.client, params.client_can());
                         // A client of the modern era has no sessions, and does not greet.
                         if self.asking.session_id.is_none() {
                             self.asking.session_id = unguessable();
@@ -189,10 +189,10 @@ impl Connection {
                 }
                 Err(unfit) => self.inner.refuse(&unfit, id, &self.asking),
             },
-            Ok(Message::Single(Member::Call(call))) => return self.notified(&call),
-            Ok(Message::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
-            Ok(Message::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.asking),
-            Ok(Message::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
+            Ok(RpcMessage::Single(Member::Call(call))) => return self.notified(&call),
+            Ok(RpcMessage::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
+            Ok(RpcMessage::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.asking),
+            Ok(RpcMessage::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
                 self.inner.refuse(&Unfit::Batch, Id::NULL, &self.asking)
             }
             Err(Unreadable::NotJson) => self.inner.refuse(&Unfit::NotJson, Id::NULL, &self.asking),
@@ -200,10 +200,10 @@ impl Connection {
         self.send(reply).await;
     }
 
-    fn request(&self, cancelled: CancellationToken) -> Request {
-        Request {
+    fn request(&self, cancelled: CancellationToken) -> StdioRequest {
+        StdioRequest {
             inner: Arc::clone(&self.inner),
-            asking: Asking { account: Some(self.account.clone()), ..self.asking.clone() },
+            asking: RequestContext { account: Some(self.account.clone()), ..self.asking.clone() },
             client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: self.running.clone(),
@@ -212,7 +212,7 @@ impl Connection {
         }
     }
 
-    fn notified(&mut self, call: &Call<'_>) {
+    fn notified(&mut self, call: &RpcCall<'_>) {
         if call.method == method::CANCELLED {
             self.running.cancel(call.params);
         }

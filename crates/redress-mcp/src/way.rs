@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use redress_core::{self as core, Asker, Level, Listener, Note, Request};
+use redress_core::{self as core, Asker, Level, ProgressListener, Note, Request};
 use redress_wire::mcp::method;
 use serde_json::{json, value::RawValue};
 use tokio::sync::mpsc;
@@ -21,12 +21,12 @@ const WAITING: usize = 64;
 /// What a connection can do for one request while that runs. A request that stands on its own
 /// has none of it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Way<'a> {
+pub(crate) struct ClientChannel<'a> {
     /// Where what the handler tells goes.
-    pub(crate) tells: Option<&'a Tells>,
+    pub(crate) tells: Option<&'a Notifier>,
     /// Who hears the notes of every request of the connection, where this one has no place of
     /// its own for them.
-    pub(crate) listener: Option<&'a Arc<dyn Listener>>,
+    pub(crate) listener: Option<&'a Arc<dyn ProgressListener>>,
     /// Who answers while the handler waits.
     pub(crate) asker: Option<&'a Arc<dyn Asker>>,
     /// What is known of the connection from one request to the next.
@@ -35,16 +35,16 @@ pub(crate) struct Way<'a> {
 
 /// What a handler told.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
-    Step(Step),
+pub(crate) enum OutgoingNotification {
+    Step(ProgressStep),
     Note(Note),
 }
 
-impl Told {
+impl OutgoingNotification {
     /// What was told, as a message to a client that knows its progress by `token`.
     pub(crate) fn message(&self, token: Option<&RawValue>) -> Vec<u8> {
         match self {
-            Told::Step(Step { progress, total, message }) => {
+            OutgoingNotification::Step(ProgressStep { progress, total, message }) => {
                 let mut params = json!({"progressToken": token, "progress": progress});
                 if let Some(members) = params.as_object_mut() {
                     members.extend(total.map(|total| ("total".to_owned(), total.into())));
@@ -52,43 +52,43 @@ impl Told {
                 }
                 notification(method::PROGRESS, &params)
             }
-            Told::Note(note) => notification(method::NOTE, &session::note(note)),
+            OutgoingNotification::Note(note) => notification(method::NOTE, &session::note(note)),
         }
     }
 }
 
 /// An answer that is waited for, and what is told meanwhile.
-pub(crate) struct Telling<F> {
+pub(crate) struct NotifyingReply<F> {
     answer: Pin<Box<F>>,
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<OutgoingNotification>,
     ended: Option<Reply>,
 }
 
 /// What comes next of a request.
-pub(crate) enum Next {
-    Told(Told),
+pub(crate) enum RequestEvent {
+    Told(OutgoingNotification),
     Ended(Reply),
 }
 
-impl<F: Future<Output = Reply>> Telling<F> {
-    pub(crate) fn new(answer: F, told: mpsc::Receiver<Told>) -> Telling<F> {
-        Telling { answer: Box::pin(answer), told, ended: None }
+impl<F: Future<Output = Reply>> NotifyingReply<F> {
+    pub(crate) fn new(answer: F, told: mpsc::Receiver<OutgoingNotification>) -> NotifyingReply<F> {
+        NotifyingReply { answer: Box::pin(answer), told, ended: None }
     }
 
-    pub(crate) async fn next(&mut self) -> Next {
+    pub(crate) async fn next(&mut self) -> RequestEvent {
         if self.ended.is_none() {
             tokio::select! {
                 biased;
-                Some(told) = self.told.recv() => return Next::Told(told),
+                Some(told) = self.told.recv() => return RequestEvent::Told(told),
                 reply = &mut self.answer => self.ended = Some(reply),
             }
         }
         // A call that never paused has left what it told behind.
         match (self.told.try_recv(), self.ended.take()) {
-            (Err(_), Some(reply)) => Next::Ended(reply),
+            (Err(_), Some(reply)) => RequestEvent::Ended(reply),
             (Ok(told), ended) => {
                 self.ended = ended;
-                Next::Told(told)
+                RequestEvent::Told(told)
             }
             // Whoever has the answer does not ask for more.
             (Err(_), None) => std::future::pending().await,
@@ -98,7 +98,7 @@ impl<F: Future<Output = Reply>> Telling<F> {
 
 /// How far a request has come.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct ProgressStep {
     pub(crate) progress: f64,
     pub(crate) total: Option<f64>,
     pub(crate) message: Option<String>,
@@ -107,37 +107,37 @@ pub(crate) struct Step {
 /// Where what one handler tells goes. What nobody takes in time is dropped: nothing that is told
 /// holds a result back.
 #[derive(Clone)]
-pub(crate) struct Tells {
-    to: mpsc::Sender<Told>,
+pub(crate) struct Notifier {
+    to: mpsc::Sender<OutgoingNotification>,
     steps: bool,
     notes: Option<Level>,
 }
 
-impl Tells {
+impl Notifier {
     /// A place for what is wanted, and where it can be read; none where nothing is.
-    pub(crate) fn wanted(steps: bool, notes: Option<Level>) -> Option<(Tells, mpsc::Receiver<Told>)> {
+    pub(crate) fn wanted(steps: bool, notes: Option<Level>) -> Option<(Notifier, mpsc::Receiver<OutgoingNotification>)> {
         if !steps && notes.is_none() {
             return None;
         }
         let (to, told) = mpsc::channel(WAITING);
-        Some((Tells { to, steps, notes }, told))
+        Some((Notifier { to, steps, notes }, told))
     }
 
     pub(crate) fn wants_steps(&self) -> bool {
         self.steps
     }
 
-    pub(crate) fn step(&self, step: Step) {
-        let _ = self.to.try_send(Told::Step(step));
+    pub(crate) fn step(&self, step: ProgressStep) {
+        let _ = self.to.try_send(OutgoingNotification::Step(step));
     }
 }
 
-impl Way<'_> {
+impl ClientChannel<'_> {
     /// The request, with the ways to its caller.
     pub(crate) fn attend<'a>(&self, request: Request<'a>) -> Request<'a> {
         let request = match (self.tells, self.listener) {
             (Some(tells), _) => {
-                let heard = Heard { tells: tells.clone(), last: Mutex::new(f64::NEG_INFINITY) };
+                let heard = NotifyingListener { tells: tells.clone(), last: Mutex::new(f64::NEG_INFINITY) };
                 request.with_listener(Arc::new(heard))
             }
             (None, Some(listener)) => request.with_listener(Arc::clone(listener)),
@@ -152,12 +152,12 @@ impl Way<'_> {
 
 /// Hands on what a handler says. Steps that lead nowhere or back are not told: clients take them
 /// for a mistake.
-struct Heard {
-    tells: Tells,
+struct NotifyingListener {
+    tells: Notifier,
     last: Mutex<f64>,
 }
 
-impl Listener for Heard {
+impl ProgressListener for NotifyingListener {
     fn progress(&self, progress: core::Progress) {
         if !self.tells.steps {
             return;
@@ -166,12 +166,12 @@ impl Listener for Heard {
         if progress.done.is_finite() && progress.done > *last {
             *last = progress.done;
             let total = progress.total.filter(|total| total.is_finite());
-            self.tells.step(Step { progress: progress.done, total, message: progress.message });
+            self.tells.step(ProgressStep { progress: progress.done, total, message: progress.message });
         }
     }
 
     fn note(&self, note: Note) {
-        let _ = self.tells.to.try_send(Told::Note(note));
+        let _ = self.tells.to.try_send(OutgoingNotification::Note(note));
     }
 
     fn wants(&self, level: Level) -> bool {

@@ -10,10 +10,10 @@ use serde_json::json;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    connection::Serving,
-    house::{Counted, House, counted_as},
-    listener::{Listener, Socket},
-    service::Shared,
+    connection::ServerInner,
+    house::{TallyPermit, ServerState, counted_as},
+    listener::{BoundListener, Socket},
+    service::FacesInner,
 };
 
 /// How long nothing is accepted after it could not be, at first and at most.
@@ -22,13 +22,13 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_s
 const BACKLOG: usize = 4096;
 
 /// A listener whose connections are taken.
-pub(crate) struct Accepting {
-    pub(crate) serving: Arc<Serving>,
+pub(crate) struct Acceptor {
+    pub(crate) serving: Arc<ServerInner>,
     pub(crate) connections: TaskTracker,
-    pub(crate) listener: Listener,
+    pub(crate) listener: BoundListener,
 }
 
-impl Accepting {
+impl Acceptor {
     /// Takes connections until the service goes down. An error ends one connection at most:
     /// one that stays, such as too few file descriptors, is waited out.
     pub(crate) async fn run(self) {
@@ -52,7 +52,7 @@ impl Accepting {
                 }
             }
         }
-        let Accepting { serving, connections, listener } = self;
+        let Acceptor { serving, connections, listener } = self;
         // Who was in line when the door closed is told to come again; hanging up on them
         // would leave them guessing.
         for socket in listener.rest().take(BACKLOG) {
@@ -65,7 +65,7 @@ impl Accepting {
     }
 }
 
-fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
+fn take(serving: &Arc<ServerInner>, connections: &TaskTracker, socket: Socket) {
     let (house, shared) = (&serving.house, serving.served.load());
     house.counters.accepted.up();
     let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(counted_as);
@@ -85,7 +85,7 @@ fn take(serving: &Arc<Serving>, connections: &TaskTracker, socket: Socket) {
         return refuse(serving, &shared, socket, "server");
     }
     drop(shared);
-    let open = Open::new(Arc::clone(house), by_address);
+    let open = OpenConn::new(Arc::clone(house), by_address);
     connections.spawn(Arc::clone(serving).connection(socket, open, connections.clone()));
 }
 
@@ -98,7 +98,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Says for whom there is no room, if that can be said at once, and hangs up.
-fn refuse(serving: &Serving, shared: &Shared, socket: Socket, per: &str) {
+fn refuse(serving: &ServerInner, shared: &FacesInner, socket: Socket, per: &str) {
     #[cfg(feature = "tls")]
     if serving.tls.is_some() && socket.address().is_some() {
         return;
@@ -123,19 +123,19 @@ fn refuse(serving: &Serving, shared: &Shared, socket: Socket, per: &str) {
 
 /// A connection that is open, and counted as such.
 #[derive(Debug)]
-pub(crate) struct Open {
-    house: Arc<House>,
-    _by_address: Option<Counted<std::net::IpAddr>>,
+pub(crate) struct OpenConn {
+    house: Arc<ServerState>,
+    _by_address: Option<TallyPermit<std::net::IpAddr>>,
 }
 
-impl Open {
-    fn new(house: Arc<House>, by_address: Option<Counted<std::net::IpAddr>>) -> Open {
+impl OpenConn {
+    fn new(house: Arc<ServerState>, by_address: Option<TallyPermit<std::net::IpAddr>>) -> OpenConn {
         house.counters.connections.up();
-        Open { house, _by_address: by_address }
+        OpenConn { house, _by_address: by_address }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConn {
     fn drop(&mut self) {
         self.house.counters.connections.down();
     }

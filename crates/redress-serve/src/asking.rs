@@ -20,10 +20,10 @@ use serde_json::json;
 use crate::{
     bearer::Bearer,
     caller::Connection,
-    connection::OtherSide,
-    page::{self, FETCH_SITE, Page},
+    connection::PeerInfo,
+    page::{self, FETCH_SITE, PageOrigin},
     proxies::{self, Sent},
-    service::Shared,
+    service::FacesInner,
 };
 
 /// The longest state of a trace that is passed on, as the standard asks for at least.
@@ -48,7 +48,7 @@ static ONCE: [(HeaderName, &str); 11] = [
 
 /// What is wrong with the headers of a message.
 #[derive(Clone, Copy, Debug)]
-enum Wrong {
+enum HeaderError {
     /// The value of this one, and what it has to be.
     Value(&'static str, &'static str),
     /// That there are two of this one.
@@ -58,22 +58,22 @@ enum Wrong {
 }
 
 /// Whom a message comes from, as far as its connection and its headers tell.
-struct Sender {
+struct ClientOrigin {
     peer: Option<SocketAddr>,
     local: bool,
     secure: bool,
 }
 
-impl Sender {
-    fn of(shared: &Shared, side: &OtherSide, headers: &HeaderMap, forwarded: bool) -> Sender {
+impl ClientOrigin {
+    fn of(shared: &FacesInner, side: &PeerInfo, headers: &HeaderMap, forwarded: bool) -> ClientOrigin {
         let trusted = side.address.is_some_and(|address| shared.trusts(address.ip()));
         let sent = if trusted { proxies::sent(&shared.proxies, side.address, headers) } else { None };
         let Sent { by, secure } = sent.unwrap_or(Sent { by: side.address, secure: side.secure });
-        Sender { peer: by, local: side.local && !trusted && !forwarded, secure }
+        ClientOrigin { peer: by, local: side.local && !trusted && !forwarded, secure }
     }
 
-    fn caller(&self, shared: &Shared, side: &OtherSide, headers: &HeaderMap, page: Page) -> Option<Arc<Caller>> {
-        let Sender { peer, local, secure } = *self;
+    fn caller(&self, shared: &FacesInner, side: &PeerInfo, headers: &HeaderMap, page: PageOrigin) -> Option<Arc<Caller>> {
+        let ClientOrigin { peer, local, secure } = *self;
         // Whose machine or certificate it is says nothing about who wrote the page that uses it.
         let acts = page.acts_as_visitor();
         let local = local && acts && page::is_own_name(headers);
@@ -91,8 +91,8 @@ pub(crate) struct Handshake {
 
 impl Handshake {
     /// Who calls by the rules of `shared`, as it is now.
-    pub(crate) fn caller(&self, shared: &Shared, side: &OtherSide) -> Option<Arc<Caller>> {
-        let sender = Sender::of(shared, side, &self.headers, self.forwarded);
+    pub(crate) fn caller(&self, shared: &FacesInner, side: &PeerInfo) -> Option<Arc<Caller>> {
+        let sender = ClientOrigin::of(shared, side, &self.headers, self.forwarded);
         let page = shared.origins.page(&self.headers, sender.secure);
         sender.caller(shared, side, &self.headers, page)
     }
@@ -145,7 +145,7 @@ impl Trace {
 
 /// What the headers of a message ask of its call.
 #[derive(Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct HttpRequestMeta {
     /// The address of the caller, where it is known.
     pub(crate) peer: Option<SocketAddr>,
     /// Whether the message came through a proxy, or says so.
@@ -153,7 +153,7 @@ pub(crate) struct Asking {
     /// Whether a browser says where the page is that it comes from.
     of_browser: bool,
     /// The web page that it comes from.
-    pub(crate) page: Page,
+    pub(crate) page: PageOrigin,
     /// Whether the caller has sent it by TLS, to us or to a proxy that we trust.
     #[cfg(feature = "mcp")]
     pub(crate) secure: bool,
@@ -172,17 +172,17 @@ pub(crate) struct Asking {
     pub(crate) declaration: bool,
     /// Whether it wants a stream of events.
     pub(crate) events: bool,
-    wrong: Option<Wrong>,
+    wrong: Option<HeaderError>,
 }
 
-impl Asking {
-    /// Reads the headers once. What is wrong with them is told by [`check`](Asking::check).
-    pub(crate) fn of(shared: &Shared, side: &OtherSide, parts: &Parts) -> Asking {
+impl HttpRequestMeta {
+    /// Reads the headers once. What is wrong with them is told by [`check`](HttpRequestMeta::check).
+    pub(crate) fn of(shared: &FacesInner, side: &PeerInfo, parts: &Parts) -> HttpRequestMeta {
         let headers = &parts.headers;
         // No client of today speaks HTTP/1.0, but proxies do that say nothing of themselves.
-        let mut asking = Asking { forwarded: parts.version < Version::HTTP_11, ..Asking::default() };
+        let mut asking = HttpRequestMeta { forwarded: parts.version < Version::HTTP_11, ..HttpRequestMeta::default() };
         asking.read(headers, shared.registry.identity().is_some());
-        let sender = Sender::of(shared, side, headers, asking.forwarded);
+        let sender = ClientOrigin::of(shared, side, headers, asking.forwarded);
         asking.peer = sender.peer;
         #[cfg(feature = "mcp")]
         {
@@ -218,7 +218,7 @@ impl Asking {
         for (name, value) in headers {
             match *name {
                 header::CONTENT_TYPE => self.json = Some(is_json(value.as_bytes())),
-                header::CONTENT_ENCODING if value != "identity" => self.wrong = Some(Wrong::Encoded),
+                header::CONTENT_ENCODING if value != "identity" => self.wrong = Some(HeaderError::Encoded),
                 header::ORIGIN => self.of_browser = true,
                 header::ACCEPT => {
                     let accept = value.to_str().unwrap_or_default();
@@ -235,11 +235,11 @@ impl Asking {
                     }
                     IDEMPOTENCY_KEY => match value.to_str().ok().filter(|key| is_idempotency_key(key)) {
                         Some(key) => self.key = Some(key.into()),
-                        None => self.wrong = Some(Wrong::Value("Idempotency-Key", A_KEY)),
+                        None => self.wrong = Some(HeaderError::Value("Idempotency-Key", A_KEY)),
                     },
                     DEADLINE_MS => match value.to_str().ok().and_then(deadline) {
                         Some(deadline) => self.deadline = Some(deadline),
-                        None => self.wrong = Some(Wrong::Value("Redress-Deadline-Ms", A_DEADLINE)),
+                        None => self.wrong = Some(HeaderError::Value("Redress-Deadline-Ms", A_DEADLINE)),
                     },
                     FETCH_SITE => self.of_browser = true,
                     LAST_EVENT_ID => self.last_event_id = value.to_str().ok().map(Arc::from),
@@ -253,7 +253,7 @@ impl Asking {
         if headers.len() > headers.keys_len() {
             let twice = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
             if let Some((_, shown)) = ONCE.iter().find(|(name, _)| twice(name)) {
-                self.wrong = Some(Wrong::Twice(shown));
+                self.wrong = Some(HeaderError::Twice(shown));
             }
             if twice(&HeaderName::from_static(REQUEST_ID)) {
                 self.request_id = None;
@@ -273,13 +273,13 @@ impl Asking {
         };
         match self.wrong {
             None => Ok(()),
-            Some(Wrong::Value(header, expected)) => {
+            Some(HeaderError::Value(header, expected)) => {
                 Err(refuse(header, expected).with_hint(correction(expected, &format!("in the header `{header}`"))))
             }
-            Some(Wrong::Twice(header)) => {
+            Some(HeaderError::Twice(header)) => {
                 Err(refuse(header, "once").with_hint(format!("Send the header `{header}` once.")))
             }
-            Some(Wrong::Encoded) => Err(refuse("Content-Encoding", "identity")
+            Some(HeaderError::Encoded) => Err(refuse("Content-Encoding", "identity")
                 .with_http(415)
                 .with_hint("Send the body as it is, without `Content-Encoding`.")),
         }
@@ -298,7 +298,7 @@ impl Asking {
     }
 
     /// The call with this input.
-    pub(crate) fn request<'a>(&self, shared: &Shared, input: &'a [u8]) -> Request<'a> {
+    pub(crate) fn request<'a>(&self, shared: &FacesInner, input: &'a [u8]) -> Request<'a> {
         let Some(token) = &self.token else { return self.request_of(shared, input, self.caller.clone()) };
         match shared.registry.known(token.expose()) {
             None => self.request_of(shared, input, None).with_token(token.secret()),
@@ -307,7 +307,7 @@ impl Asking {
     }
 
     /// The call with this input, of a caller that is known already.
-    pub(crate) fn request_of<'a>(&self, shared: &Shared, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
+    pub(crate) fn request_of<'a>(&self, shared: &FacesInner, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
         let mut request =
             Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
         if let Some(id) = &self.request_id {
@@ -337,7 +337,7 @@ impl Asking {
     /// one name could not be told apart, and one key for all would make them conflict.
     pub(crate) fn member<'a>(
         &self,
-        shared: &Shared,
+        shared: &FacesInner,
         order: &Arc<BatchOrder>,
         place: usize,
         input: &'a [u8],
@@ -357,8 +357,8 @@ impl Asking {
 
     /// What the MCP face is told of the request beside its message.
     #[cfg(feature = "mcp")]
-    pub(crate) fn for_mcp(&self, shared: &Shared) -> redress_mcp::Asking {
-        redress_mcp::Asking {
+    pub(crate) fn for_mcp(&self, shared: &FacesInner) -> redress_mcp::RequestContext {
+        redress_mcp::RequestContext {
             caller: self.caller.clone(),
             peer: self.peer.map(|peer| peer.ip()),
             request_id: self.request_id.as_deref().map(Arc::from),

@@ -14,13 +14,13 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
 use crate::{
-    pace::Turn,
-    room::{Full, Room, Taken},
+    pace::BodyTurn,
+    room::{BodyBudgetExceeded, BodyBudget, BodyReservation},
 };
 
 /// Why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     /// It is larger than is taken.
     TooLarge,
     /// It took too long.
@@ -31,20 +31,20 @@ pub(crate) enum Unread {
     Broken,
 }
 
-impl From<Full> for Unread {
-    fn from(_: Full) -> Unread {
-        Unread::NoRoom
+impl From<BodyBudgetExceeded> for BodyError {
+    fn from(_: BodyBudgetExceeded) -> BodyError {
+        BodyError::NoRoom
     }
 }
 
 /// A body that was read, with the room that it takes.
 #[derive(Debug)]
-pub(crate) struct Whole<R: Deref<Target = Room>> {
+pub(crate) struct CollectedBody<R: Deref<Target = BodyBudget>> {
     bytes: Bytes,
-    _taken: Taken<R>,
+    _taken: BodyReservation<R>,
 }
 
-impl<R: Deref<Target = Room>> Deref for Whole<R> {
+impl<R: Deref<Target = BodyBudget>> Deref for CollectedBody<R> {
     type Target = Bytes;
 
     fn deref(&self) -> &Bytes {
@@ -53,24 +53,24 @@ impl<R: Deref<Target = Room>> Deref for Whole<R> {
 }
 
 /// Reads a body of `most` bytes within `time`.
-pub(crate) async fn read<R: Deref<Target = Room>>(
+pub(crate) async fn read<R: Deref<Target = BodyBudget>>(
     body: Body,
     most: usize,
     time: Duration,
-    mut taken: Taken<R>,
-) -> Result<Whole<R>, Unread> {
+    mut taken: BodyReservation<R>,
+) -> Result<CollectedBody<R>, BodyError> {
     let bytes = {
         let mut reading = pin!(collect(body, most, &mut taken));
         // Most bodies are there already, and need no timer.
         match poll!(reading.as_mut()) {
             Poll::Ready(read) => read?,
-            Poll::Pending => tokio::time::timeout(time, reading).await.map_err(|_| Unread::TooSlow)??,
+            Poll::Pending => tokio::time::timeout(time, reading).await.map_err(|_| BodyError::TooSlow)??,
         }
     };
-    Ok(Whole { bytes, _taken: taken })
+    Ok(CollectedBody { bytes, _taken: taken })
 }
 
-async fn collect<R: Deref<Target = Room>>(mut body: Body, most: usize, taken: &mut Taken<R>) -> Result<Bytes, Unread> {
+async fn collect<R: Deref<Target = BodyBudget>>(mut body: Body, most: usize, taken: &mut BodyReservation<R>) -> Result<Bytes, BodyError> {
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         let held = first.len() + rest.len();
@@ -82,9 +82,9 @@ async fn collect<R: Deref<Target = Room>>(mut body: Body, most: usize, taken: &m
             }
         };
         let Some(frame) = frame else { break };
-        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
         if data.len() > most - held {
-            return Err(Unread::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         taken.holds(held + data.len())?;
         if held == 0 {
@@ -101,24 +101,24 @@ async fn collect<R: Deref<Target = Room>>(mut body: Body, most: usize, taken: &m
 /// A body that breaks off when it takes too long or there is no room for it, for whoever reads it
 /// elsewhere.
 #[cfg(feature = "mcp")]
-pub(crate) struct Timed {
+pub(crate) struct TimedBody {
     body: Body,
     time: Duration,
     /// Set only once the body has to be waited for.
     end: Option<Pin<Box<tokio::time::Sleep>>>,
-    taken: Option<Taken<std::sync::Arc<Room>>>,
+    taken: Option<BodyReservation<std::sync::Arc<BodyBudget>>>,
     held: usize,
-    broke: Broke,
-    room: BodyRoom,
+    broke: BodyErrorSlot,
+    room: BodyHold,
 }
 
 /// The room of a body that was read elsewhere, held until this is dropped: the bytes outlive their reader.
 #[cfg(feature = "mcp")]
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BodyRoom(std::sync::Arc<std::sync::Mutex<Option<Taken<std::sync::Arc<Room>>>>>);
+pub(crate) struct BodyHold(std::sync::Arc<std::sync::Mutex<Option<BodyReservation<std::sync::Arc<BodyBudget>>>>>);
 
 #[cfg(feature = "mcp")]
-impl Drop for Timed {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         *self.room.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = self.taken.take();
     }
@@ -127,40 +127,40 @@ impl Drop for Timed {
 /// Tells why a body broke off.
 #[cfg(feature = "mcp")]
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Broke(std::sync::Arc<std::sync::OnceLock<Unread>>);
+pub(crate) struct BodyErrorSlot(std::sync::Arc<std::sync::OnceLock<BodyError>>);
 
 #[cfg(feature = "mcp")]
-impl Broke {
+impl BodyErrorSlot {
     /// Why, if it did.
-    pub(crate) fn off(&self) -> Option<Unread> {
+    pub(crate) fn off(&self) -> Option<BodyError> {
         self.0.get().copied()
     }
 }
 
 #[cfg(feature = "mcp")]
-impl Timed {
+impl TimedBody {
     /// The body, what tells whether it broke off, and its room.
-    pub(crate) fn new(body: Body, time: Duration, taken: Taken<std::sync::Arc<Room>>) -> (Timed, Broke, BodyRoom) {
-        let (broke, room) = (Broke::default(), BodyRoom::default());
+    pub(crate) fn new(body: Body, time: Duration, taken: BodyReservation<std::sync::Arc<BodyBudget>>) -> (TimedBody, BodyErrorSlot, BodyHold) {
+        let (broke, room) = (BodyErrorSlot::default(), BodyHold::default());
         let timed =
-            Timed { body, time, end: None, taken: Some(taken), held: 0, broke: broke.clone(), room: room.clone() };
+            TimedBody { body, time, end: None, taken: Some(taken), held: 0, broke: broke.clone(), room: room.clone() };
         (timed, broke, room)
     }
 
     /// Takes the room of what was read, at the end of a step or while the body is waited for.
-    fn take_room(&mut self, waits: bool) -> Result<(), Full> {
+    fn take_room(&mut self, waits: bool) -> Result<(), BodyBudgetExceeded> {
         let held = self.held;
         self.taken.as_mut().map_or(Ok(()), |taken| if waits { taken.waits(held) } else { taken.holds(held) })
     }
 
-    fn breaks(&self, why: Unread) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn breaks(&self, why: BodyError) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let _ = self.broke.0.set(why);
         Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::TimedOut)))))
     }
 }
 
 #[cfg(feature = "mcp")]
-impl HttpBody for Timed {
+impl HttpBody for TimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -182,7 +182,7 @@ impl HttpBody for Timed {
         }
         let time = this.time;
         ready!(this.end.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx));
-        this.breaks(Unread::TooSlow)
+        this.breaks(BodyError::TooSlow)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -195,7 +195,7 @@ impl HttpBody for Timed {
 }
 
 /// A body that keeps its request running until it is written.
-pub(crate) struct Held {
+pub(crate) struct RunningBody {
     body: Body,
     /// What was not given yet of what the body gave.
     rest: Bytes,
@@ -204,7 +204,7 @@ pub(crate) struct Held {
     /// Whether it is given in frames. On HTTP/2 whatever is given at once is kept for its reader, who
     /// may take none of it, and the request seems to have ended.
     pieces: bool,
-    turn: Turn,
+    turn: BodyTurn,
 }
 
 /// How much of a large answer is given at once on HTTP/1.1.
@@ -217,9 +217,9 @@ const PIECE: usize = 16 * 1024;
 /// The most that is given as the last piece: it is kept for its reader unseen.
 const LAST: usize = 1024;
 
-impl Held {
-    pub(crate) fn new(body: Body, pieces: bool, turn: Turn) -> Held {
-        Held { body, rest: Bytes::new(), given: 0, pieces, turn }
+impl RunningBody {
+    pub(crate) fn new(body: Body, pieces: bool, turn: BodyTurn) -> RunningBody {
+        RunningBody { body, rest: Bytes::new(), given: 0, pieces, turn }
     }
 
     /// What is given first of a frame.
@@ -247,7 +247,7 @@ impl Held {
     }
 }
 
-impl HttpBody for Held {
+impl HttpBody for RunningBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -290,13 +290,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::pace::Paces;
+    use crate::pace::ConnTracker;
 
     async fn pieces(length: usize, http2: bool) -> Vec<usize> {
-        let paces = Arc::new(Paces::default());
+        let paces = Arc::new(ConnTracker::default());
         let entered = paces.enter(None);
         let text: Bytes = (0..length).map(|at| at as u8).collect();
-        let mut held = Held::new(Body::from(text.clone()), http2, entered.pace.begin().body());
+        let mut held = RunningBody::new(Body::from(text.clone()), http2, entered.pace.begin().body());
         let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());
         while !held.is_end_stream() {
             assert_eq!(held.size_hint().exact(), Some((length - whole.len()) as u64));
@@ -322,9 +322,9 @@ mod tests {
     async fn a_large_answer_over_http1_lets_others_have_their_turn() {
         assert_eq!(pieces(SLICE, false).await, [SLICE]);
         assert_eq!(pieces(2 * SLICE + 1, false).await, [SLICE, SLICE, 1]);
-        let paces = Arc::new(Paces::default());
+        let paces = Arc::new(ConnTracker::default());
         let entered = paces.enter(None);
-        let mut held = Held::new(Body::from(vec![0; 2 * TURN]), false, entered.pace.begin().body());
+        let mut held = RunningBody::new(Body::from(vec![0; 2 * TURN]), false, entered.pace.begin().body());
         for _ in 0..TURN / SLICE {
             assert!(matches!(futures_util::poll!(held.frame()), Poll::Ready(Some(Ok(_)))));
         }

@@ -46,7 +46,7 @@ pub(crate) async fn compress(accepted: HeaderValue, response: Response) -> Respo
     let pieces = Arc::clone(&pause);
     let answered = service_fn(move |_: Request<()>| {
         let response = answer.lock().ok().and_then(|mut answer| answer.take()).unwrap_or_default();
-        future::ready(Ok::<_, Infallible>(response.map(|body| Pieces::new(body, Arc::clone(&pieces)))))
+        future::ready(Ok::<_, Infallible>(response.map(|body| PacedBody::new(body, Arc::clone(&pieces)))))
     });
     let worth_it = SizeAbove::new(WORTH_IT).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let mut compression = Compression::new(answered).quality(CompressionLevel::Fastest).compress_when(worth_it);
@@ -68,7 +68,7 @@ const PIECE: usize = 32 * 1024;
 
 /// A body that is given in pieces, with a pause behind each. What compresses it reads on for as long as something is
 /// there and nothing has come out, which may be the whole body where it compresses well.
-struct Pieces {
+struct PacedBody {
     body: Body,
     rest: Bytes,
     pauses: bool,
@@ -76,9 +76,9 @@ struct Pieces {
     pause: Arc<AtomicBool>,
 }
 
-impl Pieces {
-    fn new(body: Body, pause: Arc<AtomicBool>) -> Pieces {
-        Pieces { body, rest: Bytes::new(), pauses: false, pause }
+impl PacedBody {
+    fn new(body: Body, pause: Arc<AtomicBool>) -> PacedBody {
+        PacedBody { body, rest: Bytes::new(), pauses: false, pause }
     }
 }
 
@@ -113,7 +113,7 @@ impl HttpBody for Paused {
     }
 }
 
-impl HttpBody for Pieces {
+impl HttpBody for PacedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -184,7 +184,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_in_pieces_is_the_same_body() {
         let whole: Bytes = (0..3 * PIECE + 5).map(|at| at as u8).collect();
-        let pieces = Pieces::new(Body::from(whole.clone()), Arc::default());
+        let pieces = PacedBody::new(Body::from(whole.clone()), Arc::default());
         assert_eq!(pieces.size_hint().exact(), Some(whole.len() as u64));
         assert_eq!(pieces.collect().await.unwrap().to_bytes(), whole);
     }

@@ -27,15 +27,15 @@ use tokio_util::task::TaskTracker;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::{
-    Limits,
-    accept::Open,
-    body::{Held, SLICE},
+    ServerLimits,
+    accept::OpenConn,
+    body::{RunningBody, SLICE},
     framing,
-    house::{House, counted_as},
+    house::{ServerState, counted_as},
     listener::Socket,
-    pace::{Pace, Told},
-    paced::{Counted, Paced},
-    service::Shared,
+    pace::{ConnActivity, ConnCommand},
+    paced::{CountedIo, TrackedIo},
+    service::FacesInner,
 };
 
 /// The shortest buffer that headers may be read into.
@@ -46,66 +46,66 @@ const RESETS: usize = 20;
 const ERRORS: usize = 100;
 
 /// What a server serves.
-pub(crate) struct Serving {
-    pub(crate) house: Arc<House>,
-    pub(crate) served: Arc<ArcSwap<Shared>>,
+pub(crate) struct ServerInner {
+    pub(crate) house: Arc<ServerState>,
+    pub(crate) served: Arc<ArcSwap<FacesInner>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
 }
 
 /// A connection, as its messages see it.
-pub(crate) struct Line {
-    pub(crate) served: Arc<ArcSwap<Shared>>,
-    pub(crate) side: OtherSide,
+pub(crate) struct ConnContext {
+    pub(crate) served: Arc<ArcSwap<FacesInner>>,
+    pub(crate) side: PeerInfo,
     /// What the answers on it are charged to, where there is one at a time and where there may be many.
     pub(crate) account: Account,
     pub(crate) account_of_many: Account,
     /// How it gets on, where that is ours to know.
-    pub(crate) pace: Option<Arc<Pace>>,
+    pub(crate) pace: Option<Arc<ConnActivity>>,
 }
 
-impl Line {
+impl ConnContext {
     pub(crate) fn new(
-        served: Arc<ArcSwap<Shared>>,
-        side: OtherSide,
+        served: Arc<ArcSwap<FacesInner>>,
+        side: PeerInfo,
         account: &Account,
-        pace: Option<Arc<Pace>>,
-    ) -> Line {
-        Line { served, side, account: account.clone(), account_of_many: account.of_many(), pace }
+        pace: Option<Arc<ConnActivity>>,
+    ) -> ConnContext {
+        ConnContext { served, side, account: account.clone(), account_of_many: account.of_many(), pace }
     }
 }
 
 /// Who is on the other side.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OtherSide {
+pub(crate) struct PeerInfo {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) local: bool,
     pub(crate) secure: bool,
     pub(crate) certificate: Option<Arc<[u8]>>,
 }
 
-impl OtherSide {
-    pub(crate) fn at(address: SocketAddr) -> OtherSide {
+impl PeerInfo {
+    pub(crate) fn at(address: SocketAddr) -> PeerInfo {
         let local = crate::page::is_local(address.ip());
-        OtherSide { address: Some(address), local, ..OtherSide::default() }
+        PeerInfo { address: Some(address), local, ..PeerInfo::default() }
     }
 }
 
-impl Serving {
+impl ServerInner {
     /// Serves a connection until its end. What it starts is one of `tasks` too: the calls of a
     /// client that has gone are waited for like all others.
-    pub(crate) async fn connection(self: Arc<Serving>, socket: Socket, open: Open, tasks: TaskTracker) {
+    pub(crate) async fn connection(self: Arc<ServerInner>, socket: Socket, open: OpenConn, tasks: TaskTracker) {
         let limits = self.served.load().limits;
         match socket {
             #[cfg(unix)]
             Socket::Unix(stream) => {
-                let side = OtherSide { local: true, ..OtherSide::default() };
+                let side = PeerInfo { local: true, ..PeerInfo::default() };
                 self.speak(stream, side, Protocol::Either, &limits, open, tasks).await;
             }
             Socket::Tcp(stream, address) => {
                 // An answer is written at once, and must not wait for another to fill a packet.
                 let _ = stream.set_nodelay(true);
-                let side = OtherSide::at(address);
+                let side = PeerInfo::at(address);
                 #[cfg(feature = "tls")]
                 if let Some(tls) = &self.tls {
                     if let Some((stream, side, protocol)) = self.shake_hands(tls, stream, side, &limits).await {
@@ -121,10 +121,10 @@ impl Serving {
     async fn speak<T>(
         &self,
         stream: T,
-        side: OtherSide,
+        side: PeerInfo,
         protocol: Protocol,
-        limits: &Limits,
-        open: Open,
+        limits: &ServerLimits,
+        open: OpenConn,
         tasks: TaskTracker,
     ) where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -137,12 +137,12 @@ impl Serving {
             pace.speaks_http2();
         }
         let (served, account) = (Arc::clone(&self.served), self.house.budget.connection());
-        let line = Arc::new(Line::new(served, side, &account, Some(Arc::clone(&pace))));
-        let service = Answering { line, pace: Arc::clone(&pace) };
-        let counted = Counted { inner: stream, pace: Arc::clone(&pace) };
-        let io = Paced::new(TokioIo::new(counted), Arc::clone(&pace), protocol != Protocol::Either, open);
+        let line = Arc::new(ConnContext::new(served, side, &account, Some(Arc::clone(&pace))));
+        let service = ConnService { line, pace: Arc::clone(&pace) };
+        let counted = CountedIo { inner: stream, pace: Arc::clone(&pace) };
+        let io = TrackedIo::new(TokioIo::new(counted), Arc::clone(&pace), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = Speaking { spoken, pace, waker: None, ending: false }.await;
+        let ended = GracefulConnection { spoken, pace, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
             tracing::debug!(%error, "a connection ended badly");
         }
@@ -174,7 +174,7 @@ where
     }
 }
 
-fn builder(protocol: Protocol, limits: &Limits, tasks: Tasks) -> auto::Builder<Tasks> {
+fn builder(protocol: Protocol, limits: &ServerLimits, tasks: Tasks) -> auto::Builder<Tasks> {
     let mut builder = auto::Builder::new(tasks);
     let dated = is_dated(SystemTime::now());
     builder
@@ -208,14 +208,14 @@ fn is_dated(now: SystemTime) -> bool {
 }
 
 /// A connection that does what it is told.
-struct Speaking<'a, C> {
+struct GracefulConnection<'a, C> {
     spoken: Pin<&'a mut C>,
-    pace: Arc<Pace>,
+    pace: Arc<ConnActivity>,
     waker: Option<Waker>,
     ending: bool,
 }
 
-impl<C: GracefulConnection> Future for Speaking<'_, C> {
+impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
     /// How it ended by itself; nothing, if it had to end.
     type Output = Option<Result<(), C::Error>>;
 
@@ -230,23 +230,23 @@ impl<C: GracefulConnection> Future for Speaking<'_, C> {
         this.end_if_told();
         loop {
             // A request that was read now would run, and nobody would be there to tell how it ended.
-            if this.pace.told() == Told::Close {
+            if this.pace.told() == ConnCommand::Close {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            if !this.end_if_told() && this.pace.told() != Told::Close {
+            if !this.end_if_told() && this.pace.told() != ConnCommand::Close {
                 return Poll::Pending;
             }
         }
     }
 }
 
-impl<C: GracefulConnection> Speaking<'_, C> {
+impl<C: GracefulConnection> GracefulConnection<'_, C> {
     /// Takes no further requests, if it is time; says whether that is new.
     fn end_if_told(&mut self) -> bool {
-        let ends = !self.ending && self.pace.told() == Told::DrainNow;
+        let ends = !self.ending && self.pace.told() == ConnCommand::DrainNow;
         if ends {
             self.ending = true;
             self.spoken.as_mut().graceful_shutdown();
@@ -256,12 +256,12 @@ impl<C: GracefulConnection> Speaking<'_, C> {
 }
 
 /// Answers the messages of one connection.
-struct Answering {
-    line: Arc<Line>,
-    pace: Arc<Pace>,
+struct ConnService {
+    line: Arc<ConnContext>,
+    pace: Arc<ConnActivity>,
 }
 
-impl hyper::service::Service<Request<Incoming>> for Answering {
+impl hyper::service::Service<Request<Incoming>> for ConnService {
     type Response = Response;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
@@ -280,14 +280,14 @@ impl hyper::service::Service<Request<Incoming>> for Answering {
             if !http2 && response.body().size_hint().exact().is_some_and(|length| length <= SLICE as u64) {
                 return Ok(response);
             }
-            Ok(response.map(|body| Body::new(Held::new(body, http2, running.body()))))
+            Ok(response.map(|body| Body::new(RunningBody::new(body, http2, running.body()))))
         })
     }
 }
 
-impl std::fmt::Debug for Serving {
+impl std::fmt::Debug for ServerInner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Serving").field("house", &self.house).finish_non_exhaustive()
+        f.debug_struct("ServerInner").field("house", &self.house).finish_non_exhaustive()
     }
 }
 
@@ -296,12 +296,12 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::pace::Paces;
+    use crate::pace::ConnTracker;
     use tokio::io::AsyncWriteExt as _;
 
     /// Whether a request that has just come runs on a connection that is told this, and whether the
     /// connection is at its end.
-    async fn told(told: Told) -> (bool, bool) {
+    async fn told(told: ConnCommand) -> (bool, bool) {
         let ran = AtomicBool::new(false);
         let service = hyper::service::service_fn(|_: Request<Incoming>| {
             ran.store(true, Ordering::Relaxed);
@@ -309,20 +309,20 @@ mod tests {
         });
         let (mut client, server) = tokio::io::duplex(1024);
         client.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
-        let paces = Arc::new(Paces::default());
+        let paces = Arc::new(ConnTracker::default());
         let pace = Arc::clone(&paces.enter(None).pace);
         pace.tell(told);
-        let builder = builder(Protocol::Either, &Limits::default(), Tasks(TaskTracker::new()));
-        let io = Paced::new(TokioIo::new(server), Arc::clone(&pace), false, ());
+        let builder = builder(Protocol::Either, &ServerLimits::default(), Tasks(TaskTracker::new()));
+        let io = TrackedIo::new(TokioIo::new(server), Arc::clone(&pace), false, ());
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = futures_util::poll!(Speaking { spoken, pace, waker: None, ending: false }).is_ready();
+        let ended = futures_util::poll!(GracefulConnection { spoken, pace, waker: None, ending: false }).is_ready();
         (ran.load(Ordering::Relaxed), ended)
     }
 
     #[tokio::test]
     async fn a_connection_that_has_to_end_runs_no_request_whose_answer_would_be_lost() {
-        assert_eq!(told(Told::Nothing).await, (true, false));
-        assert_eq!(told(Told::Close).await, (false, true));
+        assert_eq!(told(ConnCommand::Nothing).await, (true, false));
+        assert_eq!(told(ConnCommand::Close).await, (false, true));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A connection holds one for as long as it is open, and whoever can reach the port can open many. So
 //! connections may never take the last ones: calls need some for files, state and upstreams.
 
-use crate::Limits;
+use crate::ServerLimits;
 
 /// The fewest descriptors that are kept back for work, where there are twice as many.
 const KEPT: u64 = 64;
@@ -13,10 +13,10 @@ const PART: u64 = 10;
 /// How many file descriptors this process may have open.
 ///
 /// ```
-/// use redress_serve::{Descriptors, Limits};
+/// use redress_serve::{Descriptors, ServerLimits};
 ///
 /// let few = Descriptors::of(1024);
-/// let held = few.hold(Limits::default());
+/// let held = few.hold(ServerLimits::default());
 /// assert_eq!((few.kept_back(), held.connections, held.per_address), (102, 922, 461));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl Descriptors {
     /// The limits that hold: no more connections than descriptors are left for, and from one address no
     /// more than half of those.
     #[must_use]
-    pub fn hold(&self, limits: Limits) -> Limits {
+    pub fn hold(&self, limits: ServerLimits) -> ServerLimits {
         let left = usize::try_from(self.limit - self.kept_back()).unwrap_or(usize::MAX).max(1);
-        Limits {
+        ServerLimits {
             connections: limits.connections.min(left),
             per_address: limits.per_address.min(left.div_ceil(2)),
             ..limits
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn connections_never_take_the_descriptors_that_work_needs() {
-        let (all, of_one) = (Limits::default().connections, Limits::default().per_address);
+        let (all, of_one) = (ServerLimits::default().connections, ServerLimits::default().per_address);
         for (limit, kept, connections, per_address) in [
             (0, 0, 1, 1),
             (2, 1, 1, 1),
@@ -98,11 +98,11 @@ mod tests {
             (u64::MAX, u64::MAX / 10, all, of_one),
         ] {
             let descriptors = Descriptors::of(limit);
-            let held = descriptors.hold(Limits::default());
+            let held = descriptors.hold(ServerLimits::default());
             let found = (descriptors.kept_back(), held.connections, held.per_address);
             assert_eq!(found, (kept, connections, per_address), "{limit}");
         }
-        let few = Limits { connections: 3, per_address: 3, ..Limits::default() };
+        let few = ServerLimits { connections: 3, per_address: 3, ..ServerLimits::default() };
         let held = Descriptors::of(128).hold(few);
         assert_eq!((held.connections, held.per_address), (3, 3), "what is set lower stays");
     }

@@ -2,7 +2,7 @@
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
 use redress_contract::{
-    self as contract, Access, Disclosure, Effect, Example, ExampleEnding, Failure, Kind, Reach, Recovery, Role,
+    self as contract, Access, Disclosure, Effect, Example, ExampleEnding, FailureDeclaration, Kind, Reach, Recovery, Role,
 };
 use redress_core::{Ctx, DynamicFailure, Face, Failure as _, Operation, Outcome, offload::offload};
 use redress_wire::{consent, http, pages};
@@ -22,7 +22,7 @@ const MAX_OUTPUT: usize = 16 << 20;
 /// assert!(builder.build().unwrap().operation("services.list").is_some());
 /// ```
 pub fn discovery() -> [Operation; 3] {
-    let owned = |declaration: contract::Operation| {
+    let owned = |declaration: contract::OperationDeclaration| {
         let declaration = declaration.with_access(Access::anyone()).with_tag("discovery").with_max_output(MAX_OUTPUT);
         Operation::dynamic(declaration).with_owner("redress")
     };
@@ -34,8 +34,8 @@ pub fn discovery() -> [Operation; 3] {
 }
 
 /// One line for each operation.
-pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::Operation>) -> Value {
-    let line = |operation: &contract::Operation| {
+pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::OperationDeclaration>) -> Value {
+    let line = |operation: &contract::OperationDeclaration| {
         json!({
             "name": operation.name(),
             "shape": operation.shape(),
@@ -47,8 +47,8 @@ pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::Operatio
     operations.map(line).collect()
 }
 
-fn list() -> contract::Operation {
-    contract::Operation::query("services.list").with_summary("List the operations that you may call.").with_output(
+fn list() -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query("services.list").with_summary("List the operations that you may call.").with_output(
         json!({
             "type": "object",
             "properties": {"operations": {"type": "array", "items": {
@@ -71,14 +71,14 @@ async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {
     Ok(json!({"operations": listed(ctx.open())}))
 }
 
-fn schema() -> contract::Operation {
-    let unknown = Failure::new("SERVICE_UNKNOWN", Kind::NotFound)
+fn schema() -> contract::OperationDeclaration {
+    let unknown = FailureDeclaration::new("SERVICE_UNKNOWN", Kind::NotFound)
         .with_when("There is no operation of this name that the caller may call.")
         .with_message("there is no operation `{name}` that you may call")
         .with_effect(Effect::None)
         .with_details(text_field("name"))
         .with_recovery(Recovery::call("services.list", "List the operations and pick a name that exists."));
-    contract::Operation::query("services.schema")
+    contract::OperationDeclaration::query("services.schema")
         .with_summary("Show the whole declaration of one operation.")
         .with_description(
             "What it takes, what it gives, every way it can fail and what to do then. \
@@ -108,14 +108,14 @@ async fn run_schema(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
     }
 }
 
-fn explain() -> contract::Operation {
-    let unknown = Failure::new("CODE_UNKNOWN", Kind::NotFound)
+fn explain() -> contract::OperationDeclaration {
+    let unknown = FailureDeclaration::new("CODE_UNKNOWN", Kind::NotFound)
         .with_when("No operation that the caller may call ends with this code.")
         .with_message("there is no code `{code}`")
         .with_effect(Effect::None)
         .with_details(text_field("code"))
         .with_recovery(Recovery::fix_input("/code", "Give a code exactly as a failure carried it."));
-    contract::Operation::query("errors.explain")
+    contract::OperationDeclaration::query("errors.explain")
         .with_summary("Explain a code: what it means and what to do.")
         .with_input(input_field("code", "The code, as a failure carries it."))
         .with_output(json!({
@@ -146,7 +146,7 @@ fn explained(ctx: &Ctx, wanted: &str) -> Outcome<Value, DynamicFailure> {
         Some(page) => Ok(page),
         None => {
             let engine = contract::EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned());
-            let failures = open.operations().iter().flat_map(contract::Operation::failures);
+            let failures = open.operations().iter().flat_map(contract::OperationDeclaration::failures);
             let codes = engine.chain(failures.map(|failure| failure.code().to_string()));
             Err(DynamicFailure::new("CODE_UNKNOWN", json!({"code": wanted})).with_similar(wanted, codes))
         }
@@ -155,8 +155,8 @@ fn explained(ctx: &Ctx, wanted: &str) -> Outcome<Value, DynamicFailure> {
 
 /// The declaration of a code that no operation has for itself, as far as the caller is told of it: what
 /// [`Registry::disclosed_code`](redress_core::Registry::disclosed_code) gives to a face.
-fn of_extension(ctx: &Ctx, code: &str) -> Option<Failure> {
-    let declares = |operation: &contract::Operation| operation.failure(code).is_some();
+fn of_extension(ctx: &Ctx, code: &str) -> Option<FailureDeclaration> {
+    let declares = |operation: &contract::OperationDeclaration| operation.failure(code).is_some();
     let failure = ctx.declared(code).filter(|_| !ctx.contract().operations().iter().any(declares))?;
     let reach = |name: &str| match ctx.contract().operation(name) {
         None => Reach::Unknown,

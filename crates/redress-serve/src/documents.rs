@@ -17,8 +17,8 @@ use tokio::time::timeout;
 
 use crate::{
     answer,
-    etag::Tagged,
-    service::{Exchange, Shared},
+    etag::TaggedDocument,
+    service::{Exchange, FacesInner},
 };
 
 /// For how many sets of operations the documents are kept. Most callers of a service see one of a few sets; for one that is
@@ -27,16 +27,16 @@ const MOST_SETS: usize = 8;
 
 /// The documents, kept for each set of operations that a caller was shown of late.
 #[derive(Debug, Default)]
-pub(crate) struct Documents {
+pub(crate) struct DocumentCache {
     /// The one that was asked for last is the last.
-    sets: Mutex<Vec<(Seen, Arc<Kept>)>>,
+    sets: Mutex<Vec<(DocumentKey, Arc<CachedDocument>)>>,
     /// How many bytes the largest that was made had.
     largest: AtomicUsize,
 }
 
 /// All that a document depends on: which operations its reader sees, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct DocumentKey {
     /// How often operations were hidden or shown before. What was made while one was is never served afterwards.
     version: u64,
     /// Whether its reader is told what operations are made of inside.
@@ -44,9 +44,9 @@ struct Seen {
     operations: Vec<Name>,
 }
 
-impl Seen {
-    fn by(registry: &Registry, caller: Option<&Caller>) -> Seen {
-        Seen {
+impl DocumentKey {
+    fn by(registry: &Registry, caller: Option<&Caller>) -> DocumentKey {
+        DocumentKey {
             // Read first: of a change in between, what is read here knows at most too early.
             version: registry.changes().version(),
             internals: Disclosure::shows_internals(caller),
@@ -56,27 +56,27 @@ impl Seen {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    openapi: OnceLock<Tagged>,
-    openrpc: OnceLock<Tagged>,
-    contract: OnceLock<Tagged>,
+struct CachedDocument {
+    openapi: OnceLock<TaggedDocument>,
+    openrpc: OnceLock<TaggedDocument>,
+    contract: OnceLock<TaggedDocument>,
 }
 
-impl Kept {
-    fn of(&self, document: Document) -> &OnceLock<Tagged> {
+impl CachedDocument {
+    fn of(&self, document: ServedDocument) -> &OnceLock<TaggedDocument> {
         match document {
-            Document::OpenApi => &self.openapi,
-            Document::OpenRpc => &self.openrpc,
-            Document::Contract => &self.contract,
+            ServedDocument::OpenApi => &self.openapi,
+            ServedDocument::OpenRpc => &self.openrpc,
+            ServedDocument::Contract => &self.contract,
         }
     }
 }
 
 impl Exchange {
     /// What `make` makes for the caller, once there is room for it: it is an answer like that of a call.
-    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<Tagged, Refusal>
+    pub(crate) async fn made<F>(&self, caller: Option<&Caller>, make: impl Fn() -> F) -> Result<TaggedDocument, Refusal>
     where
-        F: Future<Output = Tagged>,
+        F: Future<Output = TaggedDocument>,
     {
         let (shared, account) = (&self.shared, &self.asking.account);
         let peer = self.asking.peer.map(|peer| peer.ip());
@@ -107,15 +107,15 @@ fn no_room() -> Refusal {
 
 /// A document about what a caller may call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Document {
+pub(crate) enum ServedDocument {
     OpenApi,
     OpenRpc,
     Contract,
 }
 
-impl Documents {
+impl DocumentCache {
     /// Where the documents about what is seen are kept.
-    fn kept(&self, seen: Seen) -> Arc<Kept> {
+    fn kept(&self, seen: DocumentKey) -> Arc<CachedDocument> {
         // No change of it can be half made, so poison says nothing here.
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = match sets.iter().position(|(known, _)| *known == seen) {
@@ -133,10 +133,10 @@ impl Documents {
     }
 }
 
-impl Shared {
+impl FacesInner {
     /// The document for this caller. It grows with the operations, so it is made off the workers.
-    pub(crate) async fn document(self: &Arc<Shared>, document: Document, caller: Option<Arc<Caller>>) -> Tagged {
-        let kept = self.documents.kept(Seen::by(&self.registry, caller.as_deref()));
+    pub(crate) async fn document(self: &Arc<FacesInner>, document: ServedDocument, caller: Option<Arc<Caller>>) -> TaggedDocument {
+        let kept = self.documents.kept(DocumentKey::by(&self.registry, caller.as_deref()));
         if let Some(made) = kept.of(document).get() {
             return made.clone();
         }
@@ -144,18 +144,18 @@ impl Shared {
         offload(move || {
             let caller = caller.as_deref();
             // What is seen may have changed while this waited for its turn.
-            let kept = shared.documents.kept(Seen::by(&shared.registry, caller));
+            let kept = shared.documents.kept(DocumentKey::by(&shared.registry, caller));
             let make = || shared.make(document, &shared.registry.disclosed_to(caller));
             kept.of(document).get_or_init(make).clone()
         })
         .await
     }
 
-    fn make(&self, document: Document, contract: &Contract) -> Tagged {
-        Tagged::new(match document {
-            Document::OpenApi => http::openapi(contract, &self.info).to_string().into_bytes(),
-            Document::OpenRpc => openrpc::openrpc(contract, &self.info).to_string().into_bytes(),
-            Document::Contract => serde_json::to_vec(contract).unwrap_or_default(),
+    fn make(&self, document: ServedDocument, contract: &Contract) -> TaggedDocument {
+        TaggedDocument::new(match document {
+            ServedDocument::OpenApi => http::openapi(contract, &self.info).to_string().into_bytes(),
+            ServedDocument::OpenRpc => openrpc::openrpc(contract, &self.info).to_string().into_bytes(),
+            ServedDocument::Contract => serde_json::to_vec(contract).unwrap_or_default(),
         })
     }
 }
@@ -166,22 +166,22 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{Faces, house::House};
+    use crate::{Faces, house::ServerState};
 
     fn operation(name: &str, scope: &str) -> Operation {
         let access = contract::Access::caller().scope(scope);
-        Operation::dynamic(contract::Operation::query(name).with_summary("One.").with_access(access))
+        Operation::dynamic(contract::OperationDeclaration::query(name).with_summary("One.").with_access(access))
             .with_handler(|_, _| async { Ok(Value::Null) })
     }
 
-    fn shared() -> Arc<Shared> {
+    fn shared() -> Arc<FacesInner> {
         let registry = Registry::builder()
             .add(operation("lab.alpha", "lab:read"))
             .add(operation("lab.beta", "lab:read"))
             .add(consent_grant())
             .build()
             .unwrap();
-        Faces::new(registry).shared(&Arc::new(House::default()))
+        Faces::new(registry).shared(&Arc::new(ServerState::default()))
     }
 
     fn reader(id: &str) -> Option<Arc<Caller>> {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     /// The names of the operations in a contract.
-    fn names(document: &Tagged) -> Vec<String> {
+    fn names(document: &TaggedDocument) -> Vec<String> {
         let document: Value = serde_json::from_slice(document.bytes()).unwrap();
         let operations = document["operations"].as_array().unwrap().iter();
         operations.map(|operation| operation["name"].as_str().unwrap().to_owned()).collect()
@@ -198,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn a_document_is_made_once_for_all_who_see_the_same_operations() {
         let shared = shared();
-        for document in [Document::OpenApi, Document::OpenRpc, Document::Contract] {
+        for document in [ServedDocument::OpenApi, ServedDocument::OpenRpc, ServedDocument::Contract] {
             let first = shared.document(document, reader("ada")).await;
             let again = shared.document(document, reader("bob")).await;
             assert_eq!(
@@ -221,7 +221,7 @@ mod tests {
     #[tokio::test]
     async fn a_document_follows_what_is_hidden_and_shown() {
         let shared = shared();
-        let asked = || shared.document(Document::Contract, reader("ada"));
+        let asked = || shared.document(ServedDocument::Contract, reader("ada"));
         assert_eq!(names(&asked().await), ["lab.alpha", "lab.beta"]);
         shared.registry.changes().hide("lab.beta");
         assert_eq!(names(&asked().await), ["lab.alpha"]);
@@ -233,19 +233,19 @@ mod tests {
     #[tokio::test]
     async fn a_document_that_was_made_while_an_operation_was_hidden_is_not_kept_for_later() {
         let shared = shared();
-        let early = Seen::by(&shared.registry, reader("ada").as_deref());
+        let early = DocumentKey::by(&shared.registry, reader("ada").as_deref());
         shared.registry.changes().hide("lab.beta");
-        let make = || shared.make(Document::Contract, &shared.registry.disclosed_to(reader("ada").as_deref()));
-        let late = shared.documents.kept(early).of(Document::Contract).get_or_init(make).clone();
+        let make = || shared.make(ServedDocument::Contract, &shared.registry.disclosed_to(reader("ada").as_deref()));
+        let late = shared.documents.kept(early).of(ServedDocument::Contract).get_or_init(make).clone();
         assert_eq!(names(&late), ["lab.alpha"]);
         shared.registry.changes().show("lab.beta");
-        assert_eq!(names(&shared.document(Document::Contract, reader("ada")).await), ["lab.alpha", "lab.beta"]);
+        assert_eq!(names(&shared.document(ServedDocument::Contract, reader("ada")).await), ["lab.alpha", "lab.beta"]);
     }
 
     #[test]
     fn the_sets_have_an_end_and_the_one_that_was_used_least_of_late_goes() {
-        let documents = Documents::default();
-        let seen = |number: usize| Seen {
+        let documents = DocumentCache::default();
+        let seen = |number: usize| DocumentKey {
             version: 0,
             internals: false,
             operations: vec![Name::new(&format!("lab.n{number}")).unwrap()],

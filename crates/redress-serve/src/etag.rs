@@ -24,22 +24,22 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// The bytes of a document and their tag.
 #[derive(Clone, Debug)]
-pub(crate) struct Tagged {
+pub(crate) struct TaggedDocument {
     bytes: Bytes,
     /// The tag without its quotes.
     tag: Box<str>,
 }
 
-impl Tagged {
+impl TaggedDocument {
     /// Hashes the bytes, which takes as long as they are many.
-    pub(crate) fn new(bytes: impl Into<Bytes>) -> Tagged {
+    pub(crate) fn new(bytes: impl Into<Bytes>) -> TaggedDocument {
         let bytes = bytes.into();
         let hash = Sha256::digest(&bytes);
         let tag = hash.iter().take(SHOWN).fold(String::with_capacity(2 * SHOWN), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
-        Tagged { bytes, tag: tag.into() }
+        TaggedDocument { bytes, tag: tag.into() }
     }
 
     /// The bytes alone.
@@ -48,8 +48,8 @@ impl Tagged {
     }
 
     /// The same document in other bytes: with what holds room for them, or as a part of a message that has no tag.
-    pub(crate) fn map(self, bytes: impl FnOnce(Bytes) -> Bytes) -> Tagged {
-        Tagged { bytes: bytes(self.bytes), ..self }
+    pub(crate) fn map(self, bytes: impl FnOnce(Bytes) -> Bytes) -> TaggedDocument {
+        TaggedDocument { bytes: bytes(self.bytes), ..self }
     }
 
     /// The document, or that its reader has it already. `vary` names the headers that another document depends on.
@@ -120,12 +120,12 @@ mod tests {
         for said in said {
             asked.append(header::IF_NONE_MATCH, HeaderValue::from_str(said).unwrap());
         }
-        Tagged::new("a document").held_by(&asked)
+        TaggedDocument::new("a document").held_by(&asked)
     }
 
     #[test]
     fn a_reader_has_the_document_by_its_tag_in_any_of_the_ways_to_say_so() {
-        let tag = Tagged::new("a document").tag;
+        let tag = TaggedDocument::new("a document").tag;
         assert_eq!(tag.len(), 2 * SHOWN);
         let own = format!("\"{tag}\"");
         for said in [&*own, &format!("W/{own}"), &format!("\"x\",{own}"), &format!(" \"x\" ,\t{own} "), "*"] {

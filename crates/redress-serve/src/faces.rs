@@ -10,14 +10,14 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    Limits, Network, Server,
+    ServerLimits, Network, Server,
     caller::{Anonymous, CallerOf, Loopback},
     cors::Origins,
-    documents::Documents,
-    house::House,
-    metrics::Metrics,
+    documents::DocumentCache,
+    house::ServerState,
+    metrics::MetricsSource,
     mounted::{Handle, Mounted},
-    service::{FacesService, PATHS, Shared},
+    service::{FacesService, PATHS, FacesInner},
     ws::{self, WebSockets},
 };
 
@@ -41,14 +41,14 @@ pub struct Faces {
     max_batch: usize,
     keep_alive: Duration,
     grace: Duration,
-    limits: Limits,
+    limits: ServerLimits,
     origins: Origins,
     proxies: Arc<[Network]>,
     #[cfg(feature = "compression")]
     compression: bool,
     ready: Option<Ready>,
     web_sockets: WebSockets,
-    metrics: Option<Metrics>,
+    metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
     mcp: crate::mcp::McpSettings,
 }
@@ -111,7 +111,7 @@ impl Faces {
             max_batch: 50,
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             origins: Origins::default(),
             proxies: Arc::default(),
             #[cfg(feature = "compression")]
@@ -192,7 +192,7 @@ impl Faces {
 
     /// Sets the numbers that bound connections, and what one caller may hold open.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Faces {
+    pub fn limits(mut self, limits: ServerLimits) -> Faces {
         self.limits = limits;
         self
     }
@@ -231,7 +231,7 @@ impl Faces {
 
     /// Sets the numbers that bound each WebSocket.
     #[must_use]
-    pub fn ws_limits(mut self, limits: ws::Limits) -> Faces {
+    pub fn ws_limits(mut self, limits: ws::WebSocketLimits) -> Faces {
         self.web_sockets.limits = limits;
         self
     }
@@ -258,7 +258,7 @@ impl Faces {
     #[must_use]
     pub fn metrics(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Faces {
         let open = self.metrics.is_some_and(|metrics| metrics.open);
-        self.metrics = Some(Metrics { text: Arc::new(text), open });
+        self.metrics = Some(MetricsSource { text: Arc::new(text), open });
         self
     }
 
@@ -316,7 +316,7 @@ impl Faces {
     /// # }
     /// ```
     pub fn mount(self) -> (Router, Handle) {
-        let house = Arc::new(House::default());
+        let house = Arc::new(ServerState::default());
         let served = Arc::new(ArcSwap::new(self.shared(&house)));
         let handle = Handle { house, served: Arc::clone(&served), calls: TaskTracker::new() };
         let service = Mounted { faces: FacesService { served }, calls: handle.calls.clone() };
@@ -347,11 +347,11 @@ impl Faces {
     }
 
     /// What is served, in a house that may have served other faces before.
-    pub(crate) fn shared(self, house: &Arc<House>) -> Arc<Shared> {
+    pub(crate) fn shared(self, house: &Arc<ServerState>) -> Arc<FacesInner> {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
-        let streams = crate::mcp::Streams { house: Arc::clone(house), most: self.limits.streams };
+        let streams = crate::mcp::CallerStreams { house: Arc::clone(house), most: self.limits.streams };
         house.budget.set_limits(BudgetLimits {
             connection: self.limits.answer_bytes_per_connection,
             caller: self.limits.answer_bytes_per_caller,
@@ -368,7 +368,7 @@ impl Faces {
             let declared = registry.contract().operations().iter().filter_map(|operation| operation.max_input());
             declared.fold(registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
         });
-        Arc::new(Shared {
+        Arc::new(FacesInner {
             #[cfg(feature = "mcp")]
             mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, streams),
             has_deprecated: registry.contract().operations().iter().any(|operation| operation.deprecated().is_some()),
@@ -385,7 +385,7 @@ impl Faces {
             #[cfg(feature = "compression")]
             compression: self.compression,
             ready: self.ready,
-            documents: Documents::default(),
+            documents: DocumentCache::default(),
             house: Arc::clone(house),
             web_sockets,
             metrics,

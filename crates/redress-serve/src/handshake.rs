@@ -6,21 +6,21 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::{
-    Limits,
-    connection::{OtherSide, Protocol, Serving},
+    ServerLimits,
+    connection::{PeerInfo, Protocol, ServerInner},
     pace::LINGER,
     tls::Tls,
 };
 
-impl Serving {
+impl ServerInner {
     /// Shakes hands within the time for it; nothing, if that fails.
     pub(crate) async fn shake_hands(
         &self,
         tls: &Tls,
         stream: TcpStream,
-        side: OtherSide,
-        limits: &Limits,
-    ) -> Option<(TlsStream<TcpStream>, OtherSide, Protocol)> {
+        side: PeerInfo,
+        limits: &ServerLimits,
+    ) -> Option<(TlsStream<TcpStream>, PeerInfo, Protocol)> {
         let lingered = async {
             self.house.shutdown.draining().await;
             tokio::time::sleep(LINGER).await;
@@ -46,6 +46,6 @@ impl Serving {
             None => Protocol::Either,
         };
         let certificate = session.peer_certificates().and_then(|chain| chain.first()).map(|leaf| Arc::from(&**leaf));
-        Some((stream, OtherSide { secure: true, certificate, ..side }, protocol))
+        Some((stream, PeerInfo { secure: true, certificate, ..side }, protocol))
     }
 }

@@ -14,27 +14,27 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     Descriptors,
-    pace::{Paces, Told},
-    room::Room,
-    service::Shared,
+    pace::{ConnTracker, ConnCommand},
+    room::BodyBudget,
+    service::FacesInner,
     shutdown::Shutdown,
     stats::{Counter, Counters, ServerStats},
 };
 
 /// What outlives the faces that are served: faces may be replaced, and what is open stays open.
 #[derive(Debug, Default)]
-pub(crate) struct House {
+pub(crate) struct ServerState {
     /// What connections may take; nothing where they are another's, or not counted.
     pub(crate) descriptors: Option<Descriptors>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) paces: Arc<Paces>,
+    pub(crate) paces: Arc<ConnTracker>,
     pub(crate) counters: Counters,
     /// The WebSockets that are open.
     pub(crate) sockets: TaskTracker,
     /// What was served before, for as long as calls may run in it that nobody waits for.
-    earlier: Mutex<Vec<(Registry, Weak<Shared>)>>,
+    earlier: Mutex<Vec<(Registry, Weak<FacesInner>)>>,
     /// The bodies that are held.
-    pub(crate) room: Arc<Room>,
+    pub(crate) room: Arc<BodyBudget>,
     /// The answers that are held.
     pub(crate) budget: Budget,
     pub(crate) by_address: Arc<Tally<IpAddr>>,
@@ -45,15 +45,15 @@ pub(crate) struct House {
     pub(crate) mcp_sessions: redress_mcp::OpenSessions,
 }
 
-impl House {
+impl ServerState {
     /// One whose connections may take no more than these leave them.
-    pub(crate) fn within(descriptors: Option<Descriptors>) -> House {
-        House { descriptors, ..House::default() }
+    pub(crate) fn within(descriptors: Option<Descriptors>) -> ServerState {
+        ServerState { descriptors, ..ServerState::default() }
     }
 
     /// Remembers what is no longer served; forgets of what was remembered before where nothing runs, and
     /// nobody is left who could begin something.
-    pub(crate) fn remember(&self, served: &Arc<Shared>) {
+    pub(crate) fn remember(&self, served: &Arc<FacesInner>) {
         let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
         earlier.retain(|(registry, shared)| shared.strong_count() > 0 || !registry.is_settled());
         earlier.push((served.registry.clone(), Arc::downgrade(served)));
@@ -93,7 +93,7 @@ impl House {
     pub(crate) fn close(&self) {
         self.shutdown.drain();
         self.shutdown.finish();
-        self.paces.tell(Told::Close);
+        self.paces.tell(ConnCommand::Close);
     }
 }
 
@@ -117,37 +117,37 @@ impl Holder {
 
 /// A WebSocket or a stream that is open, and counted as such.
 #[derive(Debug)]
-pub(crate) struct Held {
-    house: Arc<House>,
+pub(crate) struct OpenPermit {
+    house: Arc<ServerState>,
     counter: fn(&Counters) -> &Counter,
-    _counted: Counted<Holder>,
+    _counted: TallyPermit<Holder>,
 }
 
-impl Drop for Held {
+impl Drop for OpenPermit {
     fn drop(&mut self) {
         (self.counter)(&self.house.counters).down();
     }
 }
 
-impl House {
+impl ServerState {
     /// One more WebSocket for its holder.
-    pub(crate) fn take_socket(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+    pub(crate) fn take_socket(self: &Arc<ServerState>, holder: Holder, most: usize) -> Result<OpenPermit, Refusal> {
         self.take(&self.sockets_of, |counters| &counters.sockets, "sockets", holder, most)
     }
 
     /// One more stream for its holder.
-    pub(crate) fn take_stream(self: &Arc<House>, holder: Holder, most: usize) -> Result<Held, Refusal> {
+    pub(crate) fn take_stream(self: &Arc<ServerState>, holder: Holder, most: usize) -> Result<OpenPermit, Refusal> {
         self.take(&self.streams_of, |counters| &counters.streams, "streams", holder, most)
     }
 
     fn take(
-        self: &Arc<House>,
+        self: &Arc<ServerState>,
         tally: &Arc<Tally<Holder>>,
         counter: fn(&Counters) -> &Counter,
         limit: &str,
         holder: Holder,
         most: usize,
-    ) -> Result<Held, Refusal> {
+    ) -> Result<OpenPermit, Refusal> {
         let Some(counted) = tally.take(holder, most) else {
             self.counters.refused_by_caller.up();
             return Err(Refusal::new(EngineCode::RateLimited)
@@ -156,7 +156,7 @@ impl House {
                 .with_retry_after_ms(1000));
         };
         counter(&self.counters).up();
-        Ok(Held { house: Arc::clone(self), counter, _counted: counted })
+        Ok(OpenPermit { house: Arc::clone(self), counter, _counted: counted })
     }
 }
 
@@ -172,14 +172,14 @@ impl<K> Default for Tally<K> {
 
 /// One of what is counted; dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Counted<K: Eq + Hash> {
+pub(crate) struct TallyPermit<K: Eq + Hash> {
     tally: Arc<Tally<K>>,
     key: K,
 }
 
 impl<K: Eq + Hash + Clone> Tally<K> {
     /// One more for `key`, unless it has `most` already.
-    pub(crate) fn take(self: &Arc<Tally<K>>, key: K, most: usize) -> Option<Counted<K>> {
+    pub(crate) fn take(self: &Arc<Tally<K>>, key: K, most: usize) -> Option<TallyPermit<K>> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(key.clone()).or_default();
         if *count >= most {
@@ -190,7 +190,7 @@ impl<K: Eq + Hash + Clone> Tally<K> {
         }
         *count += 1;
         drop(held);
-        Some(Counted { tally: Arc::clone(self), key })
+        Some(TallyPermit { tally: Arc::clone(self), key })
     }
 }
 
@@ -207,7 +207,7 @@ impl<K: Eq + Hash + Clone> Tally<K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Counted<K> {
+impl<K: Eq + Hash> Drop for TallyPermit<K> {
     fn drop(&mut self) {
         let mut held = self.tally.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = held.get_mut(&self.key) {
@@ -229,7 +229,7 @@ pub(crate) fn counted_as(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use redress_core::{Fittings, Operation, Request, contract};
+    use redress_core::{Layers, Operation, Request, contract};
     use tokio::sync::Semaphore;
 
     use super::*;
@@ -238,7 +238,7 @@ mod tests {
     async fn what_was_served_is_forgotten_when_its_own_calls_have_ended() {
         let (began, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let gates = (Arc::clone(&began), Arc::clone(&go));
-        let declared = contract::Operation::mutation("pay.send").with_summary("Pay.").with_idempotency_key();
+        let declared = contract::OperationDeclaration::mutation("pay.send").with_summary("Pay.").with_idempotency_key();
         let operation =
             Operation::dynamic(declared.with_access(contract::Access::anyone())).with_handler(move |_, _| {
                 let (began, go) = gates.clone();
@@ -249,8 +249,8 @@ mod tests {
                 }
             });
         let first = Registry::builder().add(operation).build().unwrap();
-        let (second, third) = (first.fitted(Fittings::new()), first.fitted(Fittings::new()));
-        let house = Arc::new(House::default());
+        let (second, third) = (first.fitted(Layers::new()), first.fitted(Layers::new()));
+        let house = Arc::new(ServerState::default());
         let remember = |registry: &Registry| house.remember(&crate::Faces::new(registry.clone()).shared(&house));
         let remembered = || house.earlier.lock().unwrap().len();
         // One key after the other is at work, each under what was served when it came.
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_was_served_is_remembered_for_as_long_as_a_message_is_in_it() {
-        let house = Arc::new(House::default());
+        let house = Arc::new(ServerState::default());
         let served = || crate::Faces::new(Registry::builder().build().unwrap()).shared(&house);
         let remembered = || house.earlier.lock().unwrap().len();
         let in_use = served();

@@ -64,7 +64,7 @@ pub use caller::{Anonymous, CallerOf, Connection, Loopback};
 pub use descriptors::Descriptors;
 pub use discovery::discovery;
 pub use faces::{Faces, ServeError};
-pub use limits::Limits;
+pub use limits::ServerLimits;
 pub use listen::{Address, Listen, NotAListener};
 pub use mounted::Handle;
 pub use network::{Network, NotANetwork};

@@ -16,47 +16,47 @@ use crate::{
 
 /// A listener.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    kind: Kind,
+pub(crate) struct BoundListener {
+    kind: ListenerKind,
     address: Address,
     /// Whether it stays open without this process.
     passed: bool,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ListenerKind {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(tokio::net::UnixListener, Option<SocketFile>),
 }
 
-impl Listener {
+impl BoundListener {
     /// A listener that is open already.
-    pub(crate) fn of(listener: TcpListener) -> Result<Listener, ServeError> {
+    pub(crate) fn of(listener: TcpListener) -> Result<BoundListener, ServeError> {
         let address = Address::Tcp(listener.local_addr()?);
-        Ok(Listener { kind: Kind::Tcp(listener), address, passed: false })
+        Ok(BoundListener { kind: ListenerKind::Tcp(listener), address, passed: false })
     }
 
     /// Opens what listens at `place`, and adds it to the others.
-    pub(crate) async fn open(place: Listen, listeners: &mut Vec<Listener>) -> Result<(), ServeError> {
+    pub(crate) async fn open(place: Listen, listeners: &mut Vec<BoundListener>) -> Result<(), ServeError> {
         match place {
             Listen::Tcp(address) => {
                 let listener = TcpListener::bind(address).await;
-                listeners.push(Listener::of(listener.map_err(|source| ServeError::Address { address, source })?)?);
+                listeners.push(BoundListener::of(listener.map_err(|source| ServeError::Address { address, source })?)?);
             }
             #[cfg(unix)]
             Listen::Unix { path, mode } => {
                 let opened = unix_socket::open(&path, mode);
                 let (listener, file) = opened.map_err(|source| ServeError::Socket { path: path.clone(), source })?;
-                let kind = Kind::Unix(listener, Some(file));
-                listeners.push(Listener { kind, address: Address::Unix(Some(path)), passed: false });
+                let kind = ListenerKind::Unix(listener, Some(file));
+                listeners.push(BoundListener { kind, address: Address::Unix(Some(path)), passed: false });
             }
             #[cfg(not(unix))]
             Listen::Unix { path, .. } => {
                 return Err(ServeError::Socket { path, source: io::ErrorKind::Unsupported.into() });
             }
             #[cfg(unix)]
-            Listen::Systemd => Listener::passed(listeners)?,
+            Listen::Systemd => BoundListener::passed(listeners)?,
             #[cfg(not(unix))]
             Listen::Systemd => return Err(ServeError::NothingPassed),
         }
@@ -64,7 +64,7 @@ impl Listener {
     }
 
     #[cfg(unix)]
-    fn passed(listeners: &mut Vec<Listener>) -> Result<(), ServeError> {
+    fn passed(listeners: &mut Vec<BoundListener>) -> Result<(), ServeError> {
         let mut sockets = listenfd::ListenFd::from_env();
         if sockets.len() == 0 {
             return Err(ServeError::NothingPassed);
@@ -73,12 +73,12 @@ impl Listener {
             if let Ok(Some(listener)) = sockets.take_unix_listener(number) {
                 listener.set_nonblocking(true)?;
                 let address = Address::Unix(listener.local_addr()?.as_pathname().map(Into::into));
-                let kind = Kind::Unix(tokio::net::UnixListener::from_std(listener)?, None);
-                listeners.push(Listener { kind, address, passed: true });
+                let kind = ListenerKind::Unix(tokio::net::UnixListener::from_std(listener)?, None);
+                listeners.push(BoundListener { kind, address, passed: true });
             } else if let Some(listener) = sockets.take_tcp_listener(number)? {
                 listener.set_nonblocking(true)?;
-                let listener = Listener::of(TcpListener::from_std(listener)?)?;
-                listeners.push(Listener { passed: true, ..listener });
+                let listener = BoundListener::of(TcpListener::from_std(listener)?)?;
+                listeners.push(BoundListener { passed: true, ..listener });
             }
         }
         Ok(())
@@ -90,9 +90,9 @@ impl Listener {
 
     pub(crate) async fn accept(&self) -> io::Result<Socket> {
         match &self.kind {
-            Kind::Tcp(listener) => listener.accept().await.map(|(stream, address)| Socket::Tcp(stream, address)),
+            ListenerKind::Tcp(listener) => listener.accept().await.map(|(stream, address)| Socket::Tcp(stream, address)),
             #[cfg(unix)]
-            Kind::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Socket::Unix(stream)),
+            ListenerKind::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Socket::Unix(stream)),
         }
     }
 
@@ -103,7 +103,7 @@ impl Listener {
             return Box::new(std::iter::empty());
         }
         match self.kind {
-            Kind::Tcp(listener) => {
+            ListenerKind::Tcp(listener) => {
                 let Ok(listener) = listener.into_std() else { return Box::new(std::iter::empty()) };
                 Box::new(std::iter::from_fn(move || {
                     let (stream, address) = listener.accept().ok()?;
@@ -112,7 +112,7 @@ impl Listener {
                 }))
             }
             #[cfg(unix)]
-            Kind::Unix(listener, file) => {
+            ListenerKind::Unix(listener, file) => {
                 let Ok(listener) = listener.into_std() else { return Box::new(std::iter::empty()) };
                 Box::new(std::iter::from_fn(move || {
                     let _ = &file;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use redress_contract::Envelope;
 use redress_core::{Refusal, Registry};
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, Page, Place, Places, Secure};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, PageTrust, StreamPermit, StreamPermits, SentByTls};
 use redress_wire::{
     http::Info,
     jsonrpc::Id,
@@ -24,10 +24,10 @@ use redress_wire::{
 
 use crate::{
     answer,
-    asking::Asking,
-    body::{BodyRoom, Timed},
+    asking::HttpRequestMeta,
+    body::{BodyHold, TimedBody},
     cors::Origins,
-    house::{Holder, House},
+    house::{Holder, ServerState},
     service::Exchange,
 };
 
@@ -47,7 +47,7 @@ impl McpSettings {
         max_body: usize,
         guarded: bool,
         origins: &Origins,
-        streams: Streams,
+        streams: CallerStreams,
     ) -> Option<HttpFace> {
         let McpSettings { mcp, mut http } = self;
         let mcp = mcp.or_else(|| {
@@ -76,16 +76,16 @@ impl McpSettings {
 
 /// The streams of each caller, counted with those of the other faces.
 #[derive(Debug)]
-pub(crate) struct Streams {
-    pub(crate) house: Arc<House>,
+pub(crate) struct CallerStreams {
+    pub(crate) house: Arc<ServerState>,
     /// How many one caller may have open.
     pub(crate) most: usize,
 }
 
-impl Places for Streams {
-    fn take(&self, asking: &redress_mcp::Asking) -> Result<Place, Refusal> {
+impl StreamPermits for CallerStreams {
+    fn take(&self, asking: &redress_mcp::RequestContext) -> Result<StreamPermit, Refusal> {
         let holder = Holder::of(asking.caller.as_deref(), asking.peer);
-        self.house.take_stream(holder, self.most).map(Place::new)
+        self.house.take_stream(holder, self.most).map(StreamPermit::new)
     }
 }
 
@@ -99,14 +99,14 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     mark(&asking, &mut parts);
     let token = asking.token.take().map(|token| token.secret());
     let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
-    let (body, broke, room) = Timed::new(body, shared.limits.body_time, taken);
-    let told = redress_mcp::Asking { room: Some(Place::new(room.clone())), ..asking.for_mcp(&shared) };
+    let (body, broke, room) = TimedBody::new(body, shared.limits.body_time, taken);
+    let told = redress_mcp::RequestContext { room: Some(StreamPermit::new(room.clone())), ..asking.for_mcp(&shared) };
     let answer = face.answer(parts, body, token, told).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
         return refuse(shared.registry.refuse(refusal, asking.bare()));
     }
-    answer.map(|body| Body::new(KeptBody { body, _room: room }))
+    answer.map(|body| Body::new(HeldBody { body, _room: room }))
 }
 
 /// Refuses a message that the protocol does not get to see: under the status that HTTP has for it, as an error of
@@ -121,12 +121,12 @@ pub(crate) fn refuse(envelope: Envelope) -> Response {
 }
 
 /// A body with the room of what was asked.
-struct KeptBody<B> {
+struct HeldBody<B> {
     body: B,
-    _room: BodyRoom,
+    _room: BodyHold,
 }
 
-impl<B: HttpBody + Unpin> HttpBody for KeptBody<B> {
+impl<B: HttpBody + Unpin> HttpBody for HeldBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -144,11 +144,11 @@ impl<B: HttpBody + Unpin> HttpBody for KeptBody<B> {
 }
 
 /// Lets the face know by which scheme the client came, and whether it is a web page that may call.
-fn mark(asking: &Asking, parts: &mut Parts) {
+fn mark(asking: &HttpRequestMeta, parts: &mut Parts) {
     if asking.secure {
-        parts.extensions.insert(Secure);
+        parts.extensions.insert(SentByTls);
     }
-    parts.extensions.insert(if asking.page.may_call() { Page::Admitted } else { Page::Foreign });
+    parts.extensions.insert(if asking.page.may_call() { PageTrust::Admitted } else { PageTrust::Foreign });
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.

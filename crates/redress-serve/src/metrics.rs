@@ -19,14 +19,14 @@ const MEDIA: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; 
 
 /// Where the metrics come from, and whether everyone may read them.
 #[derive(Clone)]
-pub(crate) struct Metrics {
+pub(crate) struct MetricsSource {
     pub(crate) text: Arc<dyn Fn() -> String + Send + Sync>,
     pub(crate) open: bool,
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for MetricsSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").field("open", &self.open).finish_non_exhaustive()
+        f.debug_struct("MetricsSource").field("open", &self.open).finish_non_exhaustive()
     }
 }
 

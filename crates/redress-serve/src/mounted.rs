@@ -21,8 +21,8 @@ use tower::Service;
 
 use crate::{
     Faces, ServerStats,
-    house::House,
-    service::{FacesService, Shared},
+    house::ServerState,
+    service::{FacesService, FacesInner},
 };
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
@@ -33,8 +33,8 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Dropping it stops nothing: faces that nobody stops serve for as long as their router does.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) house: Arc<House>,
-    pub(crate) served: Arc<ArcSwap<Shared>>,
+    pub(crate) house: Arc<ServerState>,
+    pub(crate) served: Arc<ArcSwap<FacesInner>>,
     pub(crate) calls: TaskTracker,
 }
 

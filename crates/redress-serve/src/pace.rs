@@ -17,7 +17,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::{Limits, house::House};
+use crate::{ServerLimits, house::ServerState};
 
 /// How long a connection on which nothing is asked stays open once the service goes down, so
 /// that what is already on its way is answered.
@@ -32,8 +32,8 @@ const READING: u8 = 1;
 
 /// How one connection gets on.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
-    paces: Arc<Paces>,
+pub(crate) struct ConnActivity {
+    paces: Arc<ConnTracker>,
     /// What its address counts as, where it has one.
     from: Option<IpAddr>,
     phase: AtomicU8,
@@ -44,7 +44,7 @@ pub(crate) struct Pace {
     /// When the other side stopped reading, plus one.
     stuck: AtomicU64,
     /// The bodies of answers whose reader has to go on.
-    turns: Turns,
+    turns: BodyTurns,
     http2: AtomicBool,
     /// How many bytes have come.
     received: AtomicU64,
@@ -54,7 +54,7 @@ pub(crate) struct Pace {
 
 /// What a connection is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Told {
+pub(crate) enum ConnCommand {
     /// To go on.
     Nothing,
     /// To end once what runs on it has ended.
@@ -67,7 +67,7 @@ pub(crate) enum Told {
 
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug)]
-enum Overdue {
+enum CloseReason {
     Headers,
     Reader,
     /// Nothing is asked.
@@ -76,7 +76,7 @@ enum Overdue {
     Lingers,
 }
 
-impl Pace {
+impl ConnActivity {
     /// Something was read.
     pub(crate) fn read(&self) {
         if self.phase.load(Relaxed) == WAITING && self.running.load(Relaxed) == 0 {
@@ -115,9 +115,9 @@ impl Pace {
     }
 
     /// A request was read, and runs until what is returned is dropped.
-    pub(crate) fn begin(self: &Arc<Pace>) -> Running {
+    pub(crate) fn begin(self: &Arc<ConnActivity>) -> RunningRequest {
         self.running.fetch_add(1, Relaxed);
-        Running(Arc::clone(self))
+        RunningRequest(Arc::clone(self))
     }
 
     /// The connection is one of HTTP/2, on which silence between requests is no slow request.
@@ -126,17 +126,17 @@ impl Pace {
     }
 
     /// What the connection should do.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> ConnCommand {
         match self.told.load(Relaxed) {
-            0 => Told::Nothing,
-            1 if self.running.load(Relaxed) > 0 || self.http2.load(Relaxed) => Told::DrainNow,
-            1 => Told::Drain,
-            2 => Told::DrainNow,
-            _ => Told::Close,
+            0 => ConnCommand::Nothing,
+            1 if self.running.load(Relaxed) > 0 || self.http2.load(Relaxed) => ConnCommand::DrainNow,
+            1 => ConnCommand::Drain,
+            2 => ConnCommand::DrainNow,
+            _ => ConnCommand::Close,
         }
     }
 
-    pub(crate) fn tell(&self, told: Told) {
+    pub(crate) fn tell(&self, told: ConnCommand) {
         if self.told.fetch_max(told as u8, Relaxed) < told as u8
             && let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner)
         {
@@ -152,44 +152,44 @@ impl Pace {
     /// Whether nothing is asked on it, and nothing of an answer is left.
     fn is_idle(&self) -> bool {
         let asked = self.phase.load(Relaxed) == READING && !self.http2.load(Relaxed);
-        !asked && self.running.load(Relaxed) == 0 && self.told.load(Relaxed) < Told::Close as u8
+        !asked && self.running.load(Relaxed) == 0 && self.told.load(Relaxed) < ConnCommand::Close as u8
     }
 
-    fn overdue(&self, now: u64, slack: u64, limits: &Limits) -> Option<Overdue> {
+    fn overdue(&self, now: u64, slack: u64, limits: &ServerLimits) -> Option<CloseReason> {
         let past = |since: u64, time: Duration| now.saturating_sub(since) >= millis(time).saturating_add(slack);
         let stuck = self.stuck.load(Relaxed);
         if stuck != 0 {
-            return past(stuck - 1, limits.write_time).then_some(Overdue::Reader);
+            return past(stuck - 1, limits.write_time).then_some(CloseReason::Reader);
         }
         if self.running.load(Relaxed) > 0 {
             let kept = self.turns.longest().is_some_and(|since| past(since, limits.write_time));
-            return kept.then_some(Overdue::Reader);
+            return kept.then_some(CloseReason::Reader);
         }
         let since = self.since.load(Relaxed);
         match self.phase.load(Relaxed) == READING && !self.http2.load(Relaxed) {
-            true => past(since, limits.header_time).then_some(Overdue::Headers),
-            false if self.told.load(Relaxed) < Told::DrainNow as u8 => {
-                past(since, limits.idle_time).then_some(Overdue::Idle)
+            true => past(since, limits.header_time).then_some(CloseReason::Headers),
+            false if self.told.load(Relaxed) < ConnCommand::DrainNow as u8 => {
+                past(since, limits.idle_time).then_some(CloseReason::Idle)
             }
-            false => past(since, limits.idle_time.saturating_add(limits.write_time)).then_some(Overdue::Lingers),
+            false => past(since, limits.idle_time.saturating_add(limits.write_time)).then_some(CloseReason::Lingers),
         }
     }
 }
 
 /// A request that runs.
 #[derive(Debug)]
-pub(crate) struct Running(Arc<Pace>);
+pub(crate) struct RunningRequest(Arc<ConnActivity>);
 
-impl Running {
+impl RunningRequest {
     /// The turns of the body of its answer, which is its reader's to ask for.
-    pub(crate) fn body(self) -> Turn {
+    pub(crate) fn body(self) -> BodyTurn {
         let now = self.0.paces.now();
         let number = self.0.turns.wait(now);
-        Turn { running: self, number: Some(number) }
+        BodyTurn { running: self, number: Some(number) }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
         let pace = &self.0;
         // Whichever is the last of those that end at once, the clock begins anew with it.
@@ -201,13 +201,13 @@ impl Drop for Running {
 
 /// Whose turn it is in the body of an answer.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    running: Running,
+pub(crate) struct BodyTurn {
+    running: RunningRequest,
     /// What the wait for the reader is known by; none while the body itself is waited for.
     number: Option<u64>,
 }
 
-impl Turn {
+impl BodyTurn {
     /// The reader asks for more.
     pub(crate) fn asked(&mut self) {
         if let Some(number) = self.number.take() {
@@ -223,7 +223,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for BodyTurn {
     fn drop(&mut self) {
         self.asked();
     }
@@ -233,15 +233,15 @@ impl Drop for Turn {
 ///
 /// Each on its own: a reader that goes on with one answer may leave the others where they are.
 #[derive(Debug, Default)]
-struct Turns(Mutex<Waiting>);
+struct BodyTurns(Mutex<StalledBodies>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct StalledBodies {
     next: u64,
     since: Vec<(u64, u64)>,
 }
 
-impl Turns {
+impl BodyTurns {
     fn wait(&self, since: u64) -> u64 {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let number = waiting.next;
@@ -266,49 +266,49 @@ impl Turns {
 
 /// How all connections of a server get on.
 #[derive(Debug)]
-pub(crate) struct Paces {
+pub(crate) struct ConnTracker {
     began: Instant,
     now: AtomicU64,
-    open: Mutex<Open>,
+    open: Mutex<TrackedConns>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct TrackedConns {
     next: u64,
     closed: bool,
-    paces: HashMap<u64, Arc<Pace>>,
+    paces: HashMap<u64, Arc<ConnActivity>>,
 }
 
-impl Default for Paces {
-    fn default() -> Paces {
-        Paces { began: Instant::now(), now: AtomicU64::new(0), open: Mutex::default() }
+impl Default for ConnTracker {
+    fn default() -> ConnTracker {
+        ConnTracker { began: Instant::now(), now: AtomicU64::new(0), open: Mutex::default() }
     }
 }
 
-impl Paces {
+impl ConnTracker {
     /// Milliseconds since the server began, as of the last look.
     fn now(&self) -> u64 {
         self.now.load(Relaxed)
     }
 
     /// A new connection, from an address that counts as this.
-    pub(crate) fn enter(self: &Arc<Paces>, from: Option<IpAddr>) -> Entered {
-        let pace = Pace { paces: Arc::clone(self), from, since: self.now().into(), ..Pace::default() };
+    pub(crate) fn enter(self: &Arc<ConnTracker>, from: Option<IpAddr>) -> TrackedConn {
+        let pace = ConnActivity { paces: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
         let pace = Arc::new(pace);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.closed {
-            pace.tell(Told::Close);
+            pace.tell(ConnCommand::Close);
         }
         let number = open.next;
         open.next += 1;
         open.paces.insert(number, Arc::clone(&pace));
-        Entered { pace, number }
+        TrackedConn { pace, number }
     }
 
     /// Tells every connection.
-    pub(crate) fn tell(&self, told: Told) {
+    pub(crate) fn tell(&self, told: ConnCommand) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.closed |= told == Told::Close;
+        open.closed |= told == ConnCommand::Close;
         for pace in open.paces.values() {
             pace.tell(told);
         }
@@ -321,12 +321,12 @@ impl Paces {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = open.paces.values().filter(|pace| pace.from == Some(from) && pace.is_idle());
         let Some(longest) = idle.min_by_key(|pace| pace.since.load(Relaxed)) else { return false };
-        longest.tell(Told::Close);
+        longest.tell(ConnCommand::Close);
         true
     }
 
     /// Looks after the connections for as long as it is polled.
-    pub(crate) async fn look_after(&self, house: &House, limits: impl Fn() -> Limits) {
+    pub(crate) async fn look_after(&self, house: &ServerState, limits: impl Fn() -> ServerLimits) {
         let mut drained = None;
         loop {
             let limits = limits();
@@ -337,30 +337,30 @@ impl Paces {
             self.now.store(now, Relaxed);
             if house.shutdown.is_draining() {
                 let since = *drained.get_or_insert(now);
-                let told = if now - since >= millis(LINGER) { Told::DrainNow } else { Told::Drain };
+                let told = if now - since >= millis(LINGER) { ConnCommand::DrainNow } else { ConnCommand::Drain };
                 self.tell(told);
             }
             let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             for pace in open.paces.values() {
                 let Some(overdue) = pace.overdue(now, millis(pause), &limits) else { continue };
-                if pace.told.load(Relaxed) == Told::Close as u8 {
+                if pace.told.load(Relaxed) == ConnCommand::Close as u8 {
                     continue;
                 }
                 let told = match overdue {
-                    Overdue::Headers => {
+                    CloseReason::Headers => {
                         house.counters.slow_headers.up();
-                        Told::Close
+                        ConnCommand::Close
                     }
-                    Overdue::Reader => {
+                    CloseReason::Reader => {
                         house.counters.slow_readers.up();
-                        Told::Close
+                        ConnCommand::Close
                     }
                     // A request may be on its way: on HTTP/2 its client learns that it did not run.
-                    Overdue::Idle => {
+                    CloseReason::Idle => {
                         house.counters.idle.up();
-                        Told::DrainNow
+                        ConnCommand::DrainNow
                     }
-                    Overdue::Lingers => Told::Close,
+                    CloseReason::Lingers => ConnCommand::Close,
                 };
                 tracing::debug!(?overdue, "a connection is closed");
                 pace.tell(told);
@@ -371,12 +371,12 @@ impl Paces {
 
 /// A connection that is looked after until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Entered {
-    pub(crate) pace: Arc<Pace>,
+pub(crate) struct TrackedConn {
+    pub(crate) pace: Arc<ConnActivity>,
     number: u64,
 }
 
-impl Drop for Entered {
+impl Drop for TrackedConn {
     fn drop(&mut self) {
         let mut open = self.pace.paces.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.paces.remove(&self.number);
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn the_time_without_a_request_begins_with_each_that_ends() {
-        let paces = Arc::new(Paces::default());
+        let paces = Arc::new(ConnTracker::default());
         let entered = paces.enter(None);
         let running = [entered.pace.begin(), entered.pace.begin()];
         paces.now.store(80_000, Relaxed);
@@ -402,14 +402,14 @@ mod tests {
         drop(one);
         assert_eq!(entered.pace.since.load(Relaxed), 80_000);
         drop(other);
-        assert!(entered.pace.overdue(81_000, 0, &Limits::default()).is_none());
+        assert!(entered.pace.overdue(81_000, 0, &ServerLimits::default()).is_none());
     }
 
     #[test]
     fn the_reader_of_one_answer_is_not_excused_by_that_of_another() {
-        let paces = Arc::new(Paces::default());
+        let paces = Arc::new(ConnTracker::default());
         let pace = Arc::clone(&paces.enter(None).pace);
-        let limits = Limits::default();
+        let limits = ServerLimits::default();
         let (mut left, mut read) = (pace.begin().body(), pace.begin().body());
         left.asked();
         left.gave();
@@ -417,7 +417,7 @@ mod tests {
         read.asked();
         read.gave();
         assert!(pace.overdue(29_000, 0, &limits).is_none());
-        assert!(matches!(pace.overdue(30_000, 0, &limits), Some(Overdue::Reader)));
+        assert!(matches!(pace.overdue(30_000, 0, &limits), Some(CloseReason::Reader)));
         left.asked();
         assert!(pace.overdue(58_000, 0, &limits).is_none());
         drop(read);

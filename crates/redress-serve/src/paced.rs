@@ -10,19 +10,19 @@ use std::{
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::pace::Pace;
+use crate::pace::ConnActivity;
 
 /// What a client of HTTP/2 begins with.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A connection whose bytes are counted as they come.
 #[derive(Debug)]
-pub(crate) struct Counted<T> {
+pub(crate) struct CountedIo<T> {
     pub(crate) inner: T,
-    pub(crate) pace: Arc<Pace>,
+    pub(crate) pace: Arc<ConnActivity>,
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Counted<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for CountedIo<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -38,7 +38,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Counted<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Counted<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for CountedIo<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
@@ -66,23 +66,23 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Counted<T> {
 
 /// A connection whose pace is watched.
 #[derive(Debug)]
-pub(crate) struct Paced<T, O> {
+pub(crate) struct TrackedIo<T, O> {
     inner: T,
-    pace: Arc<Pace>,
+    pace: Arc<ConnActivity>,
     /// What may still come of the preface of HTTP/2; nothing, once it is known what is spoken.
     preface: &'static [u8],
     /// What is given back when the connection is closed, whoever has it by then.
     _open: O,
 }
 
-impl<T, O> Paced<T, O> {
+impl<T, O> TrackedIo<T, O> {
     /// A connection of which it is known what is spoken, or is not.
-    pub(crate) fn new(inner: T, pace: Arc<Pace>, known: bool, open: O) -> Paced<T, O> {
-        Paced { inner, pace, preface: if known { &[] } else { PREFACE }, _open: open }
+    pub(crate) fn new(inner: T, pace: Arc<ConnActivity>, known: bool, open: O) -> TrackedIo<T, O> {
+        TrackedIo { inner, pace, preface: if known { &[] } else { PREFACE }, _open: open }
     }
 }
 
-impl<T: Read + Unpin, O> Paced<T, O> {
+impl<T: Read + Unpin, O> TrackedIo<T, O> {
     /// Reads what may be the preface, which a client may send long before it asks for anything.
     fn read_preface(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let mut bytes = [0; PREFACE.len()];
@@ -103,7 +103,7 @@ impl<T: Read + Unpin, O> Paced<T, O> {
     }
 }
 
-impl<T: Read + Unpin, O: Unpin> Read for Paced<T, O> {
+impl<T: Read + Unpin, O: Unpin> Read for TrackedIo<T, O> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -118,7 +118,7 @@ impl<T: Read + Unpin, O: Unpin> Read for Paced<T, O> {
     }
 }
 
-impl<T: Write + Unpin, O: Unpin> Write for Paced<T, O> {
+impl<T: Write + Unpin, O: Unpin> Write for TrackedIo<T, O> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.pace.wrote(wrote.is_pending());

@@ -20,7 +20,7 @@ pub(crate) const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Which web page a message comes from; of several that it names, the last of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Page {
+pub(crate) enum PageOrigin {
     /// One of this very server, or no page at all.
     #[default]
     Own,
@@ -33,34 +33,34 @@ pub(crate) enum Page {
     Foreign,
 }
 
-impl Page {
+impl PageOrigin {
     /// Whether it acts as its visitor. That all pages may call does not make them all act for others.
     pub(crate) fn acts_as_visitor(self) -> bool {
-        matches!(self, Page::Own | Page::Named)
+        matches!(self, PageOrigin::Own | PageOrigin::Named)
     }
 
     /// Whether it may call, with a token of its own.
     pub(crate) fn may_call(self) -> bool {
-        self != Page::Foreign
+        self != PageOrigin::Foreign
     }
 }
 
 impl Origins {
     /// Which page has sent a message with these headers. `secure` says whether it came by TLS.
-    pub(crate) fn page(&self, headers: &HeaderMap, secure: bool) -> Page {
+    pub(crate) fn page(&self, headers: &HeaderMap, secure: bool) -> PageOrigin {
         let sites = headers.get_all(FETCH_SITE);
         let from_elsewhere = sites.iter().any(|site| site != "same-origin" && site != "none");
-        let other = if self.allows_all() { Page::Admitted } else { Page::Foreign };
+        let other = if self.allows_all() { PageOrigin::Admitted } else { PageOrigin::Foreign };
         let of = |origin: &HeaderValue| match host_of(origin, headers) {
-            _ if self.names(origin) => Page::Named,
-            Some(scheme) if !from_elsewhere && scheme == secure => Page::Own,
+            _ if self.names(origin) => PageOrigin::Named,
+            Some(scheme) if !from_elsewhere && scheme == secure => PageOrigin::Own,
             // Whoever is on the way may have written a page that came without TLS. But a proxy that
             // is not known here may also be what speaks it.
-            Some(_) if !from_elsewhere => Page::Admitted,
+            Some(_) if !from_elsewhere => PageOrigin::Admitted,
             Some(_) | None => other,
         };
         let pages = headers.get_all(header::ORIGIN).iter().map(of);
-        pages.max().unwrap_or(if from_elsewhere { other } else { Page::Own })
+        pages.max().unwrap_or(if from_elsewhere { other } else { PageOrigin::Own })
     }
 }
 
@@ -112,38 +112,38 @@ mod tests {
         let named = Origins::new(["https://app.example/".to_owned()].into_iter());
         let all = Origins::new(["*".to_owned()].into_iter());
         for (page, said) in [
-            (Page::Own, vec![HOST]),
-            (Page::Own, vec![HOST, (FETCH_SITE, "none")]),
-            (Page::Own, vec![HOST, ("origin", "https://api.example"), (FETCH_SITE, "same-origin")]),
-            (Page::Own, vec![("host", "API.example:443"), ("origin", "https://api.example")]),
-            (Page::Named, vec![HOST, ("origin", "https://app.example")]),
-            (Page::Named, vec![HOST, ("origin", "https://app.example"), CROSS]),
+            (PageOrigin::Own, vec![HOST]),
+            (PageOrigin::Own, vec![HOST, (FETCH_SITE, "none")]),
+            (PageOrigin::Own, vec![HOST, ("origin", "https://api.example"), (FETCH_SITE, "same-origin")]),
+            (PageOrigin::Own, vec![("host", "API.example:443"), ("origin", "https://api.example")]),
+            (PageOrigin::Named, vec![HOST, ("origin", "https://app.example")]),
+            (PageOrigin::Named, vec![HOST, ("origin", "https://app.example"), CROSS]),
             // Whoever can write a page of the same name without TLS is not the server.
-            (Page::Admitted, vec![HOST, ("origin", "http://api.example")]),
-            (Page::Foreign, vec![HOST, ("origin", "http://api.example"), CROSS]),
-            (Page::Foreign, vec![HOST, ("origin", "https://api.example"), CROSS]),
-            (Page::Foreign, vec![HOST, ("origin", "https://api.example:8443")]),
-            (Page::Foreign, vec![HOST, ("origin", "https://evil.example")]),
-            (Page::Foreign, vec![HOST, ("origin", "https://api.example.evil.example")]),
-            (Page::Foreign, vec![HOST, ("origin", "https://user@api.example")]),
-            (Page::Foreign, vec![HOST, ("origin", "chrome-extension://api.example")]),
-            (Page::Foreign, vec![HOST, ("origin", "null")]),
-            (Page::Foreign, vec![HOST, ("origin", "")]),
-            (Page::Foreign, vec![HOST, CROSS]),
-            (Page::Foreign, vec![HOST, (FETCH_SITE, "same-site")]),
-            (Page::Foreign, vec![HOST, (FETCH_SITE, "Same-Origin")]),
-            (Page::Foreign, vec![("origin", "https://api.example")]),
+            (PageOrigin::Admitted, vec![HOST, ("origin", "http://api.example")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "http://api.example"), CROSS]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://api.example"), CROSS]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://api.example:8443")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://evil.example")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://api.example.evil.example")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://user@api.example")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "chrome-extension://api.example")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "null")]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "")]),
+            (PageOrigin::Foreign, vec![HOST, CROSS]),
+            (PageOrigin::Foreign, vec![HOST, (FETCH_SITE, "same-site")]),
+            (PageOrigin::Foreign, vec![HOST, (FETCH_SITE, "Same-Origin")]),
+            (PageOrigin::Foreign, vec![("origin", "https://api.example")]),
             // What is said twice is as bad as its worse half.
-            (Page::Foreign, vec![HOST, ("origin", "https://api.example"), ("origin", "https://evil.example")]),
-            (Page::Foreign, vec![HOST, (FETCH_SITE, "none"), CROSS]),
+            (PageOrigin::Foreign, vec![HOST, ("origin", "https://api.example"), ("origin", "https://evil.example")]),
+            (PageOrigin::Foreign, vec![HOST, (FETCH_SITE, "none"), CROSS]),
         ] {
             assert_eq!(named.page(&headers(&said), true), page, "{said:?}");
             let (acts, calls) = (page.acts_as_visitor(), page.may_call());
-            assert_eq!((acts, calls), (page <= Page::Named, page <= Page::Admitted), "{said:?}");
+            assert_eq!((acts, calls), (page <= PageOrigin::Named, page <= PageOrigin::Admitted), "{said:?}");
         }
-        assert_eq!(named.page(&headers(&[HOST, ("origin", "http://api.example")]), false), Page::Own);
-        assert_eq!(all.page(&headers(&[HOST, ("origin", "https://app.example")]), true), Page::Admitted);
-        assert_eq!(all.page(&headers(&[HOST, CROSS]), true), Page::Admitted);
+        assert_eq!(named.page(&headers(&[HOST, ("origin", "http://api.example")]), false), PageOrigin::Own);
+        assert_eq!(all.page(&headers(&[HOST, ("origin", "https://app.example")]), true), PageOrigin::Admitted);
+        assert_eq!(all.page(&headers(&[HOST, CROSS]), true), PageOrigin::Admitted);
     }
 
     #[test]

@@ -9,14 +9,14 @@ use tokio_util::task::TaskTracker;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::{
-    Descriptors, Faces, Limits, ServeError,
-    accept::Accepting,
-    connection::Serving,
-    house::House,
+    Descriptors, Faces, ServerLimits, ServeError,
+    accept::Acceptor,
+    connection::ServerInner,
+    house::ServerState,
     listen::{Address, Listen},
-    listener::Listener,
+    listener::BoundListener,
     mounted::LAST_WORDS,
-    pace::Told,
+    pace::ConnCommand,
     stats::ServerStats,
     systemd,
 };
@@ -43,13 +43,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Server {
     faces: Faces,
-    places: Vec<Place>,
+    places: Vec<ListenTarget>,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ListenTarget {
     Wanted(Listen),
     Open(TcpListener),
 }
@@ -68,14 +68,14 @@ impl Server {
     /// Listens here too.
     #[must_use]
     pub fn listen(mut self, place: Listen) -> Server {
-        self.places.push(Place::Wanted(place));
+        self.places.push(ListenTarget::Wanted(place));
         self
     }
 
     /// Listens with this too, which is open already.
     #[must_use]
     pub fn listener(mut self, listener: TcpListener) -> Server {
-        self.places.push(Place::Open(listener));
+        self.places.push(ListenTarget::Open(listener));
         self
     }
 
@@ -99,11 +99,11 @@ impl Server {
         let mut listeners = Vec::new();
         for place in self.places {
             match place {
-                Place::Open(listener) => listeners.push(Listener::of(listener)?),
-                Place::Wanted(Listen::Tcp(address)) if !guarded && !Address::Tcp(address).is_local() => {
+                ListenTarget::Open(listener) => listeners.push(BoundListener::of(listener)?),
+                ListenTarget::Wanted(Listen::Tcp(address)) if !guarded && !Address::Tcp(address).is_local() => {
                     return Err(ServeError::NoAccess { address });
                 }
-                Place::Wanted(place) => Listener::open(place, &mut listeners).await?,
+                ListenTarget::Wanted(place) => BoundListener::open(place, &mut listeners).await?,
             }
         }
         for listener in &listeners {
@@ -117,9 +117,9 @@ impl Server {
         if listeners.is_empty() {
             return Err(ServeError::Nowhere);
         }
-        let house = Arc::new(House::within(Descriptors::now()));
+        let house = Arc::new(ServerState::within(Descriptors::now()));
         let served = Arc::new(ArcSwap::new(self.faces.shared(&house)));
-        let serving = Arc::new(Serving {
+        let serving = Arc::new(ServerInner {
             house,
             served,
             #[cfg(feature = "tls")]
@@ -132,14 +132,14 @@ impl Server {
 /// A server that listens, and answers once it runs.
 #[derive(Debug)]
 pub struct BoundServer {
-    serving: Arc<Serving>,
-    listeners: Vec<Listener>,
+    serving: Arc<ServerInner>,
+    listeners: Vec<BoundListener>,
 }
 
 impl BoundServer {
     /// Where it listens.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
-        self.listeners.iter().map(Listener::address)
+        self.listeners.iter().map(BoundListener::address)
     }
 
     /// What changes and observes the server while it runs.
@@ -164,12 +164,12 @@ impl BoundServer {
         let BoundServer { serving, listeners } = self;
         let house = Arc::clone(&serving.house);
         // A server that is dropped takes its connections with it.
-        let _closing = Closing(Arc::clone(&house));
+        let _closing = CloseServer(Arc::clone(&house));
         let (accepting, connections) = (TaskTracker::new(), TaskTracker::new());
         // Nobody waits for it: a call that comes first does what is left of it.
         drop(tokio::task::spawn_blocking(redress_core::warm_up));
         for listener in listeners {
-            let here = Accepting { serving: Arc::clone(&serving), connections: connections.clone(), listener };
+            let here = Acceptor { serving: Arc::clone(&serving), connections: connections.clone(), listener };
             accepting.spawn(here.run());
         }
         #[cfg(feature = "tls")]
@@ -180,7 +180,7 @@ impl BoundServer {
             shutdown.await;
             let grace = serving.served.load().grace;
             house.shutdown.drain();
-            house.paces.tell(Told::Drain);
+            house.paces.tell(ConnCommand::Drain);
             accepting.close();
             connections.close();
             let ended = async {
@@ -204,9 +204,9 @@ impl BoundServer {
 }
 
 /// Ends whatever is still there when it is dropped.
-struct Closing(Arc<House>);
+struct CloseServer(Arc<ServerState>);
 
-impl Drop for Closing {
+impl Drop for CloseServer {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -215,7 +215,7 @@ impl Drop for Closing {
 /// Changes and observes a server while it runs. A clone is of the same server; dropping it
 /// stops nothing.
 #[derive(Clone, Debug)]
-pub struct ServerHandle(Arc<Serving>);
+pub struct ServerHandle(Arc<ServerInner>);
 
 impl ServerHandle {
     /// Serves other faces from here on, on the connections that are open and on new ones. What
@@ -227,7 +227,7 @@ impl ServerHandle {
     }
 
     /// The limits that hold now: those of the faces, as far as there are file descriptors for them.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> ServerLimits {
         self.0.served.load().limits
     }
 

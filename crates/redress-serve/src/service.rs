@@ -31,24 +31,24 @@ use tower::Service;
 use tracing::Instrument as _;
 
 use crate::{
-    Limits, Network, answer,
-    asking::Asking,
-    body::{self, Unread, Whole},
+    ServerLimits, Network, answer,
+    asking::HttpRequestMeta,
+    body::{self, BodyError, CollectedBody},
     caller::CallerOf,
-    connection::{Line, OtherSide},
+    connection::{ConnContext, PeerInfo},
     cors::{self, Origins},
-    documents::Documents,
+    documents::DocumentCache,
     faces::Ready,
     framing,
-    house::House,
-    metrics::{self, Metrics},
-    room::{self, Most, Room, Source, Taken},
+    house::ServerState,
+    metrics::{self, MetricsSource},
+    room::{self, BodyBudgetLimits, BodyBudget, BodySource, BodyReservation},
     routes,
     ws::WebSockets,
 };
 
 /// What all connections share.
-pub(crate) struct Shared {
+pub(crate) struct FacesInner {
     pub(crate) registry: Registry,
     /// Whether any operation is deprecated, so that the others need not be looked at.
     pub(crate) has_deprecated: bool,
@@ -58,16 +58,16 @@ pub(crate) struct Shared {
     pub(crate) max_batch: usize,
     pub(crate) keep_alive: Duration,
     pub(crate) grace: Duration,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     pub(crate) origins: Origins,
     pub(crate) proxies: Arc<[Network]>,
     #[cfg(feature = "compression")]
     pub(crate) compression: bool,
     pub(crate) ready: Option<Ready>,
-    pub(crate) documents: Documents,
-    pub(crate) house: Arc<House>,
+    pub(crate) documents: DocumentCache,
+    pub(crate) house: Arc<ServerState>,
     pub(crate) web_sockets: WebSockets,
-    pub(crate) metrics: Option<Metrics>,
+    pub(crate) metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
     pub(crate) mcp: Option<redress_mcp::HttpFace>,
 }
@@ -75,18 +75,18 @@ pub(crate) struct Shared {
 /// The faces as a service inside another router.
 #[derive(Clone)]
 pub(crate) struct FacesService {
-    pub(crate) served: Arc<ArcSwap<Shared>>,
+    pub(crate) served: Arc<ArcSwap<FacesInner>>,
 }
 
 /// One message, with all that its answer may depend on.
 pub(crate) struct Exchange {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) line: Arc<Line>,
-    pub(crate) asking: Asking,
+    pub(crate) shared: Arc<FacesInner>,
+    pub(crate) line: Arc<ConnContext>,
+    pub(crate) asking: HttpRequestMeta,
     pub(crate) parts: Parts,
 }
 
-impl Shared {
+impl FacesInner {
     /// Whether calls can be kept as they have to be, and the program says nothing against it.
     pub(crate) fn is_ready(&self) -> bool {
         self.registry.is_ready() && self.ready.as_ref().is_none_or(|ready| ready())
@@ -98,12 +98,12 @@ impl Shared {
     }
 
     /// Answers one message.
-    pub(crate) async fn answer(self: Arc<Shared>, line: Arc<Line>, request: axum::extract::Request) -> Response {
+    pub(crate) async fn answer(self: Arc<FacesInner>, line: Arc<ConnContext>, request: axum::extract::Request) -> Response {
         let (parts, body) = request.into_parts();
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::compression::accepted(&parts.headers)).flatten();
-        let mut asking = Asking::of(&self, &line.side, &parts);
+        let mut asking = HttpRequestMeta::of(&self, &line.side, &parts);
         let many = parts.version == Version::HTTP_2;
         asking.account = Some(if many { line.account_of_many.clone() } else { line.account.clone() });
         let trace = asking.trace.clone();
@@ -142,17 +142,17 @@ impl Shared {
     }
 
     /// Refuses a message whose body, of `most` bytes, could not be read.
-    pub(crate) fn unread(&self, unread: Unread, most: usize) -> Refusal {
+    pub(crate) fn unread(&self, unread: BodyError, most: usize) -> Refusal {
         match unread {
-            Unread::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": most})),
-            Unread::TooSlow => self.too_slow(),
-            Unread::NoRoom => {
+            BodyError::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": most})),
+            BodyError::TooSlow => self.too_slow(),
+            BodyError::NoRoom => {
                 self.house.counters.refused_bodies.up();
                 Refusal::new(EngineCode::Overloaded)
                     .with_details(&json!({"limit": "body_bytes"}))
                     .with_retry_after_ms(1000)
             }
-            Unread::Broken => Refusal::new(EngineCode::InvalidRequest)
+            BodyError::Broken => Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"expected": "a whole body"}))
                 .with_hint("Send the body whole, as its headers announce it."),
         }
@@ -168,10 +168,10 @@ impl Shared {
     }
 
     /// How many bytes of bodies may be held.
-    pub(crate) fn most_of_bodies(&self) -> Most {
-        let Limits { body_bytes, body_bytes_per_address, .. } = self.limits;
+    pub(crate) fn most_of_bodies(&self) -> BodyBudgetLimits {
+        let ServerLimits { body_bytes, body_bytes_per_address, .. } = self.limits;
         let one = self.max_body.saturating_add(room::STEP);
-        Most { all: body_bytes.max(one), by_address: body_bytes_per_address.max(one) }
+        BodyBudgetLimits { all: body_bytes.max(one), by_address: body_bytes_per_address.max(one) }
     }
 
     /// Whether the word of a proxy at this address counts.
@@ -192,10 +192,10 @@ impl Service<axum::extract::Request> for FacesService {
     fn call(&mut self, mut request: axum::extract::Request) -> Self::Future {
         let framed = framing::check_said(&mut request);
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
-        let side = peer.map(OtherSide::at).unwrap_or_default();
+        let side = peer.map(PeerInfo::at).unwrap_or_default();
         let shared = self.served.load_full();
         let account = shared.house.budget.connection();
-        let line = Arc::new(Line::new(Arc::clone(&self.served), side, &account, None));
+        let line = Arc::new(ConnContext::new(Arc::clone(&self.served), side, &account, None));
         Box::pin(async move {
             Ok(match framed {
                 Ok(()) => shared.answer(line, request).await,
@@ -393,21 +393,21 @@ impl Exchange {
     }
 
     /// Reads the body, if it claims to be JSON and is not too large.
-    pub(crate) async fn read(&self, body: Body) -> Result<Whole<&Room>, Refusal> {
+    pub(crate) async fn read(&self, body: Body) -> Result<CollectedBody<&BodyBudget>, Refusal> {
         self.read_within(body, self.shared.max_body).await
     }
 
     /// Reads a body of `most` bytes, if it claims to be JSON.
-    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<Whole<&Room>, Refusal> {
+    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<CollectedBody<&BodyBudget>, Refusal> {
         self.read_into(body, most, &*self.shared.house.room).await
     }
 
     /// Reads the body like [`read`](Exchange::read), for calls that may outlive this.
-    pub(crate) async fn read_owned(&self, body: Body) -> Result<Whole<Arc<Room>>, Refusal> {
+    pub(crate) async fn read_owned(&self, body: Body) -> Result<CollectedBody<Arc<BodyBudget>>, Refusal> {
         self.read_into(body, self.shared.max_body, Arc::clone(&self.shared.house.room)).await
     }
 
-    async fn read_into<R: Deref<Target = Room>>(&self, body: Body, most: usize, room: R) -> Result<Whole<R>, Refusal> {
+    async fn read_into<R: Deref<Target = BodyBudget>>(&self, body: Body, most: usize, room: R) -> Result<CollectedBody<R>, Refusal> {
         self.admit()?;
         self.asking.check_json()?;
         let read = body::read(body, most, self.shared.limits.body_time, self.room_for_body(room)).await;
@@ -415,10 +415,10 @@ impl Exchange {
     }
 
     /// The room of the message's body.
-    pub(crate) fn room_for_body<R: Deref<Target = Room>>(&self, room: R) -> Taken<R> {
+    pub(crate) fn room_for_body<R: Deref<Target = BodyBudget>>(&self, room: R) -> BodyReservation<R> {
         let most = self.shared.most_of_bodies();
-        let from = Source::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
-        Taken::new(room, from, most, self.parts.version == Version::HTTP_2)
+        let from = BodySource::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
+        BodyReservation::new(room, from, most, self.parts.version == Version::HTTP_2)
     }
 }
 

@@ -107,25 +107,25 @@ pub enum TlsError {
 /// TLS from files. A clone is the same: what is loaded into one is served by all.
 #[derive(Clone)]
 pub struct Tls {
-    loaded: Arc<ArcSwap<Loaded>>,
+    loaded: Arc<ArcSwap<LoadedCertificate>>,
     /// Held from before the files are read until they are served: else what was read first might be served last.
     loading: Arc<Mutex<()>>,
     look_every: Duration,
 }
 
-struct Loaded {
+struct LoadedCertificate {
     files: TlsFiles,
-    seen: Seen,
+    seen: FileStamps,
     config: Arc<ServerConfig>,
 }
 
 /// What the files looked like.
-type Seen = Vec<Option<(SystemTime, u64)>>;
+type FileStamps = Vec<Option<(SystemTime, u64)>>;
 
 impl Tls {
     /// Loads the files.
     pub fn load(files: TlsFiles) -> Result<Tls, TlsError> {
-        let loaded = Arc::new(ArcSwap::from_pointee(Loaded::of(files)?));
+        let loaded = Arc::new(ArcSwap::from_pointee(LoadedCertificate::of(files)?));
         Ok(Tls { loaded, loading: Arc::default(), look_every: LOOK_EVERY })
     }
 
@@ -154,7 +154,7 @@ impl Tls {
     }
 
     fn put(&self, _: &MutexGuard<'_, ()>, files: TlsFiles) -> Result<(), TlsError> {
-        self.loaded.store(Arc::new(Loaded::of(files)?));
+        self.loaded.store(Arc::new(LoadedCertificate::of(files)?));
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Tls {
 
     /// Loads the files again whenever they have changed, until `end`.
     pub(crate) async fn watch(self, end: CancellationToken) {
-        let mut tried: Option<Seen> = None;
+        let mut tried: Option<FileStamps> = None;
         while end.run_until_cancelled(tokio::time::sleep(self.look_every)).await.is_some() {
             let this = self.clone();
             let last = tried.take();
@@ -174,7 +174,7 @@ impl Tls {
     }
 
     /// Loads the files if they are neither what is served nor what could not be used before.
-    fn look(&self, tried: Option<Seen>) -> Option<Seen> {
+    fn look(&self, tried: Option<FileStamps>) -> Option<FileStamps> {
         let loading = self.loading();
         let loaded = self.loaded.load();
         let now = seen(&loaded.files);
@@ -192,8 +192,8 @@ impl Tls {
     }
 }
 
-impl Loaded {
-    fn of(files: TlsFiles) -> Result<Loaded, TlsError> {
+impl LoadedCertificate {
+    fn of(files: TlsFiles) -> Result<LoadedCertificate, TlsError> {
         let seen = seen(&files);
         let provider = Arc::new(aws_lc_rs::default_provider());
         let chain = certificates(&files.certificate)?;
@@ -221,7 +221,7 @@ impl Loaded {
         };
         let mut config = builder.with_single_cert(chain, key).map_err(pair)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Loaded { seen, config: Arc::new(config), files })
+        Ok(LoadedCertificate { seen, config: Arc::new(config), files })
     }
 }
 
@@ -239,7 +239,7 @@ fn wrong(path: &Path, expected: &'static str) -> TlsError {
     TlsError::Malformed { path: path.to_owned(), expected }
 }
 
-fn seen(files: &TlsFiles) -> Seen {
+fn seen(files: &TlsFiles) -> FileStamps {
     let looks = |path: &Path| {
         let metadata = redress_disk::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))

@@ -14,23 +14,23 @@ use std::{
 /// The calls that wait until their records are kept. One lock and one list for all of them: a channel for each call
 /// would cost more than the record.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct AuditBatch {
     done: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
 }
 
 /// A batch as its records hold it: when they go, kept or not, nobody waits for them any longer.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited(Arc<Batch>);
+pub(crate) struct Awaited(Arc<AuditBatch>);
 
 impl Awaited {
     /// A batch with room for as many calls as wait for another.
     pub(crate) fn as_many_as(other: &Awaited) -> Awaited {
         let waiting = Mutex::new(Vec::with_capacity(other.0.waiting().len()));
-        Awaited(Arc::new(Batch { done: AtomicBool::new(false), waiting }))
+        Awaited(Arc::new(AuditBatch { done: AtomicBool::new(false), waiting }))
     }
 
-    pub(crate) fn share(&self) -> Arc<Batch> {
+    pub(crate) fn share(&self) -> Arc<AuditBatch> {
         Arc::clone(&self.0)
     }
 }
@@ -41,7 +41,7 @@ impl Drop for Awaited {
     }
 }
 
-impl Batch {
+impl AuditBatch {
     fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
         // A panic elsewhere cannot leave the list half changed, so poison says nothing here.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -60,22 +60,22 @@ impl Batch {
         count
     }
 
-    pub(crate) fn kept(self: Arc<Batch>) -> Kept {
-        Kept { batch: self, place: None }
+    pub(crate) fn kept(self: Arc<AuditBatch>) -> BatchReleased {
+        BatchReleased { batch: self, place: None }
     }
 }
 
 /// Resolves when the batch is released.
-pub(crate) struct Kept {
-    batch: Arc<Batch>,
+pub(crate) struct BatchReleased {
+    batch: Arc<AuditBatch>,
     place: Option<usize>,
 }
 
-impl Future for Kept {
+impl Future for BatchReleased {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Kept { batch, place } = self.get_mut();
+        let BatchReleased { batch, place } = self.get_mut();
         if batch.done.load(Ordering::Acquire) {
             return Poll::Ready(());
         }

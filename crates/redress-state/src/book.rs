@@ -4,20 +4,20 @@ use std::{borrow::Cow, sync::Arc};
 
 use redress_core::{
     Begin, IdempotencyKey, Recorded,
-    contract::{Json, Output},
+    contract::{Json, OutputJson},
 };
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
     clock::ms,
     connect,
-    folder::Taken,
+    folder::FolderLock,
     hash,
-    job::{Answer, Work},
-    orders::{self, Others},
-    queue::{Load, Records},
+    job::{CommandReply, WriteWork},
+    orders::{self, ForeignChanges},
+    queue::{WriteBatch, RecordRow},
     quotas,
-    shared::Shared,
+    shared::StateInner,
     upkeep,
 };
 
@@ -27,30 +27,30 @@ pub(crate) const IDS_IN_A_MS: i64 = 4096;
 const LATEST_MS: i64 = i64::MAX / IDS_IN_A_MS / 2;
 
 /// The file, open for writing.
-pub(crate) struct Book {
+pub(crate) struct Transaction {
     connection: SqliteConnection,
-    pub(crate) upkeep: upkeep::Clock,
+    pub(crate) upkeep: upkeep::RetentionClock,
     /// The id of the last row of records. Ids only grow, so whoever follows the audit misses nothing.
     last_id: i64,
     /// The lock on the folder, given back when the last word is written.
-    folder: Taken,
-    others: Others,
+    folder: FolderLock,
+    others: ForeignChanges,
     addresses: quotas::Addresses,
 }
 
-impl Book {
+impl Transaction {
     pub(crate) async fn open(
         mut connection: SqliteConnection,
-        upkeep: upkeep::Clock,
-        folder: Taken,
-    ) -> Result<Book, sqlx::Error> {
+        upkeep: upkeep::RetentionClock,
+        folder: FolderLock,
+    ) -> Result<Transaction, sqlx::Error> {
         let last_id = connect::newest(&mut connection).await?;
         let addresses = quotas::Addresses::counted(&mut connection).await?;
-        Ok(Book { connection, upkeep, last_id, folder, others: Others::default(), addresses })
+        Ok(Transaction { connection, upkeep, last_id, folder, others: ForeignChanges::default(), addresses })
     }
 
     /// Keeps the clocks, moves the log into the file, and lets go of both.
-    pub(crate) async fn close(mut self, shared: &Shared) -> Result<(), sqlx::Error> {
+    pub(crate) async fn close(mut self, shared: &StateInner) -> Result<(), sqlx::Error> {
         let kept = self.upkeep.keep(shared, &mut self.connection).await;
         let closed = connect::close(self.connection).await;
         drop(self.folder);
@@ -64,7 +64,7 @@ impl Book {
     }
 
     /// One transaction with all of the load in it.
-    pub(crate) async fn attempt(&mut self, shared: &Shared, load: &Load) -> Result<Vec<Answer>, sqlx::Error> {
+    pub(crate) async fn attempt(&mut self, shared: &StateInner, load: &WriteBatch) -> Result<Vec<CommandReply>, sqlx::Error> {
         // By far the most frequent load is one statement, which is a transaction of its own.
         if let ([row], []) = (load.rows.as_slice(), load.jobs.as_slice()) {
             self.insert(shared, row).await?;
@@ -83,7 +83,7 @@ impl Book {
         ended
     }
 
-    async fn write(&mut self, shared: &Shared, load: &Load) -> Result<Vec<Answer>, sqlx::Error> {
+    async fn write(&mut self, shared: &StateInner, load: &WriteBatch) -> Result<Vec<CommandReply>, sqlx::Error> {
         for row in &load.rows {
             self.insert(shared, row).await?;
         }
@@ -94,7 +94,7 @@ impl Book {
         Ok(answers)
     }
 
-    async fn insert(&mut self, shared: &Shared, row: &Records) -> Result<(), sqlx::Error> {
+    async fn insert(&mut self, shared: &StateInner, row: &RecordRow) -> Result<(), sqlx::Error> {
         let about = &row.about;
         let age_ms = self.upkeep.now_ms(shared).max(about.last_ms);
         self.last_id = age_ms.clamp(0, LATEST_MS).saturating_mul(IDS_IN_A_MS).max(self.last_id + 1);
@@ -112,19 +112,19 @@ impl Book {
         Ok(())
     }
 
-    async fn carry_out(&mut self, shared: &Shared, work: &Work) -> Result<Answer, sqlx::Error> {
+    async fn carry_out(&mut self, shared: &StateInner, work: &WriteWork) -> Result<CommandReply, sqlx::Error> {
         let connection = &mut self.connection;
         match work {
-            Work::Peek { key, input } => {
+            WriteWork::Peek { key, input } => {
                 let input = hash::keyed(&shared.salt, input);
                 let known = known(shared, key, &input, connection).await?;
-                return Ok(Answer::Begin(known.unwrap_or(Begin::Fresh)));
+                return Ok(CommandReply::Begin(known.unwrap_or(Begin::Fresh)));
             }
-            Work::Begin { key, input, claim } => {
+            WriteWork::Begin { key, input, claim } => {
                 // A bare digest would tell a small input to whoever guesses it and reads the file.
                 let input = hash::keyed(&shared.salt, input);
                 if let Some(known) = known(shared, key, &input, &mut *connection).await? {
-                    return Ok(Answer::Begin(known));
+                    return Ok(CommandReply::Begin(known));
                 }
                 sqlx::query(
                     "INSERT OR REPLACE INTO keys (caller, operation, key, claim, input, age, stage) \
@@ -138,9 +138,9 @@ impl Book {
                 .bind(shared.ran_ms())
                 .execute(connection)
                 .await?;
-                return Ok(Answer::Begin(Begin::Fresh));
+                return Ok(CommandReply::Begin(Begin::Fresh));
             }
-            Work::Free { key, claim } => {
+            WriteWork::Free { key, claim } => {
                 sqlx::query("DELETE FROM keys WHERE caller = ? AND operation = ? AND key = ? AND claim = ?")
                     .bind(key.caller.as_str())
                     .bind(key.operation.as_str())
@@ -149,7 +149,7 @@ impl Book {
                     .execute(connection)
                     .await?;
             }
-            Work::Settle { key, claim, outcome } => {
+            WriteWork::Settle { key, claim, outcome } => {
                 let (stage, text) = outcome.as_deref().map_or(LOST, stage_of);
                 sqlx::query(
                     "UPDATE keys SET stage = ?, outcome = ? WHERE caller = ? AND operation = ? AND key = ? AND claim = ?",
@@ -163,27 +163,27 @@ impl Book {
                 .execute(connection)
                 .await?;
             }
-            Work::Grant { consent, .. } => orders::grant(consent, connection).await?,
-            Work::Withdraw { caller, scope, .. } => orders::withdraw(caller, scope, connection).await?,
-            Work::Orders { .. } => {
+            WriteWork::Grant { consent, .. } => orders::grant(consent, connection).await?,
+            WriteWork::Withdraw { caller, scope, .. } => orders::withdraw(caller, scope, connection).await?,
+            WriteWork::Orders { .. } => {
                 let orders = orders::take(connection).await?;
                 for order in &orders {
                     orders::carry_out(order, connection).await?;
                 }
-                return Ok(Answer::Ordered(orders));
+                return Ok(CommandReply::Ordered(orders));
             }
-            Work::Used(calls) => return quotas::used(calls, &mut self.addresses, connection).await.map(Answer::Used),
-            Work::Count(calls, _) => quotas::add(calls, connection).await?,
-            Work::Uncount(calls) => quotas::take_back(calls, connection).await?,
-            Work::Upkeep => self.upkeep.run(shared, &mut self.addresses, connection).await?,
+            WriteWork::Used(calls) => return quotas::used(calls, &mut self.addresses, connection).await.map(CommandReply::Used),
+            WriteWork::Count(calls, _) => quotas::add(calls, connection).await?,
+            WriteWork::Uncount(calls) => quotas::take_back(calls, connection).await?,
+            WriteWork::Upkeep => self.upkeep.run(shared, &mut self.addresses, connection).await?,
         }
-        Ok(Answer::Done)
+        Ok(CommandReply::Done)
     }
 }
 
 /// What became of a key, where the file knows it and it still lasts.
 async fn known(
-    shared: &Shared,
+    shared: &StateInner,
     key: &IdempotencyKey,
     input: &[u8],
     connection: &mut SqliteConnection,
@@ -222,7 +222,7 @@ fn stage_of(outcome: &Recorded) -> (&'static str, Option<Cow<'_, str>>) {
 /// What a row says to the same call once more. One that cannot be read tells as little as one that was cut off.
 fn again(stage: &str, outcome: Option<String>) -> Begin {
     let recorded = match (stage, outcome) {
-        ("output", Some(text)) => Output::encode(&Json::from_written(text)).ok().map(Recorded::Output),
+        ("output", Some(text)) => OutputJson::encode(&Json::from_written(text)).ok().map(Recorded::Output),
         ("problem", Some(text)) => serde_json::from_str(&text).ok().map(|problem| Recorded::Problem(Box::new(problem))),
         _ => None,
     };

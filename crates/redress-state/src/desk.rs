@@ -11,10 +11,10 @@ use sqlx::{Connection as _, SqliteConnection};
 use crate::{
     clock::to_ms,
     connect, consents,
-    folder::{self, Borrowed, Found, Untaken},
+    folder::{self, Borrowed, FolderScan, NotLocked},
     look::shape,
-    orders::{self, Order, Stage},
-    state::{OpenError, held},
+    orders::{self, ConsentOrder, OrderStage},
+    state::{OpenStateError, held},
 };
 
 /// How long the running service has to carry an order out, and how often it is looked whether it has.
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub enum DeskError {
     /// The state cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] OpenStateError),
     /// The file cannot be read or written.
     #[error("the state file cannot be used")]
     File(#[from] sqlx::Error),
@@ -58,12 +58,12 @@ pub enum DeskError {
 /// use std::time::Duration;
 /// use redress_core::Consent;
 /// use redress_state::ConsentDesk;
-/// # use redress_state::{State, StateOptions};
+/// # use redress_state::{StateStore, StateOptions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path().join("state");
-/// # State::open(StateOptions::new(&folder)).await.unwrap().close().await.unwrap();
+/// # StateStore::open(StateOptions::new(&folder)).await.unwrap().close().await.unwrap();
 /// let desk = ConsentDesk::at(&folder);
 /// let scope: redress_core::ConsentScope = "files.remove".parse().unwrap();
 /// let consent = Consent {
@@ -92,7 +92,7 @@ impl ConsentDesk {
     pub async fn grant(&self, consent: Consent) -> Result<(), DeskError> {
         let until = SystemTime::now().checked_add(consent.lasts).unwrap_or_else(SystemTime::now);
         let consent = HeldConsent::new(consent.caller, consent.scope, until, consent.reason);
-        self.change(&Order::Grant(consent)).await
+        self.change(&ConsentOrder::Grant(consent)).await
     }
 
     /// Takes a consent back, and says whether there was one. When it returns, the consent does not hold any more. Where
@@ -113,7 +113,7 @@ impl ConsentDesk {
         if named.is_empty() {
             return Ok(false);
         }
-        self.change(&Order::Withdraw { caller: caller.to_owned(), scope: scope.clone() }).await?;
+        self.change(&ConsentOrder::Withdraw { caller: caller.to_owned(), scope: scope.clone() }).await?;
         let now_ms = to_ms(SystemTime::now());
         Ok(named.iter().any(|held| consents::holds(held, now_ms)))
     }
@@ -136,16 +136,16 @@ impl ConsentDesk {
 
     /// Whether there is a state in the folder.
     fn has_state(&self) -> Result<bool, DeskError> {
-        match folder::look(&self.folder).map_err(OpenError::Folder)? {
-            Found::Nothing => Ok(false),
-            Found::Lost => Err(OpenError::Lost.into()),
-            Found::State | Found::Taken => Ok(true),
+        match folder::look(&self.folder).map_err(OpenStateError::Folder)? {
+            FolderScan::Nothing => Ok(false),
+            FolderScan::Lost => Err(OpenStateError::Lost.into()),
+            FolderScan::State | FolderScan::Taken => Ok(true),
         }
     }
 
     /// Makes a change, or has the service make it that runs on the folder. Nothing in the file is touched but consents and
     /// their orders: what else is past its time, only the service knows by its configuration.
-    async fn change(&self, order: &Order) -> Result<(), DeskError> {
+    async fn change(&self, order: &ConsentOrder) -> Result<(), DeskError> {
         if !self.has_state()? {
             return Err(DeskError::Missing(self.folder.clone()));
         }
@@ -166,23 +166,23 @@ impl ConsentDesk {
     fn borrow(&self) -> Result<Option<Borrowed>, DeskError> {
         match folder::borrow(&self.folder) {
             Ok(borrowed) => Ok(Some(borrowed)),
-            Err(Untaken::Taken) => Ok(None),
-            Err(Untaken::Io(error)) => Err(OpenError::Folder(error).into()),
+            Err(NotLocked::Taken) => Ok(None),
+            Err(NotLocked::Io(error)) => Err(OpenStateError::Folder(error).into()),
         }
     }
 
     /// Has the service that runs carry out an order, and waits until it has.
-    async fn have_carried_out(&self, order: &Order, connection: &mut SqliteConnection) -> Result<(), DeskError> {
+    async fn have_carried_out(&self, order: &ConsentOrder, connection: &mut SqliteConnection) -> Result<(), DeskError> {
         let id = orders::place(order, connection).await?;
         let began = Instant::now();
         loop {
             match orders::stage(id, connection).await? {
-                Stage::CarriedOut => return Ok(()),
-                Stage::Refused => {
+                OrderStage::CarriedOut => return Ok(()),
+                OrderStage::Refused => {
                     orders::cancel(id, connection).await?;
                     return Err(DeskError::Refused);
                 }
-                Stage::Waits => {}
+                OrderStage::Waits => {}
             }
             // It may have been somebody else's desk that had the folder, or the service has ended since.
             if let Some(_borrowed) = self.borrow()? {
@@ -198,10 +198,10 @@ impl ConsentDesk {
 
 /// Carries out an order where no service runs. It stays in the file, so that the next service tells of it in its log; one
 /// that has been placed and is gone was carried out by somebody else.
-async fn carry_out(order: &Order, placed: Option<i64>, connection: &mut SqliteConnection) -> Result<(), DeskError> {
+async fn carry_out(order: &ConsentOrder, placed: Option<i64>, connection: &mut SqliteConnection) -> Result<(), DeskError> {
     let mut change = connection.begin_with("BEGIN IMMEDIATE").await?;
     let waits = match placed {
-        Some(id) => orders::stage(id, &mut change).await? != Stage::CarriedOut,
+        Some(id) => orders::stage(id, &mut change).await? != OrderStage::CarriedOut,
         None => orders::place(order, &mut change).await.map(|_| true)?,
     };
     if waits {

@@ -5,18 +5,18 @@ use std::{
     time::Duration,
 };
 
-use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, Recorded, StoreBroken};
+use redress_core::{Begin, Fingerprint, HeldConsent, IdempotencyKey, Recorded, StoreError};
 use tokio::sync::oneshot;
 
-use crate::{orders::Order, quotas::Counting};
+use crate::{orders::ConsentOrder, quotas::Counting};
 
 /// One piece of work, and who waits for it.
-pub(crate) struct Job {
-    pub(crate) work: Work,
-    pub(crate) reply: oneshot::Sender<Result<Answer, StoreBroken>>,
+pub(crate) struct WriteCommand {
+    pub(crate) work: WriteWork,
+    pub(crate) reply: oneshot::Sender<Result<CommandReply, StoreError>>,
 }
 
-pub(crate) enum Work {
+pub(crate) enum WriteWork {
     /// Claims a key, or tells what became of it.
     Begin { key: IdempotencyKey, input: Fingerprint, claim: i64 },
     /// Tells what became of a key.
@@ -41,56 +41,56 @@ pub(crate) enum Work {
     Upkeep,
 }
 
-impl Work {
+impl WriteWork {
     /// Whether it is tried until it is kept. What has not begun yet is refused instead, so that its caller learns
     /// of the trouble at once.
     pub(crate) fn insists(&self) -> bool {
         match self {
-            Work::Free { .. }
-            | Work::Settle { .. }
-            | Work::Withdraw { .. }
-            | Work::Uncount(_)
-            | Work::Orders { .. } => true,
-            Work::Begin { .. }
-            | Work::Peek { .. }
-            | Work::Grant { .. }
-            | Work::Used(_)
-            | Work::Count(..)
-            | Work::Upkeep => false,
+            WriteWork::Free { .. }
+            | WriteWork::Settle { .. }
+            | WriteWork::Withdraw { .. }
+            | WriteWork::Uncount(_)
+            | WriteWork::Orders { .. } => true,
+            WriteWork::Begin { .. }
+            | WriteWork::Peek { .. }
+            | WriteWork::Grant { .. }
+            | WriteWork::Used(_)
+            | WriteWork::Count(..)
+            | WriteWork::Upkeep => false,
         }
     }
 }
 
 /// Somebody who waits for a job.
-pub(crate) struct Waiting(oneshot::Receiver<Result<Answer, StoreBroken>>);
+pub(crate) struct PendingReply(oneshot::Receiver<Result<CommandReply, StoreError>>);
 
-impl Job {
-    pub(crate) fn new(work: Work) -> (Job, Waiting) {
+impl WriteCommand {
+    pub(crate) fn new(work: WriteWork) -> (WriteCommand, PendingReply) {
         let (reply, answer) = oneshot::channel();
-        (Job { work, reply }, Waiting(answer))
+        (WriteCommand { work, reply }, PendingReply(answer))
     }
 }
 
-impl Waiting {
+impl PendingReply {
     /// What the writer says, however long it takes.
-    pub(crate) async fn answer(self) -> Result<Answer, StoreBroken> {
-        self.0.await.unwrap_or_else(|_| Err(StoreBroken::new("the state was closed")))
+    pub(crate) async fn answer(self) -> Result<CommandReply, StoreError> {
+        self.0.await.unwrap_or_else(|_| Err(StoreError::new("the state was closed")))
     }
 
     /// What the writer says, or that it has not said it in time. The job stays queued then.
-    pub(crate) async fn within(self, patience: Duration) -> Result<Answer, StoreBroken> {
-        let late = |_| Err(StoreBroken::new("it could not be kept in time"));
+    pub(crate) async fn within(self, patience: Duration) -> Result<CommandReply, StoreError> {
+        let late = |_| Err(StoreError::new("it could not be kept in time"));
         tokio::time::timeout(patience, self.answer()).await.unwrap_or_else(late)
     }
 }
 
 /// What the writer says once the work is kept.
-pub(crate) enum Answer {
+pub(crate) enum CommandReply {
     Done,
     /// What became of the key that was to be claimed.
     Begin(Begin),
     /// How many calls were counted of each; nothing for an address that is not told apart.
     Used(Vec<Option<u64>>),
     /// What was ordered and is kept now.
-    Ordered(Vec<Order>),
+    Ordered(Vec<ConsentOrder>),
 }

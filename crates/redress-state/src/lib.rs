@@ -1,16 +1,16 @@
 //! What *lasts*: consents, idempotency keys, quotas and the audit of calls, in one SQLite file.
 //!
 //! ```
-//! use redress_core::{Fittings, Registry};
-//! use redress_state::{State, StateOptions};
+//! use redress_core::{Layers, Registry};
+//! use redress_state::{StateStore, StateOptions};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let folder = folder.path().join("state");
-//! let state = State::open(StateOptions::new(&folder)).await.unwrap();
+//! let state = StateStore::open(StateOptions::new(&folder)).await.unwrap();
 //! let registry = Registry::builder().build().unwrap();
 //! let registry = registry.fitted(
-//!     Fittings::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()),
+//!     Layers::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()),
 //! );
 //! assert!(registry.is_ready());
 //! // … serve, and when it is over:
@@ -47,5 +47,5 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use desk::{ConsentDesk, DeskError};
 pub use options::{StateOptions, Sync};
-pub use reader::{AuditFilter, AuditReader, AuditRecord, PatternError, QuotaReader, QuotaRecord, ReadError};
-pub use state::{CloseError, Health, OpenError, State};
+pub use reader::{AuditFilter, AuditReader, AuditRecord, OperationPatternError, QuotaReader, QuotaRecord, ReadError};
+pub use state::{CloseError, Health, OpenStateError, StateStore};

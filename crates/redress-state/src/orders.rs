@@ -12,14 +12,14 @@ use crate::clock::{from_ms, to_ms};
 
 /// One change of the consents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ConsentOrder {
     Grant(HeldConsent),
     Withdraw { caller: String, scope: ConsentScope },
 }
 
 /// What has become of an order that was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum OrderStage {
     Waits,
     CarriedOut,
     /// The service cannot read it.
@@ -28,14 +28,14 @@ pub(crate) enum Stage {
 
 /// What a writer knows of the changes of others.
 #[derive(Debug, Default)]
-pub(crate) struct Others {
+pub(crate) struct ForeignChanges {
     /// What they had changed when that was last looked at; nothing before the first look.
     changed: Option<i64>,
     /// Whether the last look failed.
     is_unseen: bool,
 }
 
-impl Others {
+impl ForeignChanges {
     /// Whether others may have placed orders since the last look. A look that fails finds nothing, and is told once.
     pub(crate) fn have_changed(&mut self, found: Result<i64, sqlx::Error>) -> bool {
         let was_unseen = std::mem::replace(&mut self.is_unseen, found.is_err());
@@ -57,12 +57,12 @@ pub(crate) async fn changes_of_others(connection: &mut SqliteConnection) -> Resu
 }
 
 /// Places an order, and gives its number.
-pub(crate) async fn place(order: &Order, connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+pub(crate) async fn place(order: &ConsentOrder, connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     let (caller, scope, until_ms, reason) = match order {
-        Order::Grant(consent) => {
+        ConsentOrder::Grant(consent) => {
             (&consent.caller, consent.scope.to_string(), Some(to_ms(consent.until)), consent.reason.as_str())
         }
-        Order::Withdraw { caller, scope } => (caller, scope.to_string(), None, ""),
+        ConsentOrder::Withdraw { caller, scope } => (caller, scope.to_string(), None, ""),
     };
     sqlx::query_scalar("INSERT INTO consent_orders (caller, scope, until_ms, reason) VALUES (?, ?, ?, ?) RETURNING id")
         .bind(caller.as_str())
@@ -74,15 +74,15 @@ pub(crate) async fn place(order: &Order, connection: &mut SqliteConnection) -> R
 }
 
 /// What has become of the order of this number.
-pub(crate) async fn stage(id: i64, connection: &mut SqliteConnection) -> Result<Stage, sqlx::Error> {
+pub(crate) async fn stage(id: i64, connection: &mut SqliteConnection) -> Result<OrderStage, sqlx::Error> {
     let refused: Option<bool> = sqlx::query_scalar("SELECT refused FROM consent_orders WHERE id = ?")
         .bind(id)
         .fetch_optional(connection)
         .await?;
     Ok(match refused {
-        None => Stage::CarriedOut,
-        Some(false) => Stage::Waits,
-        Some(true) => Stage::Refused,
+        None => OrderStage::CarriedOut,
+        Some(false) => OrderStage::Waits,
+        Some(true) => OrderStage::Refused,
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn cancel(id: i64, connection: &mut SqliteConnection) -> Result
 
 /// Takes all orders out of the file, the first one first, and marks those that cannot be read. Who carries them out does
 /// it in the same transaction.
-pub(crate) async fn take(connection: &mut SqliteConnection) -> Result<Vec<Order>, sqlx::Error> {
+pub(crate) async fn take(connection: &mut SqliteConnection) -> Result<Vec<ConsentOrder>, sqlx::Error> {
     let all = "SELECT id, caller, scope, until_ms, reason FROM consent_orders WHERE refused = 0 ORDER BY id";
     let rows = sqlx::query(all).fetch_all(&mut *connection).await?;
     let mut orders = Vec::with_capacity(rows.len());
@@ -115,13 +115,13 @@ pub(crate) async fn take(connection: &mut SqliteConnection) -> Result<Vec<Order>
     Ok(orders)
 }
 
-fn read(row: &SqliteRow) -> Result<Order, Box<dyn std::error::Error + Send + Sync>> {
+fn read(row: &SqliteRow) -> Result<ConsentOrder, Box<dyn std::error::Error + Send + Sync>> {
     let (caller, scope, until_ms, reason): (String, String, Option<i64>, String) =
         (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
     let scope: ConsentScope = scope.parse()?;
     Ok(match until_ms {
-        Some(until_ms) => Order::Grant(HeldConsent::new(caller, scope, from_ms(until_ms), reason)),
-        None => Order::Withdraw { caller, scope },
+        Some(until_ms) => ConsentOrder::Grant(HeldConsent::new(caller, scope, from_ms(until_ms), reason)),
+        None => ConsentOrder::Withdraw { caller, scope },
     })
 }
 
@@ -138,10 +138,10 @@ pub(crate) async fn catch_up(connection: &mut SqliteConnection) -> Result<(), sq
 }
 
 /// Changes the consents as an order says.
-pub(crate) async fn carry_out(order: &Order, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+pub(crate) async fn carry_out(order: &ConsentOrder, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     match order {
-        Order::Grant(consent) => grant(consent, connection).await,
-        Order::Withdraw { caller, scope } => withdraw(caller, &scope.to_string(), connection).await,
+        ConsentOrder::Grant(consent) => grant(consent, connection).await,
+        ConsentOrder::Withdraw { caller, scope } => withdraw(caller, &scope.to_string(), connection).await,
     }
 }
 
@@ -168,14 +168,14 @@ pub(crate) async fn withdraw(caller: &str, scope: &str, connection: &mut SqliteC
 }
 
 /// Says in the log what was ordered in the folder: no call did it, so that nothing else tells of it.
-pub(crate) fn tell(orders: &[Order]) {
+pub(crate) fn tell(orders: &[ConsentOrder]) {
     for order in orders {
         match order {
-            Order::Grant(consent) => {
+            ConsentOrder::Grant(consent) => {
                 let until = rfc3339(consent.until);
                 tracing::info!(caller = consent.caller, scope = %consent.scope, until, "a consent was granted in the state folder");
             }
-            Order::Withdraw { caller, scope } => {
+            ConsentOrder::Withdraw { caller, scope } => {
                 tracing::info!(caller, %scope, "a consent was taken back in the state folder");
             }
         }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_look_that_fails_finds_nothing_and_is_told_once_until_one_works_again() {
-        let (mut others, told) = (Others::default(), Arc::new(AtomicUsize::new(0)));
+        let (mut others, told) = (ForeignChanges::default(), Arc::new(AtomicUsize::new(0)));
         tracing::subscriber::with_default(Log(Arc::clone(&told)), || {
             assert!(others.have_changed(Ok(1)), "the first look may find what was there before");
             assert!(!others.have_changed(Ok(1)));

@@ -8,7 +8,7 @@ use crate::{
     clock::ms,
     connect::{read_number, write_number},
     quotas,
-    shared::Shared,
+    shared::StateInner,
 };
 
 const CLOCK: &str = "clock_ms";
@@ -29,7 +29,7 @@ pub(crate) async fn ran_before(connection: &mut SqliteConnection) -> Result<i64,
 
 /// The clock that retention goes by. It follows the wall, but not back, and forward only so fast: a clock that is set
 /// years ahead by mistake does not empty the audit before somebody has seen it.
-pub(crate) struct Clock {
+pub(crate) struct RetentionClock {
     at_ms: i64,
     since: Duration,
     /// Whether the last piece was not all of it.
@@ -38,25 +38,25 @@ pub(crate) struct Clock {
     swept: i64,
 }
 
-impl Clock {
+impl RetentionClock {
     /// The clock as it was kept, or the wall's on a new state.
     pub(crate) async fn kept(
         wall_ms: i64,
         since: Duration,
         connection: &mut SqliteConnection,
-    ) -> Result<Clock, sqlx::Error> {
+    ) -> Result<RetentionClock, sqlx::Error> {
         let at_ms = read_number(connection, CLOCK).await?.unwrap_or(wall_ms);
-        Ok(Clock { at_ms, since, more: false, swept: 0 })
+        Ok(RetentionClock { at_ms, since, more: false, swept: 0 })
     }
 
-    pub(crate) fn now_ms(&self, shared: &Shared) -> i64 {
+    pub(crate) fn now_ms(&self, shared: &StateInner) -> i64 {
         let passed = ms(shared.running().saturating_sub(self.since));
         let most = self.at_ms.saturating_add(passed.saturating_mul(CATCH_UP + 1));
         shared.wall_ms().clamp(self.at_ms, most)
     }
 
     /// Keeps the clocks.
-    pub(crate) async fn keep(&mut self, shared: &Shared, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    pub(crate) async fn keep(&mut self, shared: &StateInner, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let now_ms = self.now_ms(shared);
         write_number(connection, CLOCK, now_ms).await?;
         write_number(connection, RAN, shared.ran_ms()).await?;
@@ -72,7 +72,7 @@ impl Clock {
     /// Removes what is past its time, some of it where there is much.
     pub(crate) async fn run(
         &mut self,
-        shared: &Shared,
+        shared: &StateInner,
         addresses: &mut quotas::Addresses,
         connection: &mut SqliteConnection,
     ) -> Result<(), sqlx::Error> {

@@ -13,34 +13,34 @@ use std::{
 
 use tokio::task::JoinHandle;
 
-use crate::{folder::DATABASE, shared::Shared};
+use crate::{folder::DATABASE, shared::StateInner};
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// What tells one file from another, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     #[cfg(unix)]
     inode: (u64, u64),
 }
 
-impl Identity {
-    pub(crate) fn of(file: &Metadata) -> Identity {
+impl FileIdentity {
+    pub(crate) fn of(file: &Metadata) -> FileIdentity {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
-            Identity { inode: (file.dev(), file.ino()) }
+            FileIdentity { inode: (file.dev(), file.ino()) }
         }
         #[cfg(not(unix))]
         {
             let _ = file;
-            Identity {}
+            FileIdentity {}
         }
     }
 }
 
-impl fmt::Display for Identity {
+impl fmt::Display for FileIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[cfg(unix)]
         write!(f, "{} {}", self.inode.0, self.inode.1)?;
@@ -73,32 +73,32 @@ pub(crate) enum Lost {
 
 /// The files as they were when the state was opened.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
-    folder: (PathBuf, Identity),
+pub(crate) struct StateFiles {
+    folder: (PathBuf, FileIdentity),
     /// The database, its log and the index of that.
-    files: Vec<(String, Identity)>,
+    files: Vec<(String, FileIdentity)>,
     /// The least length of the database: nothing that writes here makes it shorter.
     length: u64,
 }
 
-impl Files {
+impl StateFiles {
     /// The files in `folder`, once SQLite has opened them.
-    pub(crate) fn in_folder(folder: &Path) -> io::Result<Files> {
+    pub(crate) fn in_folder(folder: &Path) -> io::Result<StateFiles> {
         let mut files = Vec::new();
         for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm")] {
             match fs::symlink_metadata(folder.join(&name)) {
-                Ok(file) => files.push((name, Identity::of(&file))),
+                Ok(file) => files.push((name, FileIdentity::of(&file))),
                 // A file system on which SQLite keeps no log beside the file has none.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && name != DATABASE => {}
                 Err(error) => return Err(error),
             }
         }
         let length = fs::metadata(folder.join(DATABASE))?.len();
-        Ok(Files { folder: (folder.to_owned(), Identity::of(&fs::metadata(folder)?)), files, length })
+        Ok(StateFiles { folder: (folder.to_owned(), FileIdentity::of(&fs::metadata(folder)?)), files, length })
     }
 
     /// What each of them is told apart by.
-    pub(crate) fn all(&self) -> &[(String, Identity)] {
+    pub(crate) fn all(&self) -> &[(String, FileIdentity)] {
         &self.files
     }
 
@@ -109,14 +109,14 @@ impl Files {
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         let (path, identity) = &self.folder;
         match fs::metadata(path) {
-            Ok(folder) if Identity::of(&folder) == *identity => {}
+            Ok(folder) if FileIdentity::of(&folder) == *identity => {}
             Ok(_) => return Err(Lost::FolderReplaced),
             Err(error) if missing(&error) => return Err(Lost::FolderGone),
             Err(error) => return Err(unseen(&error)),
         }
         for (name, identity) in &self.files {
             match fs::symlink_metadata(path.join(name)) {
-                Ok(file) if Identity::of(&file) != *identity => return Err(Lost::Replaced(name.clone())),
+                Ok(file) if FileIdentity::of(&file) != *identity => return Err(Lost::Replaced(name.clone())),
                 Ok(file) if name == DATABASE && file.len() < self.length => return Err(Lost::Cut(name.clone())),
                 Ok(file) if name == DATABASE => self.length = file.len(),
                 Ok(_) => {}
@@ -140,11 +140,11 @@ fn is_read_only(_: &Path) -> bool {
 }
 
 /// Looks every quarter of a second, for as long as the state is there. A look that hangs is one that finds nothing.
-pub(crate) async fn watch(shared: Weak<Shared>, mut files: Files) {
+pub(crate) async fn watch(shared: Weak<StateInner>, mut files: StateFiles) {
     let mut told: Option<Lost> = None;
     loop {
         tokio::time::sleep(EVERY).await;
-        let mut look: JoinHandle<(Files, Result<(), Lost>)> = tokio::task::spawn_blocking(move || {
+        let mut look: JoinHandle<(StateFiles, Result<(), Lost>)> = tokio::task::spawn_blocking(move || {
             let found = files.look();
             (files, found)
         });
@@ -169,7 +169,7 @@ pub(crate) async fn watch(shared: Weak<Shared>, mut files: Files) {
 }
 
 /// Closes or opens the state, and says so once.
-fn tell(shared: &Arc<Shared>, told: &mut Option<Lost>, found: Result<(), Lost>) {
+fn tell(shared: &Arc<StateInner>, told: &mut Option<Lost>, found: Result<(), Lost>) {
     let found = found.err();
     if found == *told {
         return;

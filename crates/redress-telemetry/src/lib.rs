@@ -24,4 +24,4 @@ pub use dashboard::dashboard;
 pub use metrics::{CONTENT_TYPE, MetricName, Metrics, names};
 #[cfg(feature = "otlp")]
 pub use otlp::{Otlp, OtlpError, OtlpSettings, trace_headers};
-pub use own::OwnCrates;
+pub use own::LogTargets;

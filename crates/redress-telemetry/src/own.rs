@@ -6,19 +6,19 @@
 /// errors are told, and nothing of what they say leaves this machine.
 ///
 /// ```
-/// use redress_telemetry::OwnCrates;
+/// use redress_telemetry::LogTargets;
 ///
-/// let own = OwnCrates::new(["shop-server"]);
+/// let own = LogTargets::new(["shop-server"]);
 /// assert!(own.has("shop_server::orders") && own.has("redress_core::call"));
 /// assert!(!own.has("rmcp::service") && !own.has("shop_servers"));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct OwnCrates(Vec<String>);
+pub struct LogTargets(Vec<String>);
 
-impl OwnCrates {
+impl LogTargets {
     /// The crates of redress, and those of these names, as they are written in `Cargo.toml` or in code.
-    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> OwnCrates {
-        OwnCrates(names.into_iter().map(|name| name.into().replace('-', "_")).collect())
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> LogTargets {
+        LogTargets(names.into_iter().map(|name| name.into().replace('-', "_")).collect())
     }
 
     /// Whether a span or an event with this target comes from one of them.

@@ -7,13 +7,13 @@ use reqwest::Url;
 use crate::AccessError;
 
 /// An address that keys may be taken from.
-pub(crate) struct Address(Url);
+pub(crate) struct JwksUrl(Url);
 
-impl Address {
+impl JwksUrl {
     /// Keys that came by a way on which somebody could have exchanged them would open every door.
-    pub(crate) fn of(text: &str) -> Result<Address, AccessError> {
+    pub(crate) fn of(text: &str) -> Result<JwksUrl, AccessError> {
         let url = Url::parse(text).ok().filter(Url::has_host);
-        let address = url.map(Address).ok_or(AccessError::UrlMalformed)?;
+        let address = url.map(JwksUrl).ok_or(AccessError::UrlMalformed)?;
         let safe = address.0.scheme() == "https" || address.is_plain() && address.is_local();
         if safe { Ok(address) } else { Err(AccessError::UrlUnsafe { url: address.to_string() }) }
     }
@@ -35,7 +35,7 @@ impl Address {
 }
 
 /// What is shown of it has neither user nor query, in which there may be a secret.
-impl fmt::Display for Address {
+impl fmt::Display for JwksUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.0.scheme(), self.0.host_str().unwrap_or_default())?;
         if let Some(port) = self.0.port() {
@@ -64,13 +64,13 @@ mod tests {
             ("login.example", false),
             ("", false),
         ] {
-            assert_eq!(Address::of(url).is_ok(), may, "{url}");
+            assert_eq!(JwksUrl::of(url).is_ok(), may, "{url}");
         }
     }
 
     #[test]
     fn what_may_be_secret_in_an_address_is_not_shown() {
-        let shown = |url: &str| Address::of(url).map_or_else(|error| error.to_string(), |address| address.to_string());
+        let shown = |url: &str| JwksUrl::of(url).map_or_else(|error| error.to_string(), |address| address.to_string());
         assert_eq!(shown("https://us:word@login.example:8443/a/b?key=word#word"), "https://login.example:8443/a/b");
         assert_eq!(shown("http://[::1]:9/keys?key=word"), "http://[::1]:9/keys");
         for url in ["http://us:word@login.example/?key=word", "ftp://us:word@localhost/?word", "us:word"] {

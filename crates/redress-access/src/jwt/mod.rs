@@ -12,9 +12,9 @@ mod source;
 mod verify;
 
 #[cfg(feature = "jwks-url")]
-pub(crate) use address::Address;
+pub(crate) use address::JwksUrl;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub(crate) use keys::Keys;
+pub(crate) use keys::VerificationKeys;
 pub(crate) use verify::Verifier;
 
 /// Whether a text has the shape of a token: three parts.

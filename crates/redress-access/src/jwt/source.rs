@@ -7,11 +7,11 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::keys::{Keys, Place};
+use super::keys::{VerificationKeys, KeyVisibility};
 use crate::{
     AccessError, Algorithm, JwtOptions, KeySource,
-    remembered::Remembered,
-    watch::{Fresh, Watched},
+    remembered::TokenCache,
+    watch::{Fresh, WatchedFile},
 };
 
 /// The most bytes of a file of keys.
@@ -19,11 +19,11 @@ const LARGEST: u64 = 1 << 20;
 
 /// The keys in use, and the place where newer ones may be.
 #[derive(Debug)]
-pub(crate) struct Source {
-    keys: ArcSwap<Keys>,
+pub(crate) struct KeyProvider {
+    keys: ArcSwap<VerificationKeys>,
     algorithms: Vec<Algorithm>,
-    origin: Origin,
-    remembered: Arc<Remembered>,
+    origin: KeyOrigin,
+    remembered: Arc<TokenCache>,
 }
 
 /// How old keys are.
@@ -41,36 +41,36 @@ pub(crate) enum Age {
 
 /// Where keys are.
 #[derive(Debug)]
-enum Origin {
+enum KeyOrigin {
     File {
-        file: Watched,
-        read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>,
+        file: WatchedFile,
+        read: fn(Vec<u8>, &Path) -> Result<VerificationKeys, AccessError>,
     },
     #[cfg(feature = "jwks-url")]
     Url(Arc<super::remote::Remote>),
 }
 
-impl Origin {
-    fn of(options: &JwtOptions) -> Result<Origin, AccessError> {
-        let file = |path: &PathBuf, read| Origin::File { file: Watched::at(path.clone()), read };
+impl KeyOrigin {
+    fn of(options: &JwtOptions) -> Result<KeyOrigin, AccessError> {
+        let file = |path: &PathBuf, read| KeyOrigin::File { file: WatchedFile::at(path.clone()), read };
         Ok(match &options.keys {
             KeySource::JwksFile(path) => {
-                file(path, |bytes, path| Keys::of_set(&bytes, &path.display().to_string(), Place::Private))
+                file(path, |bytes, path| VerificationKeys::of_set(&bytes, &path.display().to_string(), KeyVisibility::Private))
             }
-            KeySource::SecretFile(path) => file(path, Keys::of_secret),
-            KeySource::KeyFile(path) => file(path, |bytes, path| Keys::of_pem(&bytes, path)),
+            KeySource::SecretFile(path) => file(path, VerificationKeys::of_secret),
+            KeySource::KeyFile(path) => file(path, |bytes, path| VerificationKeys::of_pem(&bytes, path)),
             #[cfg(feature = "jwks-url")]
-            KeySource::JwksUrl(url) => Origin::Url(Arc::new(super::remote::Remote::new(url, options)?)),
+            KeySource::JwksUrl(url) => KeyOrigin::Url(Arc::new(super::remote::Remote::new(url, options)?)),
         })
     }
 }
 
-impl Source {
-    pub(crate) fn open(options: &JwtOptions, remembered: &Arc<Remembered>) -> Result<Source, AccessError> {
-        let source = Source {
+impl KeyProvider {
+    pub(crate) fn open(options: &JwtOptions, remembered: &Arc<TokenCache>) -> Result<KeyProvider, AccessError> {
+        let source = KeyProvider {
             keys: ArcSwap::default(),
             algorithms: options.algorithms.clone(),
-            origin: Origin::of(options)?,
+            origin: KeyOrigin::of(options)?,
             remembered: Arc::clone(remembered),
         };
         source.refresh(true)?;
@@ -78,40 +78,40 @@ impl Source {
     }
 
     /// The keys in use.
-    pub(crate) fn keys(&self) -> Arc<Keys> {
+    pub(crate) fn keys(&self) -> Arc<VerificationKeys> {
         self.keys.load_full()
     }
 
     /// Reads the file again, in any case or if it has changed. What is wrong with it leaves the keys as they are.
     pub(crate) fn refresh(&self, in_any_case: bool) -> Result<(), AccessError> {
         match &self.origin {
-            Origin::File { file, read } => {
+            KeyOrigin::File { file, read } => {
                 file.refresh(in_any_case, |path| self.keys_in(path, *read), |keys| self.replace(keys))
             }
             #[cfg(feature = "jwks-url")]
-            Origin::Url(_) => Ok(()),
+            KeyOrigin::Url(_) => Ok(()),
         }
     }
 
     /// Reads the file, if the keys come from one, and leaves the keys as they are.
-    pub(crate) fn read(&self) -> Result<Option<Fresh<Keys>>, AccessError> {
+    pub(crate) fn read(&self) -> Result<Option<Fresh<VerificationKeys>>, AccessError> {
         match &self.origin {
-            Origin::File { file, read } => file.read(|path| self.keys_in(path, *read)).map(Some),
+            KeyOrigin::File { file, read } => file.read(|path| self.keys_in(path, *read)).map(Some),
             #[cfg(feature = "jwks-url")]
-            Origin::Url(_) => Ok(None),
+            KeyOrigin::Url(_) => Ok(None),
         }
     }
 
-    /// Takes over what [`read`](Source::read) has read.
-    pub(crate) fn take(&self, fresh: Fresh<Keys>) {
+    /// Takes over what [`read`](KeyProvider::read) has read.
+    pub(crate) fn take(&self, fresh: Fresh<VerificationKeys>) {
         match &self.origin {
-            Origin::File { file, .. } => file.take(fresh, |keys| self.replace(keys)),
+            KeyOrigin::File { file, .. } => file.take(fresh, |keys| self.replace(keys)),
             #[cfg(feature = "jwks-url")]
-            Origin::Url(_) => {}
+            KeyOrigin::Url(_) => {}
         }
     }
 
-    fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<Keys, AccessError>) -> Result<Keys, AccessError> {
+    fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<VerificationKeys, AccessError>) -> Result<VerificationKeys, AccessError> {
         let bytes =
             redress_disk::read(path, LARGEST).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
         read(bytes, path)?.only(&self.algorithms, &path.display().to_string())
@@ -121,36 +121,36 @@ impl Source {
     /// where keys come from a file.
     pub(crate) async fn newer(self: &Arc<Self>) -> bool {
         match &self.origin {
-            Origin::File { .. } => false,
+            KeyOrigin::File { .. } => false,
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.fetch_if_due(self).await,
+            KeyOrigin::Url(remote) => remote.fetch_if_due(self).await,
         }
     }
 
     /// Why the newest keys are not there, where the last fetch has failed. Those of a file are as new as they can be.
     pub(crate) fn trouble(&self) -> Option<String> {
         match &self.origin {
-            Origin::File { .. } => None,
+            KeyOrigin::File { .. } => None,
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.trouble(),
+            KeyOrigin::Url(remote) => remote.trouble(),
         }
     }
 
     /// Fetches the keys now, if they come from a URL.
     pub(crate) async fn fetch(self: &Arc<Self>) -> Result<(), AccessError> {
         match &self.origin {
-            Origin::File { .. } => Ok(()),
+            KeyOrigin::File { .. } => Ok(()),
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.fetch_now(self).await,
+            KeyOrigin::Url(remote) => remote.fetch_now(self).await,
         }
     }
 
     /// How old the keys are.
     pub(crate) fn age(&self) -> Age {
         match &self.origin {
-            Origin::File { .. } => Age::Fresh,
+            KeyOrigin::File { .. } => Age::Fresh,
             #[cfg(feature = "jwks-url")]
-            Origin::Url(remote) => remote.age(),
+            KeyOrigin::Url(remote) => remote.age(),
         }
     }
 
@@ -159,12 +159,12 @@ impl Source {
     pub(crate) fn take_set(&self, bytes: &[u8], url: &str) -> Result<(), AccessError> {
         // A set that lacks a key for an allowed algorithm may get it with the next rotation, so that is no mistake
         // here; which algorithms are allowed is.
-        let keys = Keys::of_set(bytes, url, Place::Public)?;
+        let keys = VerificationKeys::of_set(bytes, url, KeyVisibility::Public)?;
         self.replace(keys.within(&self.algorithms));
         Ok(())
     }
 
-    fn replace(&self, keys: Keys) {
+    fn replace(&self, keys: VerificationKeys) {
         self.keys.store(Arc::new(keys));
         self.remembered.forget();
     }

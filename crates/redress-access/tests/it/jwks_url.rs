@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::get};
-use redress_access::{Access, AccessError, AccessOptions, JwtOptions, KeySource};
+use redress_access::{Authenticator, AccessError, AccessOptions, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret};
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
@@ -75,7 +75,7 @@ async fn answer(State(state): State<Arc<Given>>) -> Response {
 
 const LONG: Duration = Duration::from_secs(3600);
 
-fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
+fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Authenticator> {
     let mut jwt = JwtOptions::new(KeySource::JwksUrl(url.to_owned()));
     jwt.audience = vec!["https://api.example".into()];
     jwt.refresh = LONG;
@@ -83,7 +83,7 @@ fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
     change(&mut jwt);
     let mut options = AccessOptions::default();
     options.jwt = Some(jwt);
-    Access::open(options).unwrap()
+    Authenticator::open(options).unwrap()
 }
 
 /// Lets time pass, which nobody waits for.
@@ -411,7 +411,7 @@ fn keys_are_not_taken_by_a_way_on_which_they_could_be_exchanged() {
     for url in ["http://login.example/jwks", "ftp://login.example/jwks", "login.example"] {
         let mut options = AccessOptions::default();
         options.jwt = Some(JwtOptions::new(KeySource::JwksUrl(url.into())));
-        let error = Access::open(options).unwrap_err();
+        let error = Authenticator::open(options).unwrap_err();
         assert!(matches!(error, AccessError::UrlUnsafe { .. } | AccessError::UrlMalformed), "{url}: {error}");
     }
 }

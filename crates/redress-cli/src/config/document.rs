@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{near::nearest, trouble::Trouble};
+use crate::{near::nearest, trouble::CliError};
 
 /// How many of the same name elsewhere are worth showing.
 const SHOWN: usize = 3;
@@ -18,15 +18,15 @@ const LARGEST: u64 = 1 << 20;
 
 /// A configuration file: where it is and what is written in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Document {
+pub(crate) struct ConfigDocument {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
 }
 
-impl Document {
+impl ConfigDocument {
     /// What is in the file at `path`.
-    pub(crate) fn at(path: &Path) -> Result<Document, Trouble> {
-        Document::of(path, Document::content(path))
+    pub(crate) fn at(path: &Path) -> Result<ConfigDocument, CliError> {
+        ConfigDocument::of(path, ConfigDocument::content(path))
     }
 
     /// What is in the file at `path`, as bytes.
@@ -35,17 +35,17 @@ impl Document {
     }
 
     /// The file at `path` with this in it.
-    pub(crate) fn of(path: &Path, content: io::Result<Vec<u8>>) -> Result<Document, Trouble> {
+    pub(crate) fn of(path: &Path, content: io::Result<Vec<u8>>) -> Result<ConfigDocument, CliError> {
         let text =
             content.and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::other(error.utf8_error())));
-        let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
-        Ok(Document { path: path.to_owned(), text: text.map_err(unreadable)? })
+        let unreadable = |cause| CliError::FileUnreadable { path: path.display().to_string(), cause };
+        Ok(ConfigDocument { path: path.to_owned(), text: text.map_err(unreadable)? })
     }
 
     /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of
     /// the table it would be in.
-    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
-        Trouble::ConfigInvalid { path: self.path.display().to_string(), line: self.line_of(key), says: says.into() }
+    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> CliError {
+        CliError::ConfigInvalid { path: self.path.display().to_string(), line: self.line_of(key), says: says.into() }
     }
 
     /// The file, and the line of `key` where it or its table is written.
@@ -60,8 +60,8 @@ impl Document {
     }
 
     /// What the parser says is wrong.
-    pub(crate) fn unread(&self, error: &toml::de::Error) -> Trouble {
-        Trouble::ConfigInvalid {
+    pub(crate) fn unread(&self, error: &toml::de::Error) -> CliError {
+        CliError::ConfigInvalid {
             path: self.path.display().to_string(),
             line: error.span().map(|span| self.line(&span)),
             says: in_words(&error.message().trim_end_matches('\n').replace('\n', ", ")),
@@ -69,12 +69,12 @@ impl Document {
     }
 
     /// Refuses a key that `schema` has nothing to say about, with those that could have been meant.
-    pub(crate) fn only_known(&self, schema: &Value) -> Result<(), Trouble> {
+    pub(crate) fn only_known(&self, schema: &Value) -> Result<(), CliError> {
         let document = DeTable::parse(&self.text).map_err(|error| self.unread(&error))?;
         let Some((table, key, span)) = stranger(document.get_ref(), schema, "") else { return Ok(()) };
         let similar = meant(&table, &key, &paths(schema));
         let (path, line) = (self.path.display().to_string(), self.line(&span));
-        Err(Trouble::ConfigUnknownKey { path, line, key: under(&table, &key), similar })
+        Err(CliError::ConfigUnknownKey { path, line, key: under(&table, &key), similar })
     }
 
     fn line(&self, span: &Range<usize>) -> usize {

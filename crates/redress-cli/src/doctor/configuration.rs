@@ -6,21 +6,21 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use redress_access::{Access, TokenFile};
+use redress_access::{Authenticator, TokenFile};
 use redress_core::Registry;
 use redress_mcp::DroppedFields;
-use redress_state::{OpenError, State};
+use redress_state::{OpenStateError, StateStore};
 
 use super::{
-    Check,
+    DoctorCheck,
     machine::{appendable, writable},
 };
 use crate::{
-    config::{AccessLog, AccessTable, Listen, Settings, WhereState, fitting},
+    config::{AccessLogSetting, AccessTable, ListenSetting, ServeSettings, WhereState, fitting},
     mcp, parts,
     program::Setup,
     shell,
-    trouble::{Trouble, chain, reason},
+    trouble::{CliError, chain, reason},
 };
 
 /// How long the collector has to answer.
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const ENOUGH_ROOM: u64 = 256 << 20;
 
 /// Looks at everything that `settings` name; `runs` says whether a server runs by them.
-pub(super) async fn checks(setup: &Setup, settings: &Settings, runs: bool) -> Vec<Check> {
+pub(super) async fn checks(setup: &Setup, settings: &ServeSettings, runs: bool) -> Vec<DoctorCheck> {
     let program = setup.program.name();
     let registry = setup.registry(settings);
     let known = settings.access.is_some() || registry.as_ref().is_ok_and(|registry| registry.identity().is_some());
@@ -42,98 +42,98 @@ pub(super) async fn checks(setup: &Setup, settings: &Settings, runs: bool) -> Ve
     checks.extend(state(settings, runs).await);
     let refused = [("limits", parts::call_limits(settings).err()), ("http", parts::networks(settings).err())];
     let trouble =
-        |(check, trouble): (_, Option<Trouble>)| trouble.map(|trouble| Check::trouble(check, program, &trouble));
+        |(check, trouble): (_, Option<CliError>)| trouble.map(|trouble| DoctorCheck::trouble(check, program, &trouble));
     checks.extend(refused.into_iter().filter_map(trouble));
     match registry {
         Ok(registry) => {
             checks.extend(limits(program, settings, &registry));
             checks.extend(trouble(("mcp", mcp::face(setup, settings, &registry, &DroppedFields::default()).err())));
         }
-        Err(unmade) => checks.push(Check::trouble("config", program, &unmade)),
+        Err(unmade) => checks.push(DoctorCheck::trouble("config", program, &unmade)),
     }
     checks.extend(telemetry(program, settings).await);
     checks
 }
 
 /// Whether everybody could call.
-fn reach(settings: &Settings, known: bool) -> Check {
+fn reach(settings: &ServeSettings, known: bool) -> DoctorCheck {
     let reachable = match &settings.listen {
-        Listen::Tcp(address) => address
+        ListenSetting::Tcp(address) => address
             .to_socket_addrs()
             .is_ok_and(|mut found| found.any(|address| !address.ip().to_canonical().is_loopback())),
-        Listen::Unix(_) | Listen::Systemd => false,
+        ListenSetting::Unix(_) | ListenSetting::Systemd => false,
     };
     let says = match (reachable, known) {
         (true, false) => {
             let next = "set `access` in the configuration, or listen on 127.0.0.1";
-            return Check::fail("access", "other machines could call, and nothing says who may", next);
+            return DoctorCheck::fail("access", "other machines could call, and nothing says who may", next);
         }
         (true, true) if settings.tls.is_none() && settings.http.trusted_proxies.is_none() => {
             let next = "set `tls`, or stand behind a proxy and name it in `http.trusted_proxies`";
-            return Check::warn("access", "tokens would travel unencrypted", next);
+            return DoctorCheck::warn("access", "tokens would travel unencrypted", next);
         }
         (_, true) => "callers are known",
         (false, false) => "only this machine can call, and may do everything but give consents",
     };
-    Check::ok("access", says)
+    DoctorCheck::ok("access", says)
 }
 
-fn tokens(program: &str, access: &AccessTable) -> Vec<Check> {
+fn tokens(program: &str, access: &AccessTable) -> Vec<DoctorCheck> {
     let Some(path) = &access.tokens else { return Vec::new() };
     let shown = path.display().to_string();
     let make = || shell::line([program, "token", "new", "CALLER", "--file", &shown]);
     let tokens = match TokenFile::at(path).list() {
         Ok(tokens) => tokens,
-        Err(error) => return vec![Check::fail("tokens", chain(&error), make())],
+        Err(error) => return vec![DoctorCheck::fail("tokens", chain(&error), make())],
     };
     let now = SystemTime::now();
     let ended = tokens.iter().filter(|token| token.expires.is_some_and(|end| end <= now)).count();
     let live = tokens.len() - ended;
     let counted = match (live, ended) {
         (0, _) if access.hashes.is_empty() && access.jwt.is_none() && access.certificates.is_none() => {
-            Check::warn("tokens", format!("{shown} holds no token, so nobody can call"), make())
+            DoctorCheck::warn("tokens", format!("{shown} holds no token, so nobody can call"), make())
         }
-        (_, 0) => Check::ok("tokens", format!("{live} in {shown}")),
+        (_, 0) => DoctorCheck::ok("tokens", format!("{live} in {shown}")),
         (_, _) => {
             let next = shell::line([program, "token", "list", "--file", &shown]);
-            Check::warn("tokens", format!("{live} in {shown}, and {ended} that ended"), next)
+            DoctorCheck::warn("tokens", format!("{live} in {shown}, and {ended} that ended"), next)
         }
     };
     [Some(counted), open_to_others("tokens", path)].into_iter().flatten().collect()
 }
 
 /// The tokens that the configuration gives by their hashes.
-fn given(access: &AccessTable) -> Option<Check> {
+fn given(access: &AccessTable) -> Option<DoctorCheck> {
     let now = SystemTime::now();
     let ended = access.hashes.iter().filter(|token| token.expires.is_some_and(|end| end.0 <= now)).count();
     let live = access.hashes.len() - ended;
     match (live, ended) {
         (0, 0) => None,
-        (_, 0) => Some(Check::ok("hashes", format!("{live} in the configuration"))),
+        (_, 0) => Some(DoctorCheck::ok("hashes", format!("{live} in the configuration"))),
         (_, _) => {
             let says = format!("{live} in the configuration, and {ended} that ended");
-            Some(Check::warn("hashes", says, "take those that ended out of `access.hashes`"))
+            Some(DoctorCheck::warn("hashes", says, "take those that ended out of `access.hashes`"))
         }
     }
 }
 
 /// Whether keys and authorities can be read, and keys be fetched.
-async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
+async fn callers(program: &str, access: &AccessTable) -> Vec<DoctorCheck> {
     if access.hashes.is_empty() && access.jwt.is_none() && access.certificates.is_none() {
         return Vec::new();
     }
     let options = parts::access_options(&AccessTable { tokens: None, ..access.clone() });
     let explain = || shell::line([program, "explain", "ACCESS_UNUSABLE"]);
-    let opened = match Access::open(options) {
+    let opened = match Authenticator::open(options) {
         Ok(access) => access,
-        Err(error) => return vec![Check::fail("callers", chain(&error), explain())],
+        Err(error) => return vec![DoctorCheck::fail("callers", chain(&error), explain())],
     };
     let mut checks = Vec::new();
     checks.extend(given(access));
     if access.jwt.is_some() {
         checks.push(match opened.fetch().await {
-            Ok(()) => Check::ok("keys", "the keys of the issuer are there"),
-            Err(error) => Check::fail("keys", chain(&error), "check the URL and the network, then try again"),
+            Ok(()) => DoctorCheck::ok("keys", "the keys of the issuer are there"),
+            Err(error) => DoctorCheck::fail("keys", chain(&error), "check the URL and the network, then try again"),
         });
     }
     let secret = access.jwt.as_ref().and_then(|jwt| jwt.secret_file.as_ref());
@@ -142,11 +142,11 @@ async fn callers(program: &str, access: &AccessTable) -> Vec<Check> {
 }
 
 #[cfg(feature = "tls")]
-fn tls(program: &str, settings: &Settings) -> Vec<Check> {
+fn tls(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
     use rustls::pki_types::{CertificateDer, pem::PemObject as _};
     let Some(tls) = &settings.tls else { return Vec::new() };
     if let Err(trouble) = crate::listening::tls(settings) {
-        return vec![Check::trouble("tls", program, &trouble)];
+        return vec![DoctorCheck::trouble("tls", program, &trouble)];
     }
     let bytes = redress_disk::read(&tls.certificate, 4 << 20).unwrap_or_default();
     let first = CertificateDer::pem_slice_iter(&bytes).next().and_then(Result::ok);
@@ -155,20 +155,20 @@ fn tls(program: &str, settings: &Settings) -> Vec<Check> {
 }
 
 #[cfg(not(feature = "tls"))]
-fn tls(program: &str, settings: &Settings) -> Vec<Check> {
+fn tls(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
     let unusable = crate::listening::tls(settings).err();
-    unusable.iter().map(|trouble| Check::trouble("tls", program, trouble)).collect()
+    unusable.iter().map(|trouble| DoctorCheck::trouble("tls", program, trouble)).collect()
 }
 
 /// Whether the state can be kept, and for how long there is room.
-async fn state(settings: &Settings, runs: bool) -> Vec<Check> {
+async fn state(settings: &ServeSettings, runs: bool) -> Vec<DoctorCheck> {
     let folder = match &settings.state {
         WhereState::Memory if settings.document.is_none() => {
-            return vec![Check::ok("state", "in memory; it ends with the process")];
+            return vec![DoctorCheck::ok("state", "in memory; it ends with the process")];
         }
         WhereState::Memory => {
             let next = "set `state.folder` to keep it";
-            return vec![Check::warn("state", "consents, keys and the audit end with the process", next)];
+            return vec![DoctorCheck::warn("state", "consents, keys and the audit end with the process", next)];
         }
         WhereState::Folder(table) => table.folder.clone().unwrap_or_default(),
     };
@@ -177,29 +177,29 @@ async fn state(settings: &Settings, runs: bool) -> Vec<Check> {
     let there: PathBuf = folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
     if let Err(cause) = writable(&there) {
         let next = "give the folder to the user of the server, or name another in `state.folder`";
-        return vec![Check::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];
+        return vec![DoctorCheck::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];
     }
-    match State::look(&folder).await {
+    match StateStore::look(&folder).await {
         Ok(()) => {}
-        Err(error @ OpenError::Lost) => {
+        Err(error @ OpenStateError::Lost) => {
             let next = "put the file back that was there, or restart the service; a back-up goes in between";
-            return vec![Check::fail("state", format!("{shown}: {error}"), next)];
+            return vec![DoctorCheck::fail("state", format!("{shown}: {error}"), next)];
         }
-        Err(OpenError::Taken) if runs => {}
-        Err(OpenError::Taken) => {
+        Err(OpenStateError::Taken) if runs => {}
+        Err(OpenStateError::Taken) => {
             let next = "stop it first, or give this one a folder of its own in `state.folder`";
-            return vec![Check::warn("state", format!("{shown} is in use by another process"), next)];
+            return vec![DoctorCheck::warn("state", format!("{shown} is in use by another process"), next)];
         }
         Err(error) => {
             let next = "put a back-up in its place, or name another in `state.folder`";
-            return vec![Check::fail("state", format!("{shown}: {}", chain(&error)), next)];
+            return vec![DoctorCheck::fail("state", format!("{shown}: {}", chain(&error)), next)];
         }
     }
     let room = match room(&there) {
         Some(bytes) if bytes < ENOUGH_ROOM => {
-            Check::warn("state", format!("{shown} has {} MB left", bytes / 1_000_000), "make room on the disk")
+            DoctorCheck::warn("state", format!("{shown} has {} MB left", bytes / 1_000_000), "make room on the disk")
         }
-        Some(_) | None => Check::ok("state", format!("{shown} can be written")),
+        Some(_) | None => DoctorCheck::ok("state", format!("{shown} can be written")),
     };
     let private = folder.is_dir().then(|| open_to_others("state", &folder)).flatten();
     [Some(room), private].into_iter().flatten().collect()
@@ -217,28 +217,28 @@ fn room(_: &Path) -> Option<u64> {
 }
 
 /// Whether every rule limits something that there is.
-fn limits(program: &str, settings: &Settings, registry: &Registry) -> Option<Check> {
+fn limits(program: &str, settings: &ServeSettings, registry: &Registry) -> Option<DoctorCheck> {
     let stray = fitting(settings, registry).err()?;
-    Some(Check::fail("limits", stray.to_string(), shell::line([program, "ops"])))
+    Some(DoctorCheck::fail("limits", stray.to_string(), shell::line([program, "ops"])))
 }
 
 /// Whether what is seen can be told.
-async fn telemetry(program: &str, settings: &Settings) -> Vec<Check> {
+async fn telemetry(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     if let (Some(url), Some(shown)) = (&settings.telemetry.otlp, settings.telemetry.collector()) {
         checks.push(collector(url, &shown).await);
     }
     if let Some(path) = &settings.telemetry.headers_file {
         let unread = parts::headers(path).err();
-        checks.extend(unread.map(|trouble| Check::trouble("telemetry", program, &trouble)));
+        checks.extend(unread.map(|trouble| DoctorCheck::trouble("telemetry", program, &trouble)));
         checks.extend(open_to_others("telemetry", path));
     }
-    if let Some(AccessLog::File(path)) = &settings.telemetry.access_log {
+    if let Some(AccessLogSetting::File(path)) = &settings.telemetry.access_log {
         checks.push(match appendable(path) {
-            Ok(()) => Check::ok("telemetry", format!("the access log goes to {}", path.display())),
+            Ok(()) => DoctorCheck::ok("telemetry", format!("the access log goes to {}", path.display())),
             Err(cause) => {
                 let says = format!("{} cannot be written: {}", path.display(), reason(&cause));
-                Check::fail(
+                DoctorCheck::fail(
                     "telemetry",
                     says,
                     "make its folder, give it to the user of the server, or correct `telemetry.access_log`",
@@ -250,11 +250,11 @@ async fn telemetry(program: &str, settings: &Settings) -> Vec<Check> {
 }
 
 /// Any answer shows that somebody is there: what a collector says to a question that is none differs.
-async fn collector(url: &str, shown: &str) -> Check {
+async fn collector(url: &str, shown: &str) -> DoctorCheck {
     let asked = async { crate::tls::client(url, None, None).ok()?.get(url).send().await.ok() };
     match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(Some(_)) => Check::ok("telemetry", format!("the collector at {shown} answers")),
-        Ok(None) | Err(_) => Check::warn(
+        Ok(Some(_)) => DoctorCheck::ok("telemetry", format!("the collector at {shown} answers")),
+        Ok(None) | Err(_) => DoctorCheck::warn(
             "telemetry",
             format!("no collector answers at {shown}"),
             "start it, or correct `telemetry.otlp`",
@@ -264,7 +264,7 @@ async fn collector(url: &str, shown: &str) -> Check {
 
 /// A warning for a file or folder that others than its owner may open.
 #[cfg(unix)]
-fn open_to_others(check: &'static str, path: &Path) -> Option<Check> {
+fn open_to_others(check: &'static str, path: &Path) -> Option<DoctorCheck> {
     use std::os::unix::fs::PermissionsExt as _;
     let about = std::fs::metadata(path).ok()?;
     let mode = about.permissions().mode() & 0o777;
@@ -274,10 +274,10 @@ fn open_to_others(check: &'static str, path: &Path) -> Option<Check> {
     let shown = path.display().to_string();
     let private = if about.is_dir() { "700" } else { "600" };
     let says = format!("others on this machine may open {shown} (mode {mode:o})");
-    Some(Check::warn(check, says, shell::line(["chmod", private, &shown])))
+    Some(DoctorCheck::warn(check, says, shell::line(["chmod", private, &shown])))
 }
 
 #[cfg(not(unix))]
-fn open_to_others(_: &'static str, _: &Path) -> Option<Check> {
+fn open_to_others(_: &'static str, _: &Path) -> Option<DoctorCheck> {
     None
 }

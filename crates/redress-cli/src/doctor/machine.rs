@@ -9,12 +9,12 @@ use std::{
 
 use redress_serve::Descriptors;
 
-use super::Check;
+use super::DoctorCheck;
 use crate::{
-    config::{Listen, Settings},
+    config::{ListenSetting, ServeSettings},
     parts,
     program::Setup,
-    screen::Held,
+    screen::ConnectionsShown,
     shell,
     trouble::reason,
 };
@@ -24,81 +24,81 @@ const ENOUGH_WATCHES: u64 = 65_536;
 /// No build is older than this, so no right clock is: the start of 2025.
 const OLDEST: u64 = 1_735_689_600;
 
-pub(super) fn version(setup: &Setup) -> Check {
+pub(super) fn version(setup: &Setup) -> DoctorCheck {
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
-    Check::ok("version", format!("{} {} on {system} {machine}", setup.program.name(), setup.program.version()))
+    DoctorCheck::ok("version", format!("{} {} on {system} {machine}", setup.program.name(), setup.program.version()))
 }
 
 /// Request ids and consents go by the clock.
-pub(super) fn clock(now: SystemTime) -> Check {
+pub(super) fn clock(now: SystemTime) -> DoctorCheck {
     match now.duration_since(UNIX_EPOCH) {
-        Ok(since) if since.as_secs() >= OLDEST => Check::ok("clock", "set"),
+        Ok(since) if since.as_secs() >= OLDEST => DoctorCheck::ok("clock", "set"),
         Ok(_) | Err(_) => {
-            Check::warn("clock", "is years behind, so request ids and consents are wrong", "set the clock")
+            DoctorCheck::warn("clock", "is years behind, so request ids and consents are wrong", "set the clock")
         }
     }
 }
 
-pub(super) fn folder(program: &str, settings: &Settings) -> Vec<Check> {
+pub(super) fn folder(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
     let path = settings.root.display().to_string();
     let other = shell::line([program, "doctor", "--root", "DIR"]);
     if let Err(cause) = std::fs::read_dir(&settings.root) {
-        return vec![Check::fail("folder", format!("{path} cannot be read: {}", reason(&cause)), other)];
+        return vec![DoctorCheck::fail("folder", format!("{path} cannot be read: {}", reason(&cause)), other)];
     }
     if !settings.write {
-        return vec![Check::ok("folder", format!("{path} can be read"))];
+        return vec![DoctorCheck::ok("folder", format!("{path} can be read"))];
     }
     vec![match writable(&settings.root) {
-        Ok(()) => Check::ok("folder", format!("{path} can be read and written")),
-        Err(cause) => Check::fail("folder", format!("{path} cannot be written: {}", reason(&cause)), other),
+        Ok(()) => DoctorCheck::ok("folder", format!("{path} can be read and written")),
+        Err(cause) => DoctorCheck::fail("folder", format!("{path} cannot be written: {}", reason(&cause)), other),
     }]
 }
 
 /// How many files the system lets a user follow at once; nothing where it does not say.
-pub(super) fn watches(limit: &Path) -> Option<Check> {
+pub(super) fn watches(limit: &Path) -> Option<DoctorCheck> {
     let limit: u64 = std::fs::read_to_string(limit).ok()?.trim().parse().ok()?;
     let says = format!("{limit} files can be followed at once");
     Some(if limit >= ENOUGH_WATCHES {
-        Check::ok("watches", says)
+        DoctorCheck::ok("watches", says)
     } else {
-        Check::warn("watches", says, "sudo sysctl fs.inotify.max_user_watches=524288")
+        DoctorCheck::warn("watches", says, "sudo sysctl fs.inotify.max_user_watches=524288")
     })
 }
 
 /// How many connections there are file descriptors for.
-pub(super) fn files(settings: &Settings, descriptors: Option<Descriptors>) -> Option<Check> {
+pub(super) fn files(settings: &ServeSettings, descriptors: Option<Descriptors>) -> Option<DoctorCheck> {
     let (descriptors, wanted) = (descriptors?, parts::face_limits(settings));
-    let held = Held { wanted, in_force: descriptors.hold(wanted), descriptors: Some(descriptors) };
+    let held = ConnectionsShown { wanted, in_force: descriptors.hold(wanted), descriptors: Some(descriptors) };
     Some(match held.says() {
         None => {
             let (limit, connections) = (descriptors.limit(), wanted.connections);
-            Check::ok("files", format!("{limit} may be open, which is enough for {connections} connections"))
+            DoctorCheck::ok("files", format!("{limit} may be open, which is enough for {connections} connections"))
         }
         // One in ten is kept back.
         Some(says) => {
             let enough = wanted.connections.max(wanted.per_address.saturating_mul(2)).saturating_mul(10).div_ceil(9);
             let next = format!("ulimit -n {}", enough.max(wanted.connections.saturating_add(64)));
-            Check::warn("files", format!("there can be fewer connections than configured: {says}"), next)
+            DoctorCheck::warn("files", format!("there can be fewer connections than configured: {says}"), next)
         }
     })
 }
 
 /// Whether the place to listen is free.
-pub(super) fn port(program: &str, listen: &Listen) -> Option<Check> {
+pub(super) fn port(program: &str, listen: &ListenSetting) -> Option<DoctorCheck> {
     let address = match listen {
-        Listen::Tcp(address) => address,
+        ListenSetting::Tcp(address) => address,
         // A socket file is replaced or refused at the start, and systemd holds its own.
-        Listen::Unix(_) | Listen::Systemd => return None,
+        ListenSetting::Unix(_) | ListenSetting::Systemd => return None,
     };
     Some(match TcpListener::bind(address) {
-        Ok(_) => Check::ok("port", format!("{address} is free")),
+        Ok(_) => DoctorCheck::ok("port", format!("{address} is free")),
         Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => {
             let next = shell::line([program, "serve", "--listen", "127.0.0.1:0"]);
-            Check::warn("port", format!("something already listens on {address}"), next)
+            DoctorCheck::warn("port", format!("something already listens on {address}"), next)
         }
         Err(cause) => {
             let next = shell::line([program, "explain", "ADDRESS_UNUSABLE"]);
-            Check::fail("port", format!("nothing can listen on {address}: {}", reason(&cause)), next)
+            DoctorCheck::fail("port", format!("nothing can listen on {address}: {}", reason(&cause)), next)
         }
     })
 }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn too_few_files_for_the_connections_are_told_with_how_many_are_enough() {
-        let settings = Settings::local(&crate::arguments::Folder::default()).unwrap();
+        let settings = ServeSettings::local(&crate::arguments::FolderArgs::default()).unwrap();
         let found = |limit| files(&settings, Some(Descriptors::of(limit))).unwrap();
         let few = found(1024);
         assert_eq!(few.status, Status::Warn);

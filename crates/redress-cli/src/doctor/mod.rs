@@ -13,16 +13,16 @@ use serde::Serialize;
 
 use crate::{
     arguments,
-    config::{HERE, Settings},
-    program::{Ended, Setup, wait},
+    config::{HERE, ServeSettings},
+    program::{CommandEnd, Setup, wait},
     shell,
     terminal::{BAD, DOUBTFUL, GOOD, NAME, SOFT, TYPED, Terminal, harmless},
-    trouble::Trouble,
+    trouble::CliError,
 };
 
 /// What was looked at, and what was found.
 #[derive(Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     check: &'static str,
     status: Status,
     says: String,
@@ -38,46 +38,46 @@ enum Status {
     Fail,
 }
 
-impl Check {
-    fn ok(check: &'static str, says: impl Into<String>) -> Check {
-        Check { check, status: Status::Ok, says: says.into(), next: None }
+impl DoctorCheck {
+    fn ok(check: &'static str, says: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { check, status: Status::Ok, says: says.into(), next: None }
     }
 
-    fn warn(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> Check {
-        Check { check, status: Status::Warn, says: says.into(), next: Some(next.into()) }
+    fn warn(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { check, status: Status::Warn, says: says.into(), next: Some(next.into()) }
     }
 
-    fn fail(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> Check {
-        Check { check, status: Status::Fail, says: says.into(), next: Some(next.into()) }
+    fn fail(check: &'static str, says: impl Into<String>, next: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { check, status: Status::Fail, says: says.into(), next: Some(next.into()) }
     }
 
     /// What a trouble says; its page says more.
-    fn trouble(check: &'static str, program: &str, trouble: &Trouble) -> Check {
+    fn trouble(check: &'static str, program: &str, trouble: &CliError) -> DoctorCheck {
         let next = shell::line([program, "explain", trouble.code().as_str()]);
-        Check::fail(check, trouble.to_string(), next)
+        DoctorCheck::fail(check, trouble.to_string(), next)
     }
 }
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+pub(crate) fn run(setup: &Setup, typed: &arguments::DoctorArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let program = setup.program.name();
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
     let named = &typed.serve.config;
     let here = || Path::new(HERE).exists().then(|| HERE.into());
-    let serve = arguments::Serve { config: named.clone().or_else(here), ..typed.serve.clone() };
+    let serve = arguments::ServeArgs { config: named.clone().or_else(here), ..typed.serve.clone() };
     let (settings, sound) = match setup.settings(&serve) {
         Ok(settings) => (settings, true),
         Err(trouble) => {
-            checks.push(Check::trouble("config", program, &trouble));
-            let local = Settings::local(&setup.folder)?;
-            (Settings { listen: serve.listen.unwrap_or(local.listen), ..local }, false)
+            checks.push(DoctorCheck::trouble("config", program, &trouble));
+            let local = ServeSettings::local(&setup.folder)?;
+            (ServeSettings { listen: serve.listen.unwrap_or(local.listen), ..local }, false)
         }
     };
     if let (Some(document), None) = (&settings.document, named) {
         let says = format!("{} is sound, and read where it is named", document.path.display());
         let next = shell::line([program, "serve", HERE]);
-        checks.push(Check { next: Some(next), ..Check::ok("config", says) });
+        checks.push(DoctorCheck { next: Some(next), ..DoctorCheck::ok("config", says) });
     } else if let Some(document) = &settings.document {
-        checks.push(Check::ok("config", format!("{} is sound", document.path.display())));
+        checks.push(DoctorCheck::ok("config", format!("{} is sound", document.path.display())));
     }
     if setup.program.is_built_in() {
         checks.extend(machine::folder(program, &settings));
@@ -100,15 +100,15 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Termi
     })?;
     let failed = checks.iter().any(|check| check.status == Status::Fail);
     show(&checks, terminal)?;
-    Ok(if failed { Ended::Badly } else { Ended::Well })
+    Ok(if failed { CommandEnd::Badly } else { CommandEnd::Well })
 }
 
-fn show(checks: &[Check], terminal: &mut Terminal<'_>) -> io::Result<()> {
+fn show(checks: &[DoctorCheck], terminal: &mut Terminal<'_>) -> io::Result<()> {
     if terminal.is_json() {
         return terminal.document(&checks);
     }
     let out = terminal.out();
-    for Check { check, status, says, next } in checks {
+    for DoctorCheck { check, status, says, next } in checks {
         let (style, word) = match status {
             Status::Ok => (GOOD, "ok"),
             Status::Warn => (DOUBTFUL, "warn"),

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::{Client, Response};
 
-use super::Check;
-use crate::{arguments, service, shell, trouble::Trouble};
+use super::DoctorCheck;
+use crate::{arguments, service, shell, trouble::CliError};
 
 /// How far two clocks may be apart.
 const SKEW: Duration = Duration::from_secs(5);
@@ -19,47 +19,47 @@ const DOCUMENTS: [(&str, &str); 4] = [
     ("/errors", "codes"),
 ];
 
-pub(super) async fn checks(program: &str, url: &str, typed: &arguments::Server) -> Result<Vec<Check>, Trouble> {
-    let service::Service::There { url, client } = service::Service::at(url, typed.ca(), typed.token.as_deref())? else {
+pub(super) async fn checks(program: &str, url: &str, typed: &arguments::ServerArgs) -> Result<Vec<DoctorCheck>, CliError> {
+    let service::CallTarget::There { url, client } = service::CallTarget::at(url, typed.ca(), typed.token.as_deref())? else {
         return Ok(Vec::new());
     };
     let start = shell::line([program, "serve"]);
     let health = match ask(&client, &format!("{url}/healthz")).await {
         Ok(response) => response,
-        Err(says) => return Ok(vec![Check::fail("server", format!("{url} did not answer: {says}"), start)]),
+        Err(says) => return Ok(vec![DoctorCheck::fail("server", format!("{url} did not answer: {says}"), start)]),
     };
     let mut checks = vec![if health.status().is_success() {
-        Check::ok("server", format!("{url} answers"))
+        DoctorCheck::ok("server", format!("{url} answers"))
     } else {
-        Check::fail("server", format!("{url} answers {} to /healthz", health.status().as_u16()), start)
+        DoctorCheck::fail("server", format!("{url} answers {} to /healthz", health.status().as_u16()), start)
     }];
     checks.extend(clock(&health, SystemTime::now()));
     checks.extend(certificate(&health));
     checks.push(match ask(&client, &format!("{url}/readyz")).await {
-        Ok(response) if response.status().is_success() => Check::ok("ready", "it takes calls"),
+        Ok(response) if response.status().is_success() => DoctorCheck::ok("ready", "it takes calls"),
         Ok(response) => {
             let says = format!("it takes no calls: /readyz answers {}", response.status().as_u16());
-            Check::fail("ready", says, "look at its log: it goes down, or its state cannot be written")
+            DoctorCheck::fail("ready", says, "look at its log: it goes down, or its state cannot be written")
         }
-        Err(says) => Check::fail("ready", format!("/readyz did not answer: {says}"), "look at its log"),
+        Err(says) => DoctorCheck::fail("ready", format!("/readyz did not answer: {says}"), "look at its log"),
     });
     for (document, member) in DOCUMENTS {
         let answered = ask(&client, &format!("{url}{document}")).await;
         let status = answered.as_ref().map(|response| response.status().as_u16()).map_err(Clone::clone);
         checks.push(match status {
             Ok(200..=299) if is_document(&url, answered, member).await => {
-                Check::ok("documents", format!("{document} is there"))
+                DoctorCheck::ok("documents", format!("{document} is there"))
             }
             Ok(200..=299) => {
                 let says = format!("{document} is there, and is not what a server of redress gives");
-                Check::fail("documents", says, "look at what answers there: another program, or a proxy")
+                DoctorCheck::fail("documents", says, "look at what answers there: another program, or a proxy")
             }
             Ok(status @ (401 | 403)) => {
                 let says = format!("{document} answers {status}: this caller may not read it");
-                Check::warn("documents", says, "set REDRESS_TOKEN to a token of a caller who may")
+                DoctorCheck::warn("documents", says, "set REDRESS_TOKEN to a token of a caller who may")
             }
-            Ok(status) => Check::fail("documents", format!("{document} answers {status}"), "look at its log"),
-            Err(says) => Check::fail("documents", format!("{document} did not answer: {says}"), "look at its log"),
+            Ok(status) => DoctorCheck::fail("documents", format!("{document} answers {status}"), "look at its log"),
+            Err(says) => DoctorCheck::fail("documents", format!("{document} did not answer: {says}"), "look at its log"),
         });
     }
     Ok(checks)
@@ -77,7 +77,7 @@ async fn ask(client: &Client, url: &str) -> Result<Response, String> {
     let answered = client.get(url).timeout(PATIENCE).send().await;
     answered.map_err(|error| {
         let trouble = service::unreachable(url, &error);
-        let (Trouble::ServerUnreachable { says, .. } | Trouble::ServerUntrusted { says, .. }) = trouble else {
+        let (CliError::ServerUnreachable { says, .. } | CliError::ServerUntrusted { says, .. }) = trouble else {
             return trouble.to_string();
         };
         says
@@ -85,25 +85,25 @@ async fn ask(client: &Client, url: &str) -> Result<Response, String> {
 }
 
 /// Tokens, consents and audits go by the clocks of both.
-fn clock(response: &Response, now: SystemTime) -> Option<Check> {
+fn clock(response: &Response, now: SystemTime) -> Option<DoctorCheck> {
     let date = response.headers().get("date")?.to_str().ok()?;
     let there = httpdate::parse_http_date(date).ok()?;
     let apart = there.duration_since(now).or_else(|_| now.duration_since(there)).ok()?;
     Some(if apart <= SKEW {
-        Check::ok("clock", "the server goes by the same clock")
+        DoctorCheck::ok("clock", "the server goes by the same clock")
     } else {
         let says = format!("the clock of the server is {}s off", apart.as_secs());
-        Check::warn("clock", says, "set both clocks, best by NTP")
+        DoctorCheck::warn("clock", says, "set both clocks, best by NTP")
     })
 }
 
 #[cfg(feature = "tls")]
-fn certificate(response: &Response) -> Option<Check> {
+fn certificate(response: &Response) -> Option<DoctorCheck> {
     let shown = response.extensions().get::<reqwest::tls::TlsInfo>()?.peer_certificate()?;
     Some(super::certificate::held("tls", shown, SystemTime::now()))
 }
 
 #[cfg(not(feature = "tls"))]
-fn certificate(_: &Response) -> Option<Check> {
+fn certificate(_: &Response) -> Option<DoctorCheck> {
     None
 }

@@ -3,25 +3,25 @@
 use std::{str::FromStr as _, sync::Arc};
 
 use redress_access::{
-    Access, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, Reading, TokenHash,
+    Authenticator, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, CheckedFiles, TokenHash,
 };
 use redress_contract::Caller;
 use redress_serve::{CallerOf, Connection};
 
 use crate::{
-    config::{AccessTable, GivenToken, JwtTable, KeySource, Settings},
-    trouble::{Trouble, chain},
+    config::{AccessTable, GivenToken, JwtTable, KeySourceSetting, ServeSettings},
+    trouble::{CliError, chain},
 };
 
 /// What tells who calls, and by what it was opened; nothing where nobody is known.
-pub(super) fn open(settings: &Settings) -> Result<Option<(Arc<Access>, AccessTable)>, Trouble> {
+pub(super) fn open(settings: &ServeSettings) -> Result<Option<(Arc<Authenticator>, AccessTable)>, CliError> {
     let Some(table) = &settings.access else { return Ok(None) };
-    let access = Access::open(options(table)).map_err(|error| unusable(&error))?;
+    let access = Authenticator::open(options(table)).map_err(|error| unusable(&error))?;
     Ok(Some((access, table.clone())))
 }
 
 /// The same for a server that runs: a file of tokens that is not there would lock everybody out.
-pub(super) fn open_anew(settings: &Settings) -> Result<Option<(Arc<Access>, AccessTable)>, Trouble> {
+pub(super) fn open_anew(settings: &ServeSettings) -> Result<Option<(Arc<Authenticator>, AccessTable)>, CliError> {
     let missing = settings.access.as_ref().and_then(|table| table.tokens.as_ref()).filter(|path| !path.exists());
     match missing {
         None => open(settings),
@@ -35,7 +35,7 @@ pub(super) fn open_anew(settings: &Settings) -> Result<Option<(Arc<Access>, Acce
 
 /// What the files of `access` say now. One that cannot be read stops no change of anything else: what it said before stays
 /// in force.
-pub(super) fn read(access: &Access) -> Result<Option<Reading>, Trouble> {
+pub(super) fn read(access: &Authenticator) -> Result<Option<CheckedFiles>, CliError> {
     match access.read() {
         Ok(reading) => Ok(Some(reading)),
         Err(error @ (AccessError::Read { .. } | AccessError::Gone { .. })) => {
@@ -46,8 +46,8 @@ pub(super) fn read(access: &Access) -> Result<Option<Reading>, Trouble> {
     }
 }
 
-fn unusable(error: &AccessError) -> Trouble {
-    Trouble::AccessUnusable { says: chain(error) }
+fn unusable(error: &AccessError) -> CliError {
+    CliError::AccessUnusable { says: chain(error) }
 }
 
 /// The options of `table`.
@@ -80,10 +80,10 @@ fn hash(given: &GivenToken) -> TokenHash {
 
 fn jwt(table: &JwtTable) -> Option<JwtOptions> {
     let mut jwt = JwtOptions::new(match table.keys()? {
-        KeySource::Url(url) => redress_access::KeySource::JwksUrl(url.to_owned()),
-        KeySource::Jwks(path) => redress_access::KeySource::JwksFile(path.to_owned()),
-        KeySource::Secret(path) => redress_access::KeySource::SecretFile(path.to_owned()),
-        KeySource::Key(path) => redress_access::KeySource::KeyFile(path.to_owned()),
+        KeySourceSetting::Url(url) => redress_access::KeySource::JwksUrl(url.to_owned()),
+        KeySourceSetting::Jwks(path) => redress_access::KeySource::JwksFile(path.to_owned()),
+        KeySourceSetting::Secret(path) => redress_access::KeySource::SecretFile(path.to_owned()),
+        KeySourceSetting::Key(path) => redress_access::KeySource::KeyFile(path.to_owned()),
     });
     jwt.issuer = table.issuer.iter().cloned().collect();
     jwt.audience = table.audience.iter().flat_map(|audience| audience.as_slice()).cloned().collect();
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_way_to_sign_has_the_same_name_here_and_where_it_is_checked() {
-        for algorithm in crate::config::Algorithm::ALL {
+        for algorithm in crate::config::AlgorithmSetting::ALL {
             assert!(Algorithm::from_str(algorithm.as_str()).is_ok(), "{}", algorithm.as_str());
         }
     }

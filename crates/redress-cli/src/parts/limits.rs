@@ -6,20 +6,20 @@ use redress_limits::{LimitOptions, LimitRule, Limits, LimitsError};
 use redress_serve::Network;
 
 use crate::{
-    config::{Quotas, Rate, Rule, Settings},
-    trouble::Trouble,
+    config::{QuotasSetting, RateSetting, LimitRuleTable, ServeSettings},
+    trouble::CliError,
 };
 
 /// Of how many callers each may have as much as it may of all calls at once.
 const SHARES: u32 = 4;
 
 /// What refuses calls that are too many.
-pub(crate) fn calls(settings: &Settings) -> Result<Limits, Trouble> {
+pub(crate) fn calls(settings: &ServeSettings) -> Result<Limits, CliError> {
     Limits::new(options(settings)?).map_err(|error| wrong(settings, &error))
 }
 
 /// The limits on calls.
-pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
+pub(super) fn options(settings: &ServeSettings) -> Result<LimitOptions, CliError> {
     let table = &settings.limits;
     let mut options = LimitOptions::default();
     options.rate = rate(table.rate, table.burst).map_err(|error| wrong(settings, &error))?;
@@ -36,7 +36,7 @@ pub(super) fn options(settings: &Settings) -> Result<LimitOptions, Trouble> {
     Ok(options)
 }
 
-fn rule(table: &Rule) -> Result<LimitRule, LimitsError> {
+fn rule(table: &LimitRuleTable) -> Result<LimitRule, LimitsError> {
     let mut rule = LimitRule::new(table.operations.iter().flatten());
     rule.callers = table.callers.iter().flatten().cloned().collect();
     rule.rate = rate(table.rate, table.burst)?;
@@ -46,23 +46,23 @@ fn rule(table: &Rule) -> Result<LimitRule, LimitsError> {
     Ok(rule)
 }
 
-fn quotas(table: Option<&Quotas>) -> Vec<redress_limits::Quota> {
+fn quotas(table: Option<&QuotasSetting>) -> Vec<redress_limits::Quota> {
     table.map(|quotas| quotas.0.clone()).unwrap_or_default()
 }
 
-fn rate(rate: Option<Rate>, burst: Option<NonZeroU32>) -> Result<Option<redress_limits::Rate>, LimitsError> {
+fn rate(rate: Option<RateSetting>, burst: Option<NonZeroU32>) -> Result<Option<redress_limits::Rate>, LimitsError> {
     rate.map(|rate| burst.map_or(Ok(rate.0), |burst| rate.0.with_burst(burst.get()))).transpose()
 }
 
-pub(super) fn wrong(settings: &Settings, error: &LimitsError) -> Trouble {
+pub(super) fn wrong(settings: &ServeSettings, error: &LimitsError) -> CliError {
     let at = if settings.limits.rules.is_empty() { "limits" } else { "limits.rules" };
     settings.wrong(at, error.to_string())
 }
 
 /// The limits on connections.
-pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
+pub(crate) fn faces(settings: &ServeSettings) -> redress_serve::ServerLimits {
     let (table, http) = (&settings.limits, &settings.http);
-    let mut limits = redress_serve::Limits::default();
+    let mut limits = redress_serve::ServerLimits::default();
     limits.connections = table.connections.map_or(limits.connections, Into::into);
     // Who lets fewer connect in all does not mean that one address may have every place.
     let share = limits.per_address.min(limits.connections.div_ceil(2));
@@ -86,7 +86,7 @@ pub(crate) fn faces(settings: &Settings) -> redress_serve::Limits {
 }
 
 /// The proxies whose word is taken.
-pub(crate) fn networks(settings: &Settings) -> Result<Vec<Network>, Trouble> {
+pub(crate) fn networks(settings: &ServeSettings) -> Result<Vec<Network>, CliError> {
     let written = settings.http.trusted_proxies.iter().flatten();
     let read = written.map(|text| text.parse::<Network>()).collect::<Result<_, _>>();
     read.map_err(|error| settings.wrong("http.trusted_proxies", error.to_string()))
@@ -98,13 +98,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        arguments::{Bounds, Folder, Serve},
+        arguments::{BoundsArgs, FolderArgs, ServeArgs},
         config::File,
     };
 
-    fn settings(text: &str) -> Settings {
+    fn settings(text: &str) -> ServeSettings {
         let file: File = toml::from_str(text).unwrap();
-        Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap()
+        ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, None).unwrap()
     }
 
     #[test]

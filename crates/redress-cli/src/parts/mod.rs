@@ -7,12 +7,12 @@ mod state;
 
 use std::{sync::Arc, time::Duration};
 
-use redress_access::{Access, Reading};
-use redress_core::{Fittings, Registry};
+use redress_access::{Authenticator, CheckedFiles};
+use redress_core::{Layers, Registry};
 use redress_limits::Limits;
 use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
-use redress_state::State;
+use redress_state::StateStore;
 use redress_telemetry::{AccessLog, Metrics, Otlp};
 
 pub(crate) use access::{Certified, options as access_options};
@@ -21,8 +21,8 @@ pub(crate) use seen::{Reloads, collector, headers};
 
 use crate::{
     apart,
-    config::{AccessTable, Settings, fitting},
-    trouble::Trouble,
+    config::{AccessTable, ServeSettings, fitting},
+    trouble::CliError,
 };
 
 /// How long what is left to tell may take at the end: to the access log, and to the collector.
@@ -30,10 +30,10 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is around the operations.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub(crate) struct ServiceLayers {
     /// Who calls, and by what it was opened.
-    pub(crate) access: Option<(Arc<Access>, AccessTable)>,
-    pub(crate) state: Option<Arc<State>>,
+    pub(crate) access: Option<(Arc<Authenticator>, AccessTable)>,
+    pub(crate) state: Option<Arc<StateStore>>,
     limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     log: Option<Arc<AccessLog>>,
@@ -43,24 +43,24 @@ pub(crate) struct Parts {
     audited: bool,
 }
 
-impl Parts {
+impl ServiceLayers {
     /// Opens everything that `settings` name.
-    pub(crate) async fn open(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
-        Parts::around_state(settings, registry, state::open(settings)).await
+    pub(crate) async fn open(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
+        ServiceLayers::around_state(settings, registry, state::open(settings)).await
     }
 
     /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
     /// of its own, so that the folder of the state may be taken: then it is kept in memory.
-    pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
-        let settings = Settings { access: None, ..settings.clone() };
-        Parts::around_state(&settings, registry, state::open_if_free(&settings)).await
+    pub(crate) async fn of_pipes(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
+        let settings = ServeSettings { access: None, ..settings.clone() };
+        ServiceLayers::around_state(&settings, registry, state::open_if_free(&settings)).await
     }
 
     async fn around_state(
-        settings: &Settings,
+        settings: &ServeSettings,
         registry: &Registry,
-        state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
-    ) -> Result<Parts, Trouble> {
+        state: impl Future<Output = Result<Option<Arc<StateStore>>, CliError>>,
+    ) -> Result<ServiceLayers, CliError> {
         fitting(settings, registry)?;
         apart::log(settings)?;
         let access = access::open(settings)?;
@@ -71,16 +71,16 @@ impl Parts {
         let dropped_fields = DroppedFields::default();
         seen::of_parts(&metrics, log.as_ref(), state.as_ref(), &dropped_fields);
         let audited = settings.audit.enabled.unwrap_or(true);
-        Ok(Parts { access, state, limits, metrics, log, dropped_fields, audited })
+        Ok(ServiceLayers { access, state, limits, metrics, log, dropped_fields, audited })
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
     /// counted, fetched and remembered; nothing of it holds yet.
     pub(crate) fn changed(
         &self,
-        settings: &Settings,
+        settings: &ServeSettings,
         registry: &Registry,
-    ) -> Result<(Parts, Option<Reading>), Trouble> {
+    ) -> Result<(ServiceLayers, Option<CheckedFiles>), CliError> {
         fitting(settings, registry)?;
         apart::log(settings)?;
         let (access, reading) = match &self.access {
@@ -91,12 +91,12 @@ impl Parts {
         };
         let limits = self.limits.replaced(limits::options(settings)?);
         let limits = limits.map_err(|error| limits::wrong(settings, &error))?;
-        let parts = Parts { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() };
+        let parts = ServiceLayers { access, limits, audited: settings.audit.enabled.unwrap_or(true), ..self.clone() };
         Ok((parts, reading))
     }
 
     /// Lets hold what was read of files that stay the same, and asks for the keys that are at a URL.
-    pub(crate) fn take(&self, reading: Option<Reading>) {
+    pub(crate) fn take(&self, reading: Option<CheckedFiles>) {
         let (Some((access, _)), Some(reading)) = (&self.access, reading) else { return };
         access.take(reading);
         let access = Arc::clone(access);
@@ -108,15 +108,15 @@ impl Parts {
     }
 
     /// What tells who calls, where it is another than in `old`: it has fetched no keys yet.
-    pub(crate) fn new_access(&self, old: &Parts) -> Option<&Arc<Access>> {
+    pub(crate) fn new_access(&self, old: &ServiceLayers) -> Option<&Arc<Authenticator>> {
         let (access, _) = self.access.as_ref()?;
         let same = old.access.as_ref().is_some_and(|(old, _)| Arc::ptr_eq(old, access));
         (!same).then_some(access)
     }
 
     /// `registry` with all of it around.
-    pub(crate) fn around(&self, registry: &Registry, settings: &Settings) -> Registry {
-        let mut fittings = Fittings::new().limit(self.limits.clone()).observer(self.metrics.clone());
+    pub(crate) fn around(&self, registry: &Registry, settings: &ServeSettings) -> Registry {
+        let mut fittings = Layers::new().limit(self.limits.clone()).observer(self.metrics.clone());
         if let Some((access, _)) = &self.access {
             fittings = fittings.identity(access.clone());
         }
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        arguments::{Bounds, Folder, Serve},
+        arguments::{BoundsArgs, FolderArgs, ServeArgs},
         config::File,
     };
 
@@ -212,8 +212,8 @@ mod tests {
 
         const NAME: &'static str = "typed.lie";
 
-        fn attributes() -> contract::Operation {
-            contract::Operation::query(Lie::NAME).with_summary("Give a text.").with_access(Access::anyone())
+        fn attributes() -> contract::OperationDeclaration {
+            contract::OperationDeclaration::query(Lie::NAME).with_summary("Give a text.").with_access(Access::anyone())
         }
 
         fn needs() -> Vec<(std::any::TypeId, &'static str)> {
@@ -240,9 +240,9 @@ mod tests {
             (false, "", false),
         ] {
             let file: File = toml::from_str(text).unwrap();
-            let settings = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, None).unwrap();
+            let settings = ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, None).unwrap();
             let registry = Registry::builder().add(Lie::operation()).check_outputs(built_with).build().unwrap();
-            let parts = Parts::open(&settings, &registry).await.unwrap();
+            let parts = ServiceLayers::open(&settings, &registry).await.unwrap();
             let envelope = parts.around(&registry, &settings).call(Lie::NAME, Request::new(&b"{}"[..])).await;
             assert_eq!(envelope.code(), caught.then_some("INVALID_OUTPUT"), "{built_with} {text}");
         }

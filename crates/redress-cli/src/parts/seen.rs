@@ -12,13 +12,13 @@ use std::{
 use redress_core::Secret;
 use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
-use redress_state::State;
+use redress_state::StateStore;
 use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names};
 
 use crate::{
-    config::{self, Settings},
+    config::{self, ServeSettings},
     program::Program,
-    trouble::{Trouble, chain, reason},
+    trouble::{CliError, chain, reason},
 };
 
 /// The most bytes of a file of headers.
@@ -32,7 +32,7 @@ pub(crate) struct Reloads {
 }
 
 /// What sends traces, metrics and logs to the collector, where one is named.
-pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option<Otlp>, Trouble> {
+pub(crate) fn collector(settings: &ServeSettings, program: &Program) -> Result<Option<Otlp>, CliError> {
     let table = &settings.telemetry;
     let Some(endpoint) = &table.otlp else { return Ok(None) };
     let service = table.service.as_deref().unwrap_or(program.about().name());
@@ -44,20 +44,20 @@ pub(crate) fn collector(settings: &Settings, program: &Program) -> Result<Option
     for (name, value) in table.headers_file.as_deref().map(headers).transpose()?.into_iter().flatten() {
         told = told.header(name, value);
     }
-    Otlp::start(told).map(Some).map_err(|error| Trouble::TelemetryUnusable { says: chain(&error) })
+    Otlp::start(told).map(Some).map_err(|error| CliError::TelemetryUnusable { says: chain(&error) })
 }
 
 /// The headers in a file, one on each line. What is wrong is told by its line and not by its text, which is secret.
-pub(crate) fn headers(path: &Path) -> Result<Vec<(String, Secret)>, Trouble> {
+pub(crate) fn headers(path: &Path) -> Result<Vec<(String, Secret)>, CliError> {
     let shown = path.display();
     let read = redress_disk::read(path, LARGEST_HEADERS);
     let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::other(error.utf8_error())));
-    let text = text.map_err(|cause| Trouble::FileUnreadable { path: shown.to_string(), cause })?;
+    let text = text.map_err(|cause| CliError::FileUnreadable { path: shown.to_string(), cause })?;
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let read = lines.map(|(number, line)| {
         let parts = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
         let named = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-        let (name, value) = named.ok_or_else(|| Trouble::TelemetryUnusable {
+        let (name, value) = named.ok_or_else(|| CliError::TelemetryUnusable {
             says: format!("{shown}, line {number}: expected the name of a header, a colon and its value"),
         })?;
         Ok((name.to_owned(), Secret::new(value)))
@@ -66,13 +66,13 @@ pub(crate) fn headers(path: &Path) -> Result<Vec<(String, Secret)>, Trouble> {
 }
 
 /// The access log, where one is named.
-pub(super) fn access_log(settings: &Settings) -> Result<Option<Arc<AccessLog>>, Trouble> {
+pub(super) fn access_log(settings: &ServeSettings) -> Result<Option<Arc<AccessLog>>, CliError> {
     let (target, shown) = match &settings.telemetry.access_log {
         None => return Ok(None),
-        Some(config::AccessLog::Stderr) => (LogTarget::Stderr, "stderr".to_owned()),
-        Some(config::AccessLog::File(path)) => (LogTarget::File(path.clone()), path.display().to_string()),
+        Some(config::AccessLogSetting::Stderr) => (LogTarget::Stderr, "stderr".to_owned()),
+        Some(config::AccessLogSetting::File(path)) => (LogTarget::File(path.clone()), path.display().to_string()),
     };
-    AccessLog::open(target).map(Some).map_err(|cause| Trouble::TelemetryUnusable {
+    AccessLog::open(target).map(Some).map_err(|cause| CliError::TelemetryUnusable {
         says: format!("the access log {shown} cannot be opened: {}", reason(&cause)),
     })
 }
@@ -82,7 +82,7 @@ pub(super) fn access_log(settings: &Settings) -> Result<Option<Arc<AccessLog>>, 
 pub(super) fn of_parts(
     metrics: &Metrics,
     log: Option<&Arc<AccessLog>>,
-    state: Option<&Arc<State>>,
+    state: Option<&Arc<StateStore>>,
     dropped_fields: &DroppedFields,
 ) {
     let fields = dropped_fields.clone();

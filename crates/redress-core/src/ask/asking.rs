@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Answer, AskError, Asker, Conversation, Question, QuestionKind,
-    conversation::{Answered, Open},
+    conversation::{AnsweredQuestion, OpenQuestion},
 };
 use crate::Ctx;
 
@@ -25,8 +25,8 @@ const MAX_QUESTIONS: usize = 32;
 const TRIES: usize = 3;
 
 /// One call that can ask its caller. A composed call shares that of the call above it.
-pub(crate) struct Asking {
-    way: Way,
+pub(crate) struct AskContext {
+    way: AskRoute,
     talk: Mutex<Talk>,
     /// Whether the call can only go on with answers that come with its next round.
     waiting: AtomicBool,
@@ -35,7 +35,7 @@ pub(crate) struct Asking {
     over: CancellationToken,
 }
 
-enum Way {
+enum AskRoute {
     /// The face answers while the handler waits.
     Live(Arc<dyn Asker>),
     /// The call ends with its questions, and is made again with the answers.
@@ -51,23 +51,23 @@ pub(crate) struct Round {
 #[derive(Default)]
 struct Talk {
     conversation: Conversation,
-    asked: Vec<(Open, Question)>,
+    asked: Vec<(OpenQuestion, Question)>,
     /// Held by whoever asks a question live, by the key of the question.
     turns: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
 }
 
-impl Asking {
-    pub(crate) fn live(asker: Arc<dyn Asker>) -> Asking {
-        Asking::new(Way::Live(asker), Conversation::default())
+impl AskContext {
+    pub(crate) fn live(asker: Arc<dyn Asker>) -> AskContext {
+        AskContext::new(AskRoute::Live(asker), Conversation::default())
     }
 
-    pub(crate) fn rounds(conversation: Conversation) -> Asking {
-        Asking::new(Way::Rounds, conversation)
+    pub(crate) fn rounds(conversation: Conversation) -> AskContext {
+        AskContext::new(AskRoute::Rounds, conversation)
     }
 
-    fn new(way: Way, conversation: Conversation) -> Asking {
+    fn new(way: AskRoute, conversation: Conversation) -> AskContext {
         let talk = Mutex::new(Talk { conversation, ..Talk::default() });
-        Asking { way, talk, waiting: AtomicBool::new(false), waits: Notify::new(), over: CancellationToken::new() }
+        AskContext { way, talk, waiting: AtomicBool::new(false), waits: Notify::new(), over: CancellationToken::new() }
     }
 
     /// What ends the round: a task of the handler's that still waits for an answer then learns
@@ -128,7 +128,7 @@ impl Asking {
     }
 
     /// The answer that somebody else has had to this question meanwhile.
-    fn known(&self, open: &Open) -> Option<Answer> {
+    fn known(&self, open: &OpenQuestion) -> Option<Answer> {
         let talk = self.talk();
         let mut answered = talk.conversation.record.answered.iter();
         answered.find(|answered| answered.open == *open).map(|answered| answered.answer.clone())
@@ -136,8 +136,8 @@ impl Asking {
 
     fn can(&self, kind: QuestionKind) -> bool {
         match &self.way {
-            Way::Live(asker) => asker.can(kind),
-            Way::Rounds => self.talk().conversation.kinds.contains(&kind),
+            AskRoute::Live(asker) => asker.can(kind),
+            AskRoute::Rounds => self.talk().conversation.kinds.contains(&kind),
         }
     }
 
@@ -161,7 +161,7 @@ impl Asking {
             open
         };
         match &self.way {
-            Way::Live(asker) => {
+            AskRoute::Live(asker) => {
                 // Who has the same question waits for the one answer to it.
                 let turn = Arc::clone(self.talk().turns.entry(open.key.clone()).or_default());
                 let _turn = turn.lock().await;
@@ -173,13 +173,13 @@ impl Asking {
                     if question.takes(&answer) {
                         let mut talk = self.talk();
                         talk.asked.retain(|(asked, _)| *asked != open);
-                        talk.conversation.record.answered.push(Answered { open, answer: answer.clone() });
+                        talk.conversation.record.answered.push(AnsweredQuestion { open, answer: answer.clone() });
                         return Ok(answer);
                     }
                 }
                 Err(AskError::Unfit { id })
             }
-            Way::Rounds => {
+            AskRoute::Rounds => {
                 self.waiting.store(true, Ordering::Release);
                 self.waits.notify_waiters();
                 // The path lets the handler go; what it was about to do, the next round does. Only
@@ -254,8 +254,8 @@ impl Ctx {
     }
 }
 
-impl std::fmt::Debug for Asking {
+impl std::fmt::Debug for AskContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asking").field("waiting", &self.is_waiting()).finish_non_exhaustive()
+        f.debug_struct("AskContext").field("waiting", &self.is_waiting()).finish_non_exhaustive()
     }
 }

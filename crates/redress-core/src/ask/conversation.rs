@@ -43,23 +43,23 @@ pub enum StateError {
 pub(super) struct Record {
     /// The call that it belongs to: a digest of operation, caller and input.
     pub(super) call: Option<String>,
-    pub(super) answered: Vec<Answered>,
+    pub(super) answered: Vec<AnsweredQuestion>,
     /// What was asked in the last round.
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenQuestion>,
     /// What the handler remembers.
     pub(super) kept: BTreeMap<String, Value>,
 }
 
 /// A question that was answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Answered {
-    pub(super) open: Open,
+pub(super) struct AnsweredQuestion {
+    pub(super) open: OpenQuestion,
     pub(super) answer: Answer,
 }
 
 /// A question, as far as it has to be known again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenQuestion {
     /// Its name outside, which no other question of the call has.
     pub(super) key: String,
     /// Its name in the handler.
@@ -68,7 +68,7 @@ pub(super) struct Open {
     pub(super) digest: String,
 }
 
-impl Open {
+impl OpenQuestion {
     fn is_consent(&self) -> bool {
         self.id == CONSENT_QUESTION
     }
@@ -107,7 +107,7 @@ impl Conversation {
     /// Whether it holds a person's consent to its call. A face that lets the state out of its hands has to see to it that
     /// each state gives a consent once.
     pub fn holds_consent(&self) -> bool {
-        let is = |open: &Open, answer: &Answer| open.is_consent() && answer.accepted().is_some();
+        let is = |open: &OpenQuestion, answer: &Answer| open.is_consent() && answer.accepted().is_some();
         let given = self.record.open.iter().filter_map(|open| Some((open, self.given.get(&open.key)?)));
         let answered = self.record.answered.iter().map(|answered| (&answered.open, &answered.answer));
         given.chain(answered).any(|(open, answer)| is(open, answer))
@@ -143,12 +143,12 @@ impl Record {
         }
         let open = self.open.iter().find(|open| open.asks(id, &digest))?.clone();
         let answer = given.remove(&open.key).filter(|answer| question.takes(answer))?;
-        self.answered.push(Answered { open, answer: answer.clone() });
+        self.answered.push(AnsweredQuestion { open, answer: answer.clone() });
         Some(answer)
     }
 
     /// The question with a key of its own: its id, unless another question has that.
-    pub(super) fn name(&self, asked: &[(Open, Question)], id: &str, digest: String) -> Open {
+    pub(super) fn name(&self, asked: &[(OpenQuestion, Question)], id: &str, digest: String) -> OpenQuestion {
         let known = || {
             let answered = self.answered.iter().map(|answered| &answered.open);
             answered.chain(&self.open).chain(asked.iter().map(|(open, _)| open))
@@ -162,7 +162,7 @@ impl Record {
             key = format!("{id}.{number}");
             number += 1;
         }
-        Open { key, id: id.to_owned(), digest }
+        OpenQuestion { key, id: id.to_owned(), digest }
     }
 
     /// The record as it is handed out; nothing where it has grown too large for that.

@@ -71,7 +71,7 @@ impl Form {
 
     /// Whether `answer` is the form, filled in. A schema that does not compile accepts nothing.
     pub(super) fn takes(&self, answer: &Value) -> bool {
-        input::Shape::dynamic(self.schema.clone()).is_ok_and(|shape| shape.is_valid(answer))
+        input::InputShape::dynamic(self.schema.clone()).is_ok_and(|shape| shape.is_valid(answer))
     }
 }
 

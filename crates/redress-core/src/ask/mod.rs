@@ -15,7 +15,7 @@ mod question;
 
 pub use answer::{Answer, Root, Sampled};
 pub use asker::{AskError, Asker};
-pub(crate) use asking::{Asking, Round};
+pub(crate) use asking::{AskContext, Round};
 pub use conversation::{Conversation, StateError};
 pub use form::{Field, Form};
 pub use question::{Question, QuestionKind, Sample};

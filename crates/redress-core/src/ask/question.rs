@@ -1,6 +1,6 @@
 //! What a handler may ask its caller.
 
-use redress_contract::{EngineCode, Message};
+use redress_contract::{EngineCode, PromptMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -57,7 +57,7 @@ pub enum QuestionKind {
 #[non_exhaustive]
 pub struct Sample {
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Vec<PromptMessage>,
     /// What the model is told beforehand.
     pub system_prompt: Option<String>,
     /// How much it may say.
@@ -76,7 +76,7 @@ impl Question {
     }
 
     /// Something for the caller's model to say.
-    pub fn sample(messages: impl IntoIterator<Item = Message>, max_tokens: u32) -> Question {
+    pub fn sample(messages: impl IntoIterator<Item = PromptMessage>, max_tokens: u32) -> Question {
         Question::Sample(Sample { messages: messages.into_iter().collect(), system_prompt: None, max_tokens })
     }
 
@@ -157,7 +157,7 @@ impl Sample {
 
     /// A question of one sentence.
     pub fn text(text: impl Into<String>, max_tokens: u32) -> Sample {
-        let message = Message::user(redress_contract::Block::text(text));
+        let message = PromptMessage::user(redress_contract::Block::text(text));
         Sample { messages: vec![message], system_prompt: None, max_tokens }
     }
 }

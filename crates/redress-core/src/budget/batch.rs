@@ -18,13 +18,13 @@ pub(super) const AHEAD: usize = 1024 * 1024;
 /// The calls of one batch, whose answers are given in their order.
 #[derive(Debug, Default)]
 pub struct BatchOrder {
-    ended: Mutex<Ended>,
+    ended: Mutex<EndedCalls>,
     moved: Notify,
     ahead: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct Ended {
+struct EndedCalls {
     /// The first call that has not ended.
     first: usize,
     /// Those behind it that have.
@@ -33,7 +33,7 @@ struct Ended {
 
 /// The place of a call in its batch.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct BatchSlot {
     order: Arc<BatchOrder>,
     number: usize,
 }
@@ -56,9 +56,9 @@ impl BatchOrder {
     }
 }
 
-impl Place {
-    pub(super) fn new(order: &Arc<BatchOrder>, number: usize) -> Place {
-        Place { order: Arc::clone(order), number }
+impl BatchSlot {
+    pub(super) fn new(order: &Arc<BatchOrder>, number: usize) -> BatchSlot {
+        BatchSlot { order: Arc::clone(order), number }
     }
 
     pub(super) fn is_first(&self) -> bool {

@@ -10,7 +10,7 @@ use redress_contract::Caller;
 use tokio::sync::oneshot;
 
 use super::BudgetLimits;
-use crate::household;
+use crate::client_prefix;
 
 /// Who is charged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ impl Payer {
     pub(super) fn of(caller: Option<&Caller>, peer: Option<IpAddr>) -> Payer {
         match (caller, peer) {
             (Some(caller), _) => Payer::Caller(caller.id().into()),
-            (None, Some(peer)) => Payer::Address(household(peer)),
+            (None, Some(peer)) => Payer::Address(client_prefix(peer)),
             (None, None) => Payer::Unknown,
         }
     }
@@ -33,30 +33,30 @@ impl Payer {
 
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    state: Mutex<State>,
+    state: Mutex<LevelState>,
     pub(super) connections: AtomicU64,
     pub(super) waited: AtomicU64,
     pub(super) refused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct LevelState {
     pub(super) limits: BudgetLimits,
-    pub(super) all: Level,
-    pub(super) callers: HashMap<Payer, Level>,
-    pub(super) connections: HashMap<u64, Level>,
+    pub(super) all: BudgetLevel,
+    pub(super) callers: HashMap<Payer, BudgetLevel>,
+    pub(super) connections: HashMap<u64, BudgetLevel>,
     tickets: u64,
     pub(super) peak: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Level {
+pub(super) struct BudgetLevel {
     pub(super) held: usize,
     /// Who waits for how much, in the order of asking.
     pub(super) waiting: BTreeMap<u64, (usize, oneshot::Sender<()>)>,
 }
 
-impl Level {
+impl BudgetLevel {
     /// Whether `bytes` more fit for one that holds `own` of them already.
     fn fits(&self, bytes: usize, own: usize, limit: usize) -> bool {
         self.held == own || self.held.saturating_add(bytes) <= limit
@@ -78,23 +78,23 @@ impl Level {
 
 /// One level of the budget.
 #[derive(Clone, Debug)]
-pub(super) enum At {
+pub(super) enum LevelName {
     Connection(u64),
     Caller(Payer),
     All,
 }
 
-impl State {
-    fn level(&mut self, at: &At) -> (&mut Level, usize) {
+impl LevelState {
+    fn level(&mut self, at: &LevelName) -> (&mut BudgetLevel, usize) {
         match at {
-            At::Connection(number) => (self.connections.entry(*number).or_default(), self.limits.connection),
-            At::Caller(payer) => (self.callers.entry(payer.clone()).or_default(), self.limits.caller),
-            At::All => (&mut self.all, self.limits.all),
+            LevelName::Connection(number) => (self.connections.entry(*number).or_default(), self.limits.connection),
+            LevelName::Caller(payer) => (self.callers.entry(payer.clone()).or_default(), self.limits.caller),
+            LevelName::All => (&mut self.all, self.limits.all),
         }
     }
 
     /// Takes `bytes`, if they fit and nobody waits who came before.
-    fn take(&mut self, at: &At, bytes: usize) -> bool {
+    fn take(&mut self, at: &LevelName, bytes: usize) -> bool {
         let (level, limit) = self.level(at);
         let fits = level.waiting.is_empty() && level.fits(bytes, 0, limit);
         if fits {
@@ -106,7 +106,7 @@ impl State {
         fits
     }
 
-    fn give_back(&mut self, at: &At, bytes: usize) {
+    fn give_back(&mut self, at: &LevelName, bytes: usize) {
         let (level, limit) = self.level(at);
         level.held = level.held.saturating_sub(bytes);
         level.admit(limit);
@@ -115,28 +115,28 @@ impl State {
     }
 
     /// Forgets a level that holds nothing.
-    fn tidy(&mut self, at: &At) {
-        let empty = |level: &Level| level.held == 0 && level.waiting.is_empty();
+    fn tidy(&mut self, at: &LevelName) {
+        let empty = |level: &BudgetLevel| level.held == 0 && level.waiting.is_empty();
         match at {
-            At::Connection(number) if self.connections.get(number).is_some_and(empty) => {
+            LevelName::Connection(number) if self.connections.get(number).is_some_and(empty) => {
                 self.connections.remove(number);
             }
-            At::Caller(payer) if self.callers.get(payer).is_some_and(empty) => {
+            LevelName::Caller(payer) if self.callers.get(payer).is_some_and(empty) => {
                 self.callers.remove(payer);
             }
-            At::Connection(_) | At::Caller(_) | At::All => {}
+            LevelName::Connection(_) | LevelName::Caller(_) | LevelName::All => {}
         }
     }
 }
 
 impl Levels {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LevelState> {
         // Nothing between lock and unlock panics, so poison says nothing here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes `bytes` at one level, in the order of asking.
-    pub(super) async fn wait(self: &Arc<Levels>, at: At, bytes: usize) {
+    pub(super) async fn wait(self: &Arc<Levels>, at: LevelName, bytes: usize) {
         let (ticket, admitted) = {
             let mut state = self.state();
             if state.take(&at, bytes) {
@@ -148,22 +148,22 @@ impl Levels {
             state.level(&at).0.waiting.insert(ticket, (bytes, sender));
             (ticket, admitted)
         };
-        let mut waiting = Waiting { levels: self, at, bytes, ticket, over: false };
+        let mut waiting = LevelWaiter { levels: self, at, bytes, ticket, over: false };
         let _ = admitted.await;
         waiting.over = true;
     }
 }
 
 /// A place among those who wait at a level. One that leaves before it is let in leaves nothing behind.
-struct Waiting<'a> {
+struct LevelWaiter<'a> {
     levels: &'a Levels,
-    at: At,
+    at: LevelName,
     bytes: usize,
     ticket: u64,
     over: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for LevelWaiter<'_> {
     fn drop(&mut self) {
         if self.over {
             return;
@@ -186,12 +186,12 @@ pub(super) struct Charge {
     pub(super) levels: Arc<Levels>,
     pub(super) bytes: usize,
     /// The levels that it was taken from.
-    pub(super) at: Vec<At>,
+    pub(super) at: Vec<LevelName>,
 }
 
 impl Charge {
     /// Charges `bytes` at all of these levels, or none.
-    pub(super) fn try_take(levels: &Arc<Levels>, at: Vec<At>, bytes: usize) -> Option<Charge> {
+    pub(super) fn try_take(levels: &Arc<Levels>, at: Vec<LevelName>, bytes: usize) -> Option<Charge> {
         let mut state = levels.state();
         let taken = at.iter().take_while(|at| state.take(at, bytes)).count();
         if taken < at.len() {

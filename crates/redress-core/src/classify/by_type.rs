@@ -15,11 +15,11 @@ pub(super) struct TypeRow {
     kind: Option<Kind>,
     /// What is answered, where the kind alone does not say it.
     code: Option<EngineCode>,
-    judge: Arc<Judge>,
+    judge: Arc<TypeJudge>,
 }
 
 /// What a row says about one error of a chain.
-type Judge = dyn Fn(&(dyn Error + 'static)) -> Option<Kind> + Send + Sync;
+type TypeJudge = dyn Fn(&(dyn Error + 'static)) -> Option<Kind> + Send + Sync;
 
 impl TypeRow {
     /// A row whose function says the kind; it is named for its type.

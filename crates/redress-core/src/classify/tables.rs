@@ -31,12 +31,12 @@ impl TextRow {
 }
 
 /// A row's name, pattern and kind.
-type Line = (&'static str, &'static str, Kind);
+type PatternLine = (&'static str, &'static str, Kind);
 
 /// Both tables, the provider table first.
 pub(super) fn standard() -> impl Iterator<Item = TextRow> {
     let row = |table| {
-        move |&(name, pattern, kind): &Line| TextRow {
+        move |&(name, pattern, kind): &PatternLine| TextRow {
             table,
             name: Cow::Borrowed(name),
             pattern: Cow::Borrowed(pattern),
@@ -46,7 +46,7 @@ pub(super) fn standard() -> impl Iterator<Item = TextRow> {
     PROVIDER.iter().map(row(ClassifierTable::Provider)).chain(COMMON.iter().map(row(ClassifierTable::Common)))
 }
 
-const PROVIDER: [Line; 22] = [
+const PROVIDER: [PatternLine; 22] = [
     ("aws-throttling", "ThrottlingException|TooManyRequestsException", Kind::RateLimited),
     ("aws-access-denied", "AccessDenied(?:Exception)?|UnauthorizedOperation", Kind::Forbidden),
     ("aws-not-found", "ResourceNotFoundException", Kind::NotFound),
@@ -80,7 +80,7 @@ const PROVIDER: [Line; 22] = [
     ("pool-exhausted", "pool timed out|timed out waiting for (?:a )?connection|waiting for a slot", Kind::Unavailable),
 ];
 
-const COMMON: [Line; 10] = [
+const COMMON: [PatternLine; 10] = [
     (
         "text-unauthorized",
         concat!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_contract::{self as contract, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Effect, FailureDeclaration, Kind, Recovery};
 use serde_json::{Value, json};
 
 use super::{Consent, ConsentScope, base, broken, caller_property, not_kept, not_yours, whose};
@@ -24,7 +24,7 @@ const MINUTES: u64 = 60;
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let wipe = contract::Operation::mutation("disk.wipe")
+/// let wipe = contract::OperationDeclaration::mutation("disk.wipe")
 ///     .with_summary("Erase the disk.")
 ///     .with_access(Access::caller().consent());
 /// let wipe = Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!("wiped")) });
@@ -44,8 +44,8 @@ pub fn consent_grant() -> Operation {
     Operation::dynamic(declaration()).with_owner("redress").with_handler(grant)
 }
 
-fn declaration() -> contract::Operation {
-    let unknown = Failure::new("OPERATION_UNKNOWN", Kind::NotFound)
+fn declaration() -> contract::OperationDeclaration {
+    let unknown = FailureDeclaration::new("OPERATION_UNKNOWN", Kind::NotFound)
         .with_when("No operation of this name asks for consent.")
         .with_message("no operation `{operation}` asks for consent")
         .with_effect(Effect::None)
@@ -56,7 +56,7 @@ fn declaration() -> contract::Operation {
             "additionalProperties": false,
         }))
         .with_recovery(Recovery::fix_input("/operation", "Name the operation that answered CONSENT_REQUIRED."));
-    base(contract::Operation::mutation("consent.grant"))
+    base(contract::OperationDeclaration::mutation("consent.grant"))
         .with_summary("Agree to one operation, for a time.")
         .with_description(
             "Gives a person's consent to one operation, or to all of a namespace (`files.*`), until the minutes have \
@@ -109,7 +109,7 @@ async fn grant(ctx: Ctx, input: Value) -> Outcome<Value, DynamicFailure> {
         Ok(ConsentScope::Operation(_)) | Err(_) => {
             // A person reads the name of a tool in a host, and that of an operation elsewhere.
             let by_tool = || ctx.registry.behind_tool(wanted).map(|entry| &entry.declaration);
-            let named = ctx.registry.operation(wanted).or_else(by_tool).map(contract::Operation::name);
+            let named = ctx.registry.operation(wanted).or_else(by_tool).map(contract::OperationDeclaration::name);
             let named = named.filter(|named| asking().any(|operation| operation.name() == *named));
             named.cloned().map(ConsentScope::Operation)
         }

@@ -24,7 +24,7 @@ pub fn consent_list() -> Operation {
     Operation::dynamic(declaration()).with_owner("redress").with_handler(list)
 }
 
-fn declaration() -> contract::Operation {
+fn declaration() -> contract::OperationDeclaration {
     let consent = json!({
         "type": "object",
         "properties": {
@@ -36,7 +36,7 @@ fn declaration() -> contract::Operation {
         "required": ["caller", "operation", "reason", "until"],
         "additionalProperties": false,
     });
-    base(contract::Operation::query("consent.list"))
+    base(contract::OperationDeclaration::query("consent.list"))
         .with_summary("List the consents that still hold.")
         .with_description(
             "What was agreed to for the caller and until when. With the scope consent:admin it lists those of \

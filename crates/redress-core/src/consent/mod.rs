@@ -9,7 +9,7 @@ mod shown;
 mod store;
 mod written;
 
-use redress_contract::{self as contract, Caller, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Caller, Effect, FailureDeclaration, Kind, Recovery};
 use serde_json::json;
 
 pub use grant::consent_grant;
@@ -17,9 +17,9 @@ pub use list::consent_list;
 pub(crate) use question::{DECLINED, UNANSWERED, hint, question};
 pub use revoke::consent_revoke;
 pub use store::{Consent, ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, HeldConsent};
-pub(crate) use written::Written;
+pub(crate) use written::WrittenJson;
 
-use crate::{Ctx, DynamicFailure, StoreBroken};
+use crate::{Ctx, DynamicFailure, StoreError};
 
 /// The key of the question by which a face asks for a consent.
 pub const CONSENT_QUESTION: &str = "redress.consent";
@@ -28,8 +28,8 @@ pub const CONSENT_QUESTION: &str = "redress.consent";
 const ADMIN: &str = "consent:admin";
 
 /// That nobody can tell whether the store has kept what it was told.
-fn not_kept() -> Failure {
-    Failure::new("CONSENT_NOT_KEPT", Kind::Unavailable)
+fn not_kept() -> FailureDeclaration {
+    FailureDeclaration::new("CONSENT_NOT_KEPT", Kind::Unavailable)
         .with_when("The consents cannot be read or written right now.")
         .with_message("the consents cannot be read or written right now")
         .with_effect(Effect::Unknown)
@@ -37,8 +37,8 @@ fn not_kept() -> Failure {
 }
 
 /// That a caller asks for what belongs to another.
-fn not_yours() -> Failure {
-    Failure::new("CONSENT_NOT_YOURS", Kind::Forbidden)
+fn not_yours() -> FailureDeclaration {
+    FailureDeclaration::new("CONSENT_NOT_YOURS", Kind::Forbidden)
         .with_when("The caller asks for the consents of another and lacks the scope for it.")
         .with_message("these are the consents of another caller, which takes the scope `consent:admin`")
         .with_effect(Effect::None)
@@ -49,7 +49,7 @@ fn not_yours() -> Failure {
 }
 
 /// The failure of a store that cannot tell; its cause is for the log alone.
-fn broken(ctx: &Ctx, error: &StoreBroken) -> DynamicFailure {
+fn broken(ctx: &Ctx, error: &StoreError) -> DynamicFailure {
     tracing::error!(request_id = %ctx.request_id(), cause = %crate::cause::LoggedCause::of(&*error.0), "the consents cannot be read or written");
     DynamicFailure::new("CONSENT_NOT_KEPT", json!({}))
 }
@@ -72,6 +72,6 @@ fn caller_property() -> serde_json::Value {
 }
 
 /// A declaration of this namespace.
-fn base(operation: contract::Operation) -> contract::Operation {
+fn base(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation.with_access(contract::Access::caller().scope(contract::CONSENT_GRANT))
 }

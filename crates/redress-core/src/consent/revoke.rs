@@ -1,6 +1,6 @@
 //! The operation by which a person takes a consent back.
 
-use redress_contract::{self as contract, Effect, Failure, Kind, Recovery};
+use redress_contract::{self as contract, Effect, FailureDeclaration, Kind, Recovery};
 use serde_json::{Value, json};
 
 use super::{ConsentScope, base, broken, caller_property, not_kept, not_yours, whose};
@@ -25,13 +25,13 @@ pub fn consent_revoke() -> Operation {
     Operation::dynamic(declaration()).with_owner("redress").with_handler(revoke)
 }
 
-fn declaration() -> contract::Operation {
-    let not_found = Failure::new("CONSENT_NOT_FOUND", Kind::NotFound)
+fn declaration() -> contract::OperationDeclaration {
+    let not_found = FailureDeclaration::new("CONSENT_NOT_FOUND", Kind::NotFound)
         .with_when("There is no consent for exactly this, or it has ended by itself.")
         .with_message("there is no such consent")
         .with_effect(Effect::None)
         .with_recovery(Recovery::fix_input("/operation", "List the consents and name one as it is written there."));
-    base(contract::Operation::mutation("consent.revoke"))
+    base(contract::OperationDeclaration::mutation("consent.revoke"))
         .with_summary("Take a consent back.")
         .with_description(
             "Takes back the consent for the caller's own calls of an operation or to `namespace.*`, as consent.list writes it. \

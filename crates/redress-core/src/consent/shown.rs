@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Written, written::Pieces};
+use super::{WrittenJson, written::JsonSink};
 use crate::is_unprintable;
 
 /// How much a person is shown at most, in characters. What takes more is not asked about.
@@ -18,8 +18,8 @@ const END: usize = 120;
 /// between them. What would be shown otherwise than it is, or not at all, is escaped. Nothing where that is too much to
 /// look through: in what is left out could be what the call is about.
 pub(super) fn shown(input: &[u8]) -> Option<String> {
-    let mut line = Line::default();
-    let written = match Written::read(input) {
+    let mut line = ShownText::default();
+    let written = match WrittenJson::read(input) {
         Some(written) => written.write(&mut line),
         // What is no JSON is refused as soon as it is decoded.
         None => line.write_str(&String::from_utf8_lossy(input.get(..=4 * MOST).unwrap_or(input))),
@@ -37,17 +37,17 @@ pub(super) fn shown(input: &[u8]) -> Option<String> {
 
 /// What is shown so far. It takes no more than may be shown.
 #[derive(Default)]
-struct Line {
+struct ShownText {
     text: String,
     characters: usize,
     after_blank: bool,
     is_cut: bool,
 }
 
-impl Line {
+impl ShownText {
     /// Both ends of what is long. The mark between them stands outside of the quotes of a text, where nobody who sends
     /// one can put it.
-    fn cut(&mut self, whole: &str, write: impl Fn(&mut Line, &str) -> fmt::Result) -> fmt::Result {
+    fn cut(&mut self, whole: &str, write: impl Fn(&mut ShownText, &str) -> fmt::Result) -> fmt::Result {
         if whole.len() <= LONG {
             return write(self, whole);
         }
@@ -60,17 +60,17 @@ impl Line {
     }
 }
 
-impl Pieces for Line {
+impl JsonSink for ShownText {
     fn text(&mut self, text: &str) -> fmt::Result {
         self.cut(text, |line, text| write!(line, "{}", Value::from(text)))
     }
 
     fn number(&mut self, number: &str) -> fmt::Result {
-        self.cut(number, Line::write_str)
+        self.cut(number, ShownText::write_str)
     }
 }
 
-impl fmt::Write for Line {
+impl fmt::Write for ShownText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for letter in text.chars() {
             let before = self.text.len();

@@ -10,7 +10,7 @@ use std::{
 
 use redress_contract::{Caller, Name};
 
-use crate::{StoreBroken, handler::BoxFuture};
+use crate::{StoreError, handler::BoxFuture};
 
 /// What a consent covers: one operation, or a whole namespace.
 ///
@@ -114,17 +114,17 @@ impl HeldConsent {
 /// Where consents are kept. One that cannot tell refuses: the call it was asked for does not run.
 pub trait ConsentStore: Send + Sync + 'static {
     /// Whether there is a consent to `operation` for `caller`, and it still holds.
-    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>>;
+    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Keeps a consent, in place of an earlier one of the same caller for the same scope.
-    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreBroken>>;
+    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Takes a consent back, and says whether there was one. Even where that cannot be kept, the
     /// consent does not hold any more in this process.
-    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>>;
+    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// The consents of `caller` that hold, or everybody's, sorted by caller and scope.
-    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>>;
+    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>>;
 
     /// Whether they are kept in a state folder, in which `redress consent` gives them and takes them back. Without one
     /// only calls of `consent.grant` reach them, and CONSENT_REQUIRED tells so.
@@ -153,7 +153,7 @@ impl ConsentMemory {
 }
 
 impl ConsentStore for ConsentMemory {
-    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>> {
         let now = SystemTime::now();
         let mut map = self.map();
         let holds = map.get_mut(caller.id()).is_some_and(|own| {
@@ -164,19 +164,19 @@ impl ConsentStore for ConsentMemory {
         Box::pin(ready(Ok(holds)))
     }
 
-    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
         let until = SystemTime::now().checked_add(consent.lasts).unwrap_or_else(SystemTime::now);
         self.map().entry(consent.caller).or_default().insert(consent.scope, (until, consent.reason));
         Box::pin(ready(Ok(())))
     }
 
-    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
         let now = SystemTime::now();
         let taken = self.map().get_mut(caller).and_then(|own| own.remove(scope));
         Box::pin(ready(Ok(taken.is_some_and(|(until, _)| until > now))))
     }
 
-    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
         let now = SystemTime::now();
         let mut held = Vec::new();
         for (whose, own) in self.map().iter().filter(|(whose, _)| caller.is_none_or(|caller| caller == *whose)) {

@@ -15,23 +15,23 @@ const NUMBER: u8 = b'n';
 
 /// A JSON document. It is shown without blanks, with its strings written in one way, and its numbers as they came.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Written(Value);
+pub(crate) struct WrittenJson(Value);
 
-impl Written {
+impl WrittenJson {
     /// Reads a document; nothing where it is none.
-    pub(crate) fn read(document: &[u8]) -> Option<Written> {
+    pub(crate) fn read(document: &[u8]) -> Option<WrittenJson> {
         // Marked, what was no number could be read.
         serde_json::from_slice::<IgnoredAny>(document).ok()?;
-        serde_json::from_slice(&marked(document)).ok().map(Written)
+        serde_json::from_slice(&marked(document)).ok().map(WrittenJson)
     }
 
     /// Writes it without blanks, piece by piece.
-    pub(super) fn write(&self, to: &mut impl Pieces) -> fmt::Result {
+    pub(super) fn write(&self, to: &mut impl JsonSink) -> fmt::Result {
         write(&self.0, to)
     }
 
     /// The same document, however its members were ordered.
-    pub(crate) fn sorted(mut self) -> Written {
+    pub(crate) fn sorted(mut self) -> WrittenJson {
         // A program may have switched on that members keep the order they came in.
         self.0.sort_all_objects();
         self
@@ -80,7 +80,7 @@ fn string(after: &[u8]) -> usize {
 }
 
 /// What a document is written to: its texts, names of members among them, and its numbers come one by one.
-pub(super) trait Pieces: fmt::Write {
+pub(super) trait JsonSink: fmt::Write {
     /// A text, without its quotes.
     fn text(&mut self, text: &str) -> fmt::Result;
 
@@ -88,7 +88,7 @@ pub(super) trait Pieces: fmt::Write {
     fn number(&mut self, number: &str) -> fmt::Result;
 }
 
-impl Pieces for Formatter<'_> {
+impl JsonSink for Formatter<'_> {
     fn text(&mut self, text: &str) -> fmt::Result {
         Value::from(text).fmt(self)
     }
@@ -98,13 +98,13 @@ impl Pieces for Formatter<'_> {
     }
 }
 
-impl Display for Written {
+impl Display for WrittenJson {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.write(f)
     }
 }
 
-fn write(value: &Value, to: &mut impl Pieces) -> fmt::Result {
+fn write(value: &Value, to: &mut impl JsonSink) -> fmt::Result {
     match value {
         Value::String(marked) => write_marked(marked, to),
         Value::Array(items) => {
@@ -129,7 +129,7 @@ fn write(value: &Value, to: &mut impl Pieces) -> fmt::Result {
     }
 }
 
-fn write_marked(marked: &str, to: &mut impl Pieces) -> fmt::Result {
+fn write_marked(marked: &str, to: &mut impl JsonSink) -> fmt::Result {
     match marked.strip_prefix(char::from(NUMBER)) {
         Some(number) => to.number(number),
         None => to.text(marked.strip_prefix(char::from(TEXT)).unwrap_or(marked)),
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn read(document: &str) -> Option<String> {
-        Written::read(document.as_bytes()).map(|written| written.to_string())
+        WrittenJson::read(document.as_bytes()).map(|written| written.to_string())
     }
 
     #[test]
@@ -179,13 +179,13 @@ mod tests {
         for broken in ["", "{", "01", "1.", "1.2.3", "-", "\"", "\"\\\"", "[1 2]", "1 2", "{1:2}", "\"\\ud800\""] {
             assert_eq!(read(broken), None, "{broken}");
         }
-        assert!(Written::read(b"\"\xff\"").is_none());
-        assert!(Written::read(&b"[".repeat(100_000)).is_none());
+        assert!(WrittenJson::read(b"\"\xff\"").is_none());
+        assert!(WrittenJson::read(&b"[".repeat(100_000)).is_none());
     }
 
     #[test]
     fn the_order_of_members_can_be_taken_away() {
-        let sorted = |document: &str| Written::read(document.as_bytes()).unwrap().sorted().to_string();
+        let sorted = |document: &str| WrittenJson::read(document.as_bytes()).unwrap().sorted().to_string();
         assert_eq!(sorted(r#"{"b":[{"d":1,"c":2}],"a":3}"#), r#"{"a":3,"b":[{"c":2,"d":1}]}"#);
     }
 }

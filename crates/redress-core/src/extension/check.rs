@@ -10,7 +10,7 @@ use semver::{Version, VersionReq};
 use serde_json::Value;
 
 use super::{BroughtState, Extension};
-use crate::{Operation, input::Shape};
+use crate::{Operation, input::InputShape};
 
 /// Namespaces that belong to the engine.
 const RESERVED: [&str; 4] = ["redress", "services", "errors", "consent"];
@@ -129,7 +129,7 @@ pub(super) fn configured(extension: &Extension, config: &Value) -> Result<Value,
             config.entry(name).or_insert_with(|| default.clone());
         }
     }
-    let shape = Shape::dynamic(schema.clone())
+    let shape = InputShape::dynamic(schema.clone())
         .map_err(|error| format!("its configuration schema does not compile: {error}"))?;
     match shape.first_error(&config) {
         None => Ok(config),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Code, Failure, Operation};
+use redress_contract::{Code, FailureDeclaration, OperationDeclaration};
 
 use crate::{Guard, GuardBroken, GuardedCall, Veto, WhenBroken, handler::BoxFuture};
 
@@ -25,12 +25,12 @@ impl Guard for OwnedGuard {
         self.guard.name()
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         let is_own = |code: &Code| self.own.contains(code);
         self.guard.failures().into_iter().map(|failure| failure.in_namespace(&self.namespace, is_own)).collect()
     }
 
-    fn covers(&self, operation: &Operation) -> bool {
+    fn covers(&self, operation: &OperationDeclaration) -> bool {
         self.guard.covers(operation)
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn introspection() -> Operation {
         },
         "required": ["name", "version", "operations", "codes", "guards"],
     });
-    let declaration = contract::Operation::query("services.extensions")
+    let declaration = contract::OperationDeclaration::query("services.extensions")
         .with_summary("List the extensions that are loaded, and what each brought.")
         .with_access(Access::caller().scope("extensions:read"))
         .with_tag("discovery")

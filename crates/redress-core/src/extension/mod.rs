@@ -6,7 +6,7 @@ mod loaded;
 
 use std::{any::TypeId, error::Error, future::Future, sync::Arc};
 
-use redress_contract::{Code, Example, ExampleEnding, Failure, Origin};
+use redress_contract::{Code, Example, ExampleEnding, FailureDeclaration, Origin};
 use serde_json::Value;
 
 pub(crate) use check::{check, states};
@@ -38,7 +38,7 @@ pub struct Extension {
     /// Every version, where it says nothing.
     requires: Option<String>,
     operations: Vec<Operation>,
-    codes: Vec<Failure>,
+    codes: Vec<FailureDeclaration>,
     state: Vec<BroughtState>,
     guards: Vec<Arc<dyn Guard>>,
     limits: Vec<Arc<dyn Limit>>,
@@ -85,7 +85,7 @@ impl Extension {
 
     /// Adds a code, written bare, that every operation of the extension may end with.
     #[must_use]
-    pub fn code(mut self, failure: Failure) -> Extension {
+    pub fn code(mut self, failure: FailureDeclaration) -> Extension {
         self.codes.push(failure);
         self
     }
@@ -169,7 +169,7 @@ impl Extension {
         self.operations.iter().map(|operation| {
             let mut operation = operation.clone();
             let codes = operation.declaration.failures().iter().chain(&self.codes);
-            let codes: Vec<Failure> = codes.map(|failure| self.owned(failure)).collect();
+            let codes: Vec<FailureDeclaration> = codes.map(|failure| self.owned(failure)).collect();
             let examples: Vec<Example> =
                 operation.declaration.examples().iter().map(|example| self.owned_example(example)).collect();
             operation.declaration = examples
@@ -191,7 +191,7 @@ impl Extension {
     }
 
     /// Its codes, in its namespace, those of its guards included.
-    pub(crate) fn codes(&self) -> impl Iterator<Item = Failure> {
+    pub(crate) fn codes(&self) -> impl Iterator<Item = FailureDeclaration> {
         let own = self.written().map(|failure| self.owned(failure));
         own.chain(self.guards().flat_map(|guard| guard.failures()))
     }
@@ -220,7 +220,7 @@ impl Extension {
     }
 
     /// Its codes as the author writes them.
-    fn written(&self) -> impl Iterator<Item = &Failure> {
+    fn written(&self) -> impl Iterator<Item = &FailureDeclaration> {
         self.operations.iter().flat_map(|operation| operation.declaration.failures()).chain(&self.codes)
     }
 
@@ -231,7 +231,7 @@ impl Extension {
     }
 
     /// The failure under the namespace, and so its parents, as far as they are the extension's own.
-    fn owned(&self, failure: &Failure) -> Failure {
+    fn owned(&self, failure: &FailureDeclaration) -> FailureDeclaration {
         let is_own = |code: &Code| self.own_codes().any(|own| own == *code);
         failure.clone().in_namespace(&self.namespace, is_own)
     }

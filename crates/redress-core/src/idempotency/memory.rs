@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::watch, time::Instant};
 
 use super::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled};
-use crate::{StoreBroken, handler::BoxFuture};
+use crate::{StoreError, handler::BoxFuture};
 
 /// How many bytes of outcomes are kept, unless another number is given.
 const OUTCOMES: usize = 64 * 1024 * 1024;
@@ -18,7 +18,7 @@ const OUTCOMES: usize = 64 * 1024 * 1024;
 /// Keys kept in memory, bounded in number, bytes and time, gone with the process.
 #[derive(Debug)]
 pub struct IdempotencyMemory {
-    keys: Mutex<Keys>,
+    keys: Mutex<KeyTable>,
     lasts: Duration,
     at_most: usize,
     max_bytes: usize,
@@ -26,8 +26,8 @@ pub struct IdempotencyMemory {
 
 /// The keys, each also found by its age and by its caller.
 #[derive(Debug, Default)]
-struct Keys {
-    entries: HashMap<Arc<IdempotencyKey>, Entry>,
+struct KeyTable {
+    entries: HashMap<Arc<IdempotencyKey>, KeyEntry>,
     /// By the order in which they came.
     order: BTreeMap<u64, Arc<IdempotencyKey>>,
     /// The places in that order of each caller's keys.
@@ -43,13 +43,13 @@ struct Keys {
 struct Outcomes {
     bytes: usize,
     /// The places of each caller's keys that have an outcome, with its bytes.
-    of: HashMap<Arc<str>, Held>,
+    of: HashMap<Arc<str>, HeldOutcomes>,
     /// How many bytes each caller has.
     sizes: BTreeSet<(usize, Arc<str>)>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldOutcomes {
     bytes: usize,
     places: BTreeMap<u64, usize>,
 }
@@ -57,7 +57,7 @@ struct Held {
 impl Outcomes {
     /// Takes note that the outcome at a place has so many bytes now; none, where it is kept no longer.
     fn note(&mut self, caller: &str, place: u64, bytes: usize) {
-        let (caller, mut held) = self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), Held::default()));
+        let (caller, mut held) = self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), HeldOutcomes::default()));
         self.sizes.remove(&(held.bytes, Arc::clone(&caller)));
         let before = if bytes == 0 { held.places.remove(&place) } else { held.places.insert(place, bytes) };
         held.bytes = held.bytes + bytes - before.unwrap_or(0);
@@ -76,37 +76,37 @@ impl Outcomes {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KeyEntry {
     place: u64,
     input: Fingerprint,
     since: Instant,
-    stage: Stage,
+    stage: KeyStage,
     ended: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum KeyStage {
     Running,
     Ended(Recorded),
     Lost,
 }
 
-impl Stage {
+impl KeyStage {
     /// About how many bytes are kept for it.
     fn bytes(&self) -> usize {
         match self {
-            Stage::Ended(Recorded::Output(output)) => output.json().len().max(1),
-            Stage::Ended(Recorded::Problem(problem)) => {
+            KeyStage::Ended(Recorded::Output(output)) => output.json().len().max(1),
+            KeyStage::Ended(Recorded::Problem(problem)) => {
                 size_of_val(&**problem) + problem.details.as_ref().map_or(0, |details| details.get().len())
             }
-            Stage::Running | Stage::Lost => 0,
+            KeyStage::Running | KeyStage::Lost => 0,
         }
     }
 }
 
-impl Entry {
+impl KeyEntry {
     fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running)
+        matches!(self.stage, KeyStage::Running)
     }
 }
 
@@ -131,13 +131,13 @@ impl IdempotencyMemory {
         self
     }
 
-    fn keys(&self) -> MutexGuard<'_, Keys> {
+    fn keys(&self) -> MutexGuard<'_, KeyTable> {
         // A panic elsewhere cannot leave the keys half changed, so poison says nothing here.
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there is room for one more key of `caller`, after those have gone that can.
-    fn has_room(&self, keys: &mut Keys, caller: &str) -> bool {
+    fn has_room(&self, keys: &mut KeyTable, caller: &str) -> bool {
         if keys.entries.len() < self.at_most {
             return true;
         }
@@ -150,21 +150,21 @@ impl IdempotencyMemory {
         &self,
         key: &IdempotencyKey,
         input: Fingerprint,
-    ) -> Result<Result<Begin, StoreBroken>, watch::Receiver<()>> {
+    ) -> Result<Result<Begin, StoreError>, watch::Receiver<()>> {
         let mut keys = self.keys();
         match self.known(&mut keys, key, input)? {
             Begin::Fresh => {}
             known @ (Begin::Replay(_) | Begin::Conflict | Begin::Unknown) => return Ok(Ok(known)),
         }
         if !self.has_room(&mut keys, &key.caller) {
-            return Ok(Err(StoreBroken::new("there is no room for another key")));
+            return Ok(Err(StoreError::new("there is no room for another key")));
         }
         keys.insert(key, input);
         Ok(Ok(Begin::Fresh))
     }
 
     /// What is known of the key, or what to wait for.
-    fn known(&self, keys: &mut Keys, key: &IdempotencyKey, input: Fingerprint) -> Result<Begin, watch::Receiver<()>> {
+    fn known(&self, keys: &mut KeyTable, key: &IdempotencyKey, input: Fingerprint) -> Result<Begin, watch::Receiver<()>> {
         let Some(entry) = keys.entries.get(key) else { return Ok(Begin::Fresh) };
         if !entry.is_running() && entry.since.elapsed() >= self.lasts {
             keys.remove(key);
@@ -172,18 +172,18 @@ impl IdempotencyMemory {
         }
         match &entry.stage {
             _ if entry.input != input => Ok(Begin::Conflict),
-            Stage::Running => Err(entry.ended.subscribe()),
-            Stage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
-            Stage::Lost => Ok(Begin::Unknown),
+            KeyStage::Running => Err(entry.ended.subscribe()),
+            KeyStage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
+            KeyStage::Lost => Ok(Begin::Unknown),
         }
     }
 }
 
-impl Keys {
+impl KeyTable {
     fn insert(&mut self, key: &IdempotencyKey, input: Fingerprint) {
         self.came += 1;
         let (place, key) = (self.came, Arc::new(key.clone()));
-        let entry = Entry { place, input, since: Instant::now(), stage: Stage::Running, ended: watch::Sender::new(()) };
+        let entry = KeyEntry { place, input, since: Instant::now(), stage: KeyStage::Running, ended: watch::Sender::new(()) };
         self.order.insert(place, Arc::clone(&key));
         self.count(&key.caller, |places| {
             places.insert(place);
@@ -211,7 +211,7 @@ impl Keys {
             let Some(key) = self.order.get(&place).cloned() else { return };
             self.outcomes.note(&key.caller, place, 0);
             if let Some(entry) = self.entries.get_mut(&key) {
-                entry.stage = Stage::Lost;
+                entry.stage = KeyStage::Lost;
             }
         }
     }
@@ -255,7 +255,7 @@ impl Keys {
 }
 
 impl IdempotencyStore for IdempotencyMemory {
-    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+    fn begin<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>> {
         Box::pin(async move {
             loop {
                 match self.look(key, input) {
@@ -270,7 +270,7 @@ impl IdempotencyStore for IdempotencyMemory {
         })
     }
 
-    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+    fn peek<'a>(&'a self, key: &'a IdempotencyKey, input: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>> {
         Box::pin(async move {
             loop {
                 let known = self.known(&mut self.keys(), key, input);
@@ -284,11 +284,11 @@ impl IdempotencyStore for IdempotencyMemory {
         })
     }
 
-    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+    fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut keys = self.keys();
         let stage = match settled {
-            Settled::Outcome(outcome) => Some(Stage::Ended(outcome)),
-            Settled::Lost => Some(Stage::Lost),
+            Settled::Outcome(outcome) => Some(KeyStage::Ended(outcome)),
+            Settled::Lost => Some(KeyStage::Lost),
             Settled::Free => None,
         };
         match (stage, keys.entries.get_mut(key)) {
@@ -309,7 +309,7 @@ impl IdempotencyStore for IdempotencyMemory {
 
 #[cfg(test)]
 mod tests {
-    use redress_contract::{Name, Output};
+    use redress_contract::{Name, OutputJson};
 
     use super::*;
 
@@ -322,7 +322,7 @@ mod tests {
         let key = key(caller, name);
         match memory.begin(&key, [0; 32]).await.ok()? {
             Begin::Fresh => {
-                let outcome = Recorded::Output(Output::encode(&1).unwrap());
+                let outcome = Recorded::Output(OutputJson::encode(&1).unwrap());
                 memory.settle(&key, Settled::Outcome(outcome)).await.unwrap();
                 Some(true)
             }
@@ -354,7 +354,7 @@ mod tests {
         let ended = async |caller: &str, name: &str, bytes: usize| {
             let key = key(caller, name);
             assert!(matches!(memory.begin(&key, [0; 32]).await, Ok(Begin::Fresh)));
-            let outcome = Recorded::Output(Output::encode(&"x".repeat(bytes)).unwrap());
+            let outcome = Recorded::Output(OutputJson::encode(&"x".repeat(bytes)).unwrap());
             memory.settle(&key, Settled::Outcome(outcome)).await.unwrap();
         };
         ended("ada", "a", 20_000).await;

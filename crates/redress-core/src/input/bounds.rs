@@ -49,7 +49,7 @@ fn compare_mixed(whole: i128, real: f64) -> Option<Ordering> {
 
 /// What a schema says about a number.
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
+pub(super) struct NumberBounds {
     least: Option<Figure>,
     above: Option<Figure>,
     most: Option<Figure>,
@@ -59,7 +59,7 @@ pub(super) struct Bounds {
     pub(super) whole: bool,
 }
 
-impl Bounds {
+impl NumberBounds {
     /// The keywords read here.
     pub(super) const KEYWORDS: [&'static str; 5] =
         ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"];
@@ -136,8 +136,8 @@ mod tests {
 
     use super::*;
 
-    fn bounds(schema: Value) -> Bounds {
-        Bounds::read(schema.as_object().unwrap(), true).unwrap()
+    fn bounds(schema: Value) -> NumberBounds {
+        NumberBounds::read(schema.as_object().unwrap(), true).unwrap()
     }
 
     #[test]

@@ -9,14 +9,14 @@ use std::cell::Cell;
 ///
 /// A step is a bounded amount of work: one rule of a schema at one value, one name looked up, one option
 /// or 64 bytes of text compared.
-pub(super) struct Budget<'a> {
+pub(super) struct StepBudget<'a> {
     left: Cell<u64>,
     used: Cell<u64>,
     ended: Cell<bool>,
     stop: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> StepBudget<'a> {
     /// What even the smallest document may take: schemas with thousands of alternatives exist.
     const LEAST: u64 = 200_000;
     /// What a byte of a document adds to that.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_budget_ends_once_and_for_all() {
-        let budget = Budget::new(3, &|| false);
+        let budget = StepBudget::new(3, &|| false);
         assert!(budget.spend(2));
         assert!(!budget.spend(2), "there is one left");
         assert!(!budget.spend(1), "it ended before");
@@ -95,7 +95,7 @@ mod tests {
             asked.set(asked.get() + 1);
             asked.get() == 4
         };
-        let budget = Budget::new(1_000_000, &stop);
+        let budget = StepBudget::new(1_000_000, &stop);
         while budget.spend(1) {}
         assert!(budget.is_spent());
         assert_eq!((asked.get(), budget.used()), (4, 3071));
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_budget_grows_with_the_document_up_to_a_cap() {
-        let left = |bytes| Budget::of(bytes, &|| false).left.get();
-        assert_eq!(left(0), Budget::LEAST);
-        assert_eq!(left(1000), Budget::LEAST + 1000 * Budget::PER_BYTE);
-        assert_eq!(left(usize::MAX), Budget::MOST);
+        let left = |bytes| StepBudget::of(bytes, &|| false).left.get();
+        assert_eq!(left(0), StepBudget::LEAST);
+        assert_eq!(left(1000), StepBudget::LEAST + 1000 * StepBudget::PER_BYTE);
+        assert_eq!(left(usize::MAX), StepBudget::MOST);
     }
 }

@@ -8,40 +8,40 @@ use serde_json::{Map, Value};
 
 /// Closes every object below `schema` whose author has not said what further fields it takes.
 pub(super) fn close(schema: &mut Value) {
-    visit(schema, Place::Whole);
+    visit(schema, ObjectContext::Whole);
 }
 
 /// Whether a schema describes an object alone or together with the schema around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ObjectContext {
     Whole,
     Part,
 }
 
-fn visit(schema: &mut Value, place: Place) {
+fn visit(schema: &mut Value, place: ObjectContext) {
     let Value::Object(keywords) = schema else {
         return;
     };
     below(keywords);
     let composed = is_composed(keywords);
-    let inner = if composed || place == Place::Part { Place::Part } else { Place::Whole };
+    let inner = if composed || place == ObjectContext::Part { ObjectContext::Part } else { ObjectContext::Whole };
     for union in ["anyOf", "oneOf"] {
         for branch in branches(keywords, union) {
             visit(branch, inner);
         }
     }
     for branch in branches(keywords, "allOf") {
-        visit(branch, Place::Part);
+        visit(branch, ObjectContext::Part);
     }
     for condition in ["if", "then", "else"] {
         if let Some(branch) = keywords.get_mut(condition) {
-            visit(branch, Place::Part);
+            visit(branch, ObjectContext::Part);
         }
     }
     if let Some(Value::Object(named)) = keywords.get_mut("dependentSchemas") {
-        named.values_mut().for_each(|branch| visit(branch, Place::Part));
+        named.values_mut().for_each(|branch| visit(branch, ObjectContext::Part));
     }
-    if place == Place::Whole && describes_object(keywords) && !is_said(keywords) {
+    if place == ObjectContext::Whole && describes_object(keywords) && !is_said(keywords) {
         let closing = if composed { "unevaluatedProperties" } else { "additionalProperties" };
         keywords.insert(closing.to_owned(), Value::Bool(false));
     }
@@ -51,16 +51,16 @@ fn visit(schema: &mut Value, place: Place) {
 fn below(keywords: &mut Map<String, Value>) {
     for named in ["properties", "patternProperties", "$defs", "definitions"] {
         if let Some(Value::Object(named)) = keywords.get_mut(named) {
-            named.values_mut().for_each(|schema| visit(schema, Place::Whole));
+            named.values_mut().for_each(|schema| visit(schema, ObjectContext::Whole));
         }
     }
     for single in ["items", "additionalProperties", "unevaluatedProperties", "contains"] {
         if let Some(schema) = keywords.get_mut(single) {
-            visit(schema, Place::Whole);
+            visit(schema, ObjectContext::Whole);
         }
     }
     for schema in branches(keywords, "prefixItems") {
-        visit(schema, Place::Whole);
+        visit(schema, ObjectContext::Whole);
     }
 }
 

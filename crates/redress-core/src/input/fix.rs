@@ -8,13 +8,13 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::budget::Budget;
+use super::budget::StepBudget;
 use super::digits::{has_real, read_exactly, survive};
 use super::explain::MOST;
-use super::patch::Change;
+use super::patch::PatchOperation;
 use super::place::pointer_to;
-use super::problem::{Cause, Context, Problem, problems};
-use super::shape::Shape;
+use super::problem::{ViolationCause, ViolationContext, Violation, problems};
+use super::shape::InputShape;
 use super::twice::twice;
 
 /// The most bytes that a patch may have.
@@ -30,10 +30,10 @@ pub(super) fn is_true_to(bytes: &[u8], operations: &[Value]) -> bool {
 /// The patch for `document` that begins with `changes`, as operations of RFC 6902.
 pub(super) fn fix(
     mut document: Value,
-    mut next: Vec<Change>,
-    shape: &Shape,
-    budget: &Budget<'_>,
-    words: &Budget<'_>,
+    mut next: Vec<PatchOperation>,
+    shape: &InputShape,
+    budget: &StepBudget<'_>,
+    words: &StepBudget<'_>,
     accepts: &dyn Fn(&[u8]) -> bool,
 ) -> Option<Vec<Value>> {
     // One level of a document shows its problems only once the level above is repaired.
@@ -52,21 +52,21 @@ pub(super) fn fix(
             return accepts(&bytes).then_some(operations);
         }
         let found = problems(shape.tree(), &document, budget, MOST);
-        next = changes(&found, &Context::new(shape.tree(), &document, words))?;
+        next = changes(&found, &ViolationContext::new(shape.tree(), &document, words))?;
     }
     None
 }
 
 /// The one repair of each problem; `None` as soon as one has none.
-pub(super) fn changes<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Option<Vec<Change>> {
+pub(super) fn changes<'a>(found: &[Violation<'a>], context: &ViolationContext<'a>) -> Option<Vec<PatchOperation>> {
     // A document with more problems than are told was not meant for this operation.
     if found.is_empty() || found.len() > MOST {
         return None;
     }
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<PatchOperation> = Vec::new();
     let mut missing: Vec<String> = Vec::new();
     for problem in found {
-        if let Cause::Missing { name, .. } = problem.cause {
+        if let ViolationCause::Missing { name, .. } = problem.cause {
             missing.push(pointer_to(&problem.at, Some(name), LARGEST)?);
             continue;
         }
@@ -77,30 +77,30 @@ pub(super) fn changes<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Optio
     }
     let moved_to = |place: &String| {
         changes.iter().any(|change| match change {
-            Change::Move { path, .. } => path == place,
-            Change::Replace { .. } => false,
+            PatchOperation::Move { path, .. } => path == place,
+            PatchOperation::Replace { .. } => false,
         })
     };
     missing.iter().all(moved_to).then_some(changes)
 }
 
-fn change<'a>(problem: &Problem<'a>, context: &Context<'a>) -> Option<Change> {
+fn change<'a>(problem: &Violation<'a>, context: &ViolationContext<'a>) -> Option<PatchOperation> {
     match &problem.cause {
-        Cause::Unknown { name, object } => {
+        ViolationCause::Unknown { name, object } => {
             let near = context.near_and_free(problem, name, *object).filter(|near| near.certain)?;
             let from = pointer_to(&problem.at, Some(name), LARGEST)?;
-            Some(Change::Move { from, path: pointer_to(&problem.at, Some(near.word), LARGEST)? })
+            Some(PatchOperation::Move { from, path: pointer_to(&problem.at, Some(near.word), LARGEST)? })
         }
-        Cause::Type { names } => {
+        ViolationCause::Type { names } => {
             let value = converted(context.value(problem)?, names)?;
-            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
         }
-        Cause::Choice { .. } => {
+        ViolationCause::Choice { .. } => {
             let near = context.near(problem).filter(|near| near.certain)?;
             let value = Value::String(near.word.to_owned());
-            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
         }
-        Cause::Missing { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+        ViolationCause::Missing { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
     }
 }
 
@@ -158,9 +158,9 @@ fn wrapped(value: &Value, wanted: &[&str]) -> Option<Value> {
 
 /// Whether `value` takes at most `most` bytes as JSON. It is not written any further than that.
 fn is_within(value: &impl Serialize, most: usize) -> bool {
-    struct Room(usize);
+    struct PatchRoom(usize);
 
-    impl io::Write for Room {
+    impl io::Write for PatchRoom {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
             Ok(bytes.len())
@@ -171,5 +171,5 @@ fn is_within(value: &impl Serialize, most: usize) -> bool {
         }
     }
 
-    serde_json::to_writer(Room(most), value).is_ok()
+    serde_json::to_writer(PatchRoom(most), value).is_ok()
 }

@@ -2,14 +2,14 @@
 
 use strsim::{jaro_winkler, osa_distance};
 
-use super::budget::Budget;
+use super::budget::StepBudget;
 
 /// How many known words are looked at.
 pub(super) const CANDIDATES: usize = 4096;
 
 /// A known word close to the one that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Near<'a> {
+pub(super) struct NearWord<'a> {
     /// The known word.
     pub(super) word: &'a str,
     /// Whether it is the only one this close, and close enough to act on.
@@ -54,8 +54,8 @@ impl<'a> Candidate<'a> {
 pub(super) fn nearest<'a>(
     sent: &str,
     known: impl IntoIterator<Item = &'a str>,
-    budget: &Budget<'_>,
-) -> Option<Near<'a>> {
+    budget: &StepBudget<'_>,
+) -> Option<NearWord<'a>> {
     // A comparison takes time in proportion to both lengths, and nobody mistypes a word this long.
     const LONGEST: usize = 64;
     if sent.len() > 4 * LONGEST {
@@ -95,12 +95,12 @@ pub(super) fn nearest<'a>(
         && distance <= allowed
         && (distance == 0 || sent.length > 1)
     {
-        return Some(Near { word, certain: alone && all });
+        return Some(NearWord { word, certain: alone && all });
     }
-    alike(&sent, &candidates, budget).map(|word| Near { word, certain: false })
+    alike(&sent, &candidates, budget).map(|word| NearWord { word, certain: false })
 }
 
-fn alike<'a>(sent: &Candidate<'_>, known: &[Candidate<'a>], budget: &Budget<'_>) -> Option<&'a str> {
+fn alike<'a>(sent: &Candidate<'_>, known: &[Candidate<'a>], budget: &StepBudget<'_>) -> Option<&'a str> {
     const ENOUGH: f64 = 0.85;
     const STEM: usize = 3;
     let cut_short = known.iter().find(|candidate| {
@@ -141,7 +141,7 @@ mod tests {
     #[track_caller]
     fn assert_near(sent: &str, known: &[&str], expected: Option<(&str, bool)>) {
         let found =
-            nearest(sent, known.iter().copied(), &Budget::new(10_000, &|| false)).map(|near| (near.word, near.certain));
+            nearest(sent, known.iter().copied(), &StepBudget::new(10_000, &|| false)).map(|near| (near.word, near.certain));
         assert_eq!(found, expected, "{sent}");
     }
 
@@ -175,14 +175,14 @@ mod tests {
     fn among_more_words_than_are_looked_at_none_is_certain() {
         let known: Vec<String> =
             std::iter::once("limit".to_owned()).chain((0..CANDIDATES).map(|n| n.to_string())).collect();
-        let budget = Budget::new(1_000_000, &|| false);
+        let budget = StepBudget::new(1_000_000, &|| false);
         let near = nearest("limt", known.iter().map(String::as_str), &budget);
         assert_eq!(near.map(|near| (near.word, near.certain)), Some(("limit", false)));
     }
 
     #[test]
     fn a_comparison_that_nobody_pays_for_finds_nothing() {
-        let budget = Budget::new(3, &|| false);
+        let budget = StepBudget::new(3, &|| false);
         assert_eq!(nearest("limt", ["limit", "path", "offset", "range"], &budget), None);
     }
 }

@@ -12,12 +12,12 @@ pub(super) fn push(pointer: &mut String, name: &str) {
 
 /// One step of the way to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub(super) enum PathStep<'a> {
     Name(&'a str),
     Index(usize),
 }
 
-impl<'a> Step<'a> {
+impl<'a> PathStep<'a> {
     fn name(self) -> Cow<'a, str> {
         match self {
             Self::Name(name) => Cow::Borrowed(name),
@@ -27,15 +27,15 @@ impl<'a> Step<'a> {
 }
 
 /// The value that `steps` lead to.
-pub(super) fn value_at<'a>(document: &'a Value, steps: &[Step<'_>]) -> Option<&'a Value> {
+pub(super) fn value_at<'a>(document: &'a Value, steps: &[PathStep<'_>]) -> Option<&'a Value> {
     steps.iter().try_fold(document, |value, step| match step {
-        Step::Name(name) => value.get(name),
-        Step::Index(index) => value.get(index),
+        PathStep::Name(name) => value.get(name),
+        PathStep::Index(index) => value.get(index),
     })
 }
 
 /// The pointer to where `steps` lead, and from there to `name`; `None` if it is longer than `most` bytes.
-pub(super) fn pointer_to(steps: &[Step<'_>], name: Option<&str>, most: usize) -> Option<String> {
+pub(super) fn pointer_to(steps: &[PathStep<'_>], name: Option<&str>, most: usize) -> Option<String> {
     let mut pointer = String::new();
     for name in steps.iter().map(|step| step.name()).chain(name.map(Cow::Borrowed)) {
         if pointer.len() + name.len() >= most {
@@ -51,7 +51,7 @@ pub(super) fn pointer_to(steps: &[Step<'_>], name: Option<&str>, most: usize) ->
 /// A pointer holds the names of fields, and for an unknown field that is a name the caller made up. So a
 /// segment is cut at 64 characters and loses its control characters, and a long pointer ends
 /// early, at the nearest place around the one it means.
-pub(super) fn shown_at(steps: &[Step<'_>], name: Option<&str>) -> String {
+pub(super) fn shown_at(steps: &[PathStep<'_>], name: Option<&str>) -> String {
     show(steps.iter().map(|step| step.name()).chain(name.map(Cow::Borrowed)))
 }
 
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_pointer_is_no_longer_than_asked_for() {
-        let steps = [Step::Name("ab"), Step::Index(1)];
+        let steps = [PathStep::Name("ab"), PathStep::Index(1)];
         assert_eq!(pointer_to(&steps, Some("c"), 7).as_deref(), Some("/ab/1/c"));
         assert_eq!(pointer_to(&steps, Some("c"), 6), None);
-        assert_eq!(pointer_to(&[Step::Name("~~~")], None, 4), None);
+        assert_eq!(pointer_to(&[PathStep::Name("~~~")], None, 4), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 
 use serde::de::DeserializeOwned;
 
-use super::node::{Fields, Kind, Node};
+use super::node::{DecodeFields, DecodeKind, DecodeNode};
 
 mod asked;
 mod sample;
@@ -23,9 +23,9 @@ const MOST_NODES: usize = 1 << 20;
 
 /// For each node, by id, whether `T` keeps the node's own rules. `None` when `T` accepts, or may
 /// accept, what the schema refuses in a way that cannot be checked along the way.
-pub(super) fn prove<T: DeserializeOwned>(root: &Node) -> Option<Vec<bool>> {
+pub(super) fn prove<T: DeserializeOwned>(root: &DecodeNode) -> Option<Vec<bool>> {
     let facts = {
-        let trial = Trial::new(Plan::Sample, root.count());
+        let trial = ProbeTrial::new(ProbePlan::Sample, root.count());
         let accepted = T::deserialize(Probe::new(root, &trial)).is_ok();
         if !accepted || trial.contradicted.get() {
             return None;
@@ -39,8 +39,8 @@ pub(super) fn prove<T: DeserializeOwned>(root: &Node) -> Option<Vec<bool>> {
     if challenges.len().saturating_mul(root.count()) > MOST_NODES {
         return None;
     }
-    let refuses = |plan: Plan| {
-        let trial = Trial::new(plan, root.count());
+    let refuses = |plan: ProbePlan| {
+        let trial = ProbeTrial::new(plan, root.count());
         T::deserialize(Probe::new(root, &trial)).is_err()
     };
     challenges.into_iter().all(refuses).then_some(facts)
@@ -48,7 +48,7 @@ pub(super) fn prove<T: DeserializeOwned>(root: &Node) -> Option<Vec<bool>> {
 
 /// What is fed to the type in one trial; a number is a node's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plan {
+enum ProbePlan {
     /// A sample that the schema admits.
     Sample,
     /// The sample, with a field that the object does not know.
@@ -59,42 +59,42 @@ enum Plan {
     ForeignText(usize),
 }
 
-struct Trial {
-    plan: Plan,
+struct ProbeTrial {
+    plan: ProbePlan,
     facts: RefCell<Vec<Option<bool>>>,
     contradicted: Cell<bool>,
 }
 
-impl Trial {
-    fn new(plan: Plan, nodes: usize) -> Self {
+impl ProbeTrial {
+    fn new(plan: ProbePlan, nodes: usize) -> Self {
         Self { plan, facts: RefCell::new(vec![None; nodes]), contradicted: Cell::new(false) }
     }
 
     /// Notes whether the type keeps the rules of `node`. A place may be reached more than once, and
     /// is proved only if it is each time.
-    fn note(&self, node: &Node, proved: bool) {
+    fn note(&self, node: &DecodeNode, proved: bool) {
         if let Some(fact) = self.facts.borrow_mut().get_mut(node.id) {
             *fact = Some(fact.unwrap_or(true) && proved);
         }
     }
 }
 
-fn list_challenges(node: &Node, facts: &[bool], plans: &mut Vec<Plan>) {
+fn list_challenges(node: &DecodeNode, facts: &[bool], plans: &mut Vec<ProbePlan>) {
     match &node.kind {
-        Kind::Any | Kind::Null | Kind::Bool | Kind::Number(_) => {}
-        Kind::Text(text) => {
+        DecodeKind::Any | DecodeKind::Null | DecodeKind::Bool | DecodeKind::Number(_) => {}
+        DecodeKind::Text(text) => {
             if !text.is_empty() && facts.get(node.id) == Some(&true) {
-                plans.push(Plan::ForeignText(node.id));
+                plans.push(ProbePlan::ForeignText(node.id));
             }
         }
-        Kind::List(list) => list_challenges(&list.item, facts, plans),
-        Kind::Map(value) => list_challenges(value, facts, plans),
-        Kind::Tuple(items) => {
+        DecodeKind::List(list) => list_challenges(&list.item, facts, plans),
+        DecodeKind::Map(value) => list_challenges(value, facts, plans),
+        DecodeKind::Tuple(items) => {
             for item in items {
                 list_challenges(item, facts, plans);
             }
         }
-        Kind::Fields(fields) => {
+        DecodeKind::Fields(fields) => {
             challenge_fields(node.id, fields, plans);
             for field in &fields.known {
                 list_challenges(&field.node, facts, plans);
@@ -103,13 +103,13 @@ fn list_challenges(node: &Node, facts: &[bool], plans: &mut Vec<Plan>) {
     }
 }
 
-fn challenge_fields(id: usize, fields: &Fields, plans: &mut Vec<Plan>) {
+fn challenge_fields(id: usize, fields: &DecodeFields, plans: &mut Vec<ProbePlan>) {
     if !fields.open {
-        plans.push(Plan::UnknownField(id));
+        plans.push(ProbePlan::UnknownField(id));
     }
     for (index, field) in fields.known.iter().enumerate() {
         if field.required {
-            plans.push(Plan::MissingField(id, index));
+            plans.push(ProbePlan::MissingField(id, index));
         }
     }
 }
@@ -163,7 +163,7 @@ mod tests {
             names.iter().map(|name| (*name, json!({"type": "integer", "minimum": 0}))).collect();
         let schema =
             json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false});
-        let node = Node::read(&schema).unwrap().unwrap();
+        let node = DecodeNode::read(&schema).unwrap().unwrap();
         TRIALS.set(0);
         (prove::<Wide<FIELDS>>(&node).is_some(), TRIALS.get())
     }

@@ -7,25 +7,25 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::budget::Budget;
-use super::near::{CANDIDATES, Near, nearest};
-use super::place::{Step, value_at};
-use super::tree::{Members, NodeId, Rule, Tree};
+use super::budget::StepBudget;
+use super::near::{CANDIDATES, NearWord, nearest};
+use super::place::{PathStep, value_at};
+use super::tree::{MemberRules, NodeId, SchemaRule, Tree};
 use super::{walk, wording};
 
 /// One thing wrong with a document. It borrows from the schema and the document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Problem<'a> {
+pub(super) struct Violation<'a> {
     /// The value that breaks the rule; for a field that is unknown or missing, the object around it.
-    pub(super) at: Vec<Step<'a>>,
+    pub(super) at: Vec<PathStep<'a>>,
     /// The schema keyword.
     pub(super) rule: &'static str,
-    pub(super) cause: Cause<'a>,
+    pub(super) cause: ViolationCause<'a>,
 }
 
 /// What the rule wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cause<'a> {
+pub(super) enum ViolationCause<'a> {
     /// There is no field of this name in what `object` describes.
     Unknown { name: &'a str, object: NodeId },
     /// There has to be a field of this name.
@@ -61,12 +61,12 @@ impl<'a> Options<'a> {
     }
 }
 
-impl Problem<'_> {
+impl Violation<'_> {
     /// The name to go on with from `at`: of the field itself where it is unknown or missing.
     pub(super) fn name(&self) -> Option<&str> {
         match &self.cause {
-            Cause::Unknown { name, .. } | Cause::Missing { name, .. } => Some(name),
-            Cause::Type { .. } | Cause::Choice { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+            ViolationCause::Unknown { name, .. } | ViolationCause::Missing { name, .. } => Some(name),
+            ViolationCause::Type { .. } | ViolationCause::Choice { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
         }
     }
 }
@@ -76,17 +76,17 @@ impl Problem<'_> {
 pub(super) fn problems<'a>(
     tree: &'a Tree,
     document: &'a Value,
-    budget: &'a Budget<'a>,
+    budget: &'a StepBudget<'a>,
     most: usize,
-) -> Vec<Problem<'a>> {
+) -> Vec<Violation<'a>> {
     let mut found = walk::problems(tree, document, budget, most);
     // Where a choice is wanted, the type of the choices goes without saying.
-    let chosen: Vec<Vec<Step<'a>>> = found
+    let chosen: Vec<Vec<PathStep<'a>>> = found
         .iter()
-        .filter(|problem| matches!(problem.cause, Cause::Choice { .. }))
+        .filter(|problem| matches!(problem.cause, ViolationCause::Choice { .. }))
         .map(|problem| problem.at.clone())
         .collect();
-    found.retain(|problem| !matches!(problem.cause, Cause::Type { .. }) || !chosen.contains(&problem.at));
+    found.retain(|problem| !matches!(problem.cause, ViolationCause::Type { .. }) || !chosen.contains(&problem.at));
     found
 }
 
@@ -94,52 +94,52 @@ pub(super) fn problems<'a>(
 const DEEPEST: usize = 4;
 
 /// What problems are told against: the schema, the document, and how much may be spent on looking for words.
-pub(super) struct Context<'a> {
+pub(super) struct ViolationContext<'a> {
     tree: &'a Tree,
     document: &'a Value,
-    budget: &'a Budget<'a>,
+    budget: &'a StepBudget<'a>,
     known: RefCell<HashMap<NodeId, Rc<[&'a str]>>>,
 }
 
-impl<'a> Context<'a> {
-    pub(super) fn new(tree: &'a Tree, document: &'a Value, budget: &'a Budget<'a>) -> Self {
+impl<'a> ViolationContext<'a> {
+    pub(super) fn new(tree: &'a Tree, document: &'a Value, budget: &'a StepBudget<'a>) -> Self {
         Self { tree, document, budget, known: RefCell::default() }
     }
 
     /// What was wanted, in words.
-    pub(super) fn expected(&self, problem: &Problem<'a>) -> String {
+    pub(super) fn expected(&self, problem: &Violation<'a>) -> String {
         wording::cut(match &problem.cause {
-            Cause::Unknown { object, .. } => wording::unknown_field(&self.known(*object)),
-            Cause::Missing { name, object } => wording::missing_field(self.described(*object, name)),
-            Cause::Rule { expected } => expected.clone().into_owned(),
-            Cause::Type { names } => wording::types(names.iter().copied()),
-            Cause::Choice { options } => wording::choice(options.iter()),
-            Cause::Behind { .. } => "a value that fits the schema".to_owned(),
+            ViolationCause::Unknown { object, .. } => wording::unknown_field(&self.known(*object)),
+            ViolationCause::Missing { name, object } => wording::missing_field(self.described(*object, name)),
+            ViolationCause::Rule { expected } => expected.clone().into_owned(),
+            ViolationCause::Type { names } => wording::types(names.iter().copied()),
+            ViolationCause::Choice { options } => wording::choice(options.iter()),
+            ViolationCause::Behind { .. } => "a value that fits the schema".to_owned(),
         })
     }
 
     /// The known name or value nearest to what the document has here.
-    pub(super) fn near(&self, problem: &Problem<'a>) -> Option<Near<'a>> {
+    pub(super) fn near(&self, problem: &Violation<'a>) -> Option<NearWord<'a>> {
         match &problem.cause {
-            Cause::Unknown { name, object } => nearest(name, self.known(*object).iter().copied(), self.budget),
-            Cause::Choice { options } => {
+            ViolationCause::Unknown { name, object } => nearest(name, self.known(*object).iter().copied(), self.budget),
+            ViolationCause::Choice { options } => {
                 let sent = self.value(problem)?.as_str()?;
                 nearest(sent, options.iter().filter_map(Value::as_str), self.budget)
             }
-            Cause::Missing { .. } | Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+            ViolationCause::Missing { .. } | ViolationCause::Type { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
         }
     }
 
     /// The known name nearest to an unknown one, if its object does not have that yet. Where it does, the next
     /// nearest is not what was meant.
-    pub(super) fn near_and_free(&self, problem: &Problem<'a>, name: &str, object: NodeId) -> Option<Near<'a>> {
+    pub(super) fn near_and_free(&self, problem: &Violation<'a>, name: &str, object: NodeId) -> Option<NearWord<'a>> {
         let members = self.value(problem)?.as_object()?;
         let near = nearest(name, self.known(object).iter().copied(), self.budget)?;
         (!members.contains_key(near.word)).then_some(near)
     }
 
     /// The value at the place of a problem.
-    pub(super) fn value(&self, problem: &Problem<'_>) -> Option<&'a Value> {
+    pub(super) fn value(&self, problem: &Violation<'_>) -> Option<&'a Value> {
         value_at(self.document, &problem.at)
     }
 
@@ -190,7 +190,7 @@ impl<'a> Context<'a> {
             if !seen.insert(node) || !self.budget.spend(1) {
                 continue;
             }
-            for (name, _) in self.tree.members(node).into_iter().flat_map(Members::all_known) {
+            for (name, _) in self.tree.members(node).into_iter().flat_map(MemberRules::all_known) {
                 // One more than is compared, so that it shows that there are more.
                 if names.len() > CANDIDATES || !self.budget.spend(1) {
                     return names;
@@ -199,7 +199,7 @@ impl<'a> Context<'a> {
                     names.push(&**name);
                 }
             }
-            let parts: Vec<NodeId> = self.tree.rules(node).iter().flat_map(Rule::parts).copied().collect();
+            let parts: Vec<NodeId> = self.tree.rules(node).iter().flat_map(SchemaRule::parts).copied().collect();
             left.extend(parts.into_iter().rev());
         }
         names

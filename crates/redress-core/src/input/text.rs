@@ -10,7 +10,7 @@ use super::shape::SchemaError;
 /// Patterns and formats are left to a validator that knows only those two, so that they mean here what
 /// they mean to whoever validates against the advertised schema.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct StringRules {
     least: Option<usize>,
     most: Option<usize>,
     choices: Option<Vec<String>>,
@@ -19,7 +19,7 @@ pub(super) struct Text {
     pub(super) sample: String,
 }
 
-impl Text {
+impl StringRules {
     /// The keywords read here, besides the `enum` and `const` that the caller turns into choices.
     pub(super) const KEYWORDS: [&'static str; 4] = ["minLength", "maxLength", "pattern", "format"];
 

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::bounds::Bounds;
+use super::bounds::NumberBounds;
 use super::text::options;
 
 mod read;
@@ -20,7 +20,7 @@ mod read;
 /// A schema as nodes; the first is the root.
 #[derive(Debug)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
 }
 
 /// The place of a node in its tree.
@@ -28,9 +28,9 @@ pub(super) type NodeId = usize;
 
 /// One subschema.
 #[derive(Debug, Default)]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     /// What it asks for, in the order in which a validator names what is broken.
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<SchemaRule>,
     /// Whether a reference leads here, so that a value may be held against this node more than once.
     pub(super) is_target: bool,
     /// Members that may only have certain values, such as the tag of a union's branch: they tell at a glance
@@ -40,21 +40,21 @@ pub(super) struct Node {
 
 /// One thing that a schema asks for.
 #[derive(Debug)]
-pub(super) enum Rule {
+pub(super) enum SchemaRule {
     /// Nothing fits.
     Never,
-    Types(Types),
+    Types(TypeSet),
     Choice(Choice),
-    Number(Limit<Bounds>),
+    Number(WordedLimit<NumberBounds>),
     /// A least or greatest number of characters, items or fields.
-    Size(Limit<Size>),
+    Size(WordedLimit<SizeBound>),
     Required(Vec<Box<str>>),
     DependentRequired(Vec<(Box<str>, Vec<Box<str>>)>),
     /// What is left to the validator: patterns, formats, multiples, items that all differ.
-    Judged(Limit<Judge>),
-    Members(Members),
+    Judged(WordedLimit<LazyValidator>),
+    Members(MemberRules),
     PropertyNames(NodeId),
-    Items(Items),
+    Items(ItemRules),
     Contains(Contains),
     DependentSchemas(Vec<(Box<str>, NodeId)>),
     AllOf(Vec<NodeId>),
@@ -69,7 +69,7 @@ pub(super) enum Rule {
     Unfollowed,
 }
 
-impl Rule {
+impl SchemaRule {
     /// The schemas that describe the same value together with this one.
     pub(super) fn parts(&self) -> &[NodeId] {
         if let Self::AllOf(nodes) | Self::AnyOf(nodes) | Self::OneOf(nodes) = self {
@@ -84,7 +84,7 @@ impl Rule {
 
 /// A rule that is told in words.
 #[derive(Debug)]
-pub(super) struct Limit<T> {
+pub(super) struct WordedLimit<T> {
     pub(super) keyword: &'static str,
     pub(super) expected: Box<str>,
     pub(super) limit: T,
@@ -92,12 +92,12 @@ pub(super) struct Limit<T> {
 
 /// The types a value may have.
 #[derive(Debug)]
-pub(super) struct Types {
+pub(super) struct TypeSet {
     /// In the order of the schema.
     pub(super) listed: Vec<&'static str>,
 }
 
-impl Types {
+impl TypeSet {
     /// In the order in which a validator names them.
     pub(super) fn sorted(&self) -> Vec<&'static str> {
         let mut names = self.listed.clone();
@@ -133,7 +133,7 @@ pub(super) struct Choice {
 
 /// The end of a range of sizes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Size {
+pub(super) enum SizeBound {
     MinLength(u64),
     MaxLength(u64),
     MinItems(u64),
@@ -144,12 +144,12 @@ pub(super) enum Size {
 
 /// A rule that is left to the validator, which is built when it is first asked.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(super) struct LazyValidator {
     schema: Value,
     validator: OnceLock<Option<Validator>>,
 }
 
-impl Judge {
+impl LazyValidator {
     fn new(schema: Value) -> Self {
         Self { schema, validator: OnceLock::new() }
     }
@@ -174,16 +174,16 @@ impl Judge {
 
 /// What is asked of the members of an object.
 #[derive(Debug, Default)]
-pub(super) struct Members {
+pub(super) struct MemberRules {
     /// By name, sorted.
     known: Vec<(Box<str>, NodeId)>,
-    pub(super) patterns: Vec<(Judge, NodeId)>,
+    pub(super) patterns: Vec<(LazyValidator, NodeId)>,
     pub(super) further: Further,
     /// Whether something is said about further members, be it that all are welcome.
     pub(super) looks_at_all: bool,
 }
 
-impl Members {
+impl MemberRules {
     /// The schema of the member called `name`, and its place among the known ones.
     pub(super) fn known(&self, name: &str) -> Option<NodeId> {
         let found = self.known.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
@@ -206,7 +206,7 @@ pub(super) enum Further {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(super) struct ItemRules {
     pub(super) prefix: Vec<NodeId>,
     pub(super) rest: Option<NodeId>,
 }
@@ -230,7 +230,7 @@ impl Tree {
     pub(super) const ROOT: NodeId = 0;
 
     /// The rules of a node.
-    pub(super) fn rules(&self, node: NodeId) -> &[Rule] {
+    pub(super) fn rules(&self, node: NodeId) -> &[SchemaRule] {
         self.nodes.get(node).map_or(&[], |node| &node.rules)
     }
 
@@ -245,22 +245,22 @@ impl Tree {
     }
 
     /// The rules about members of a node.
-    pub(super) fn members(&self, node: NodeId) -> Option<&Members> {
-        self.rules(node).iter().find_map(|rule| if let Rule::Members(members) = rule { Some(members) } else { None })
+    pub(super) fn members(&self, node: NodeId) -> Option<&MemberRules> {
+        self.rules(node).iter().find_map(|rule| if let SchemaRule::Members(members) = rule { Some(members) } else { None })
     }
 
     /// The values to choose from that a node lists: those of `enum` where it has a `const` too.
     pub(super) fn choice(&self, node: NodeId) -> Option<&Choice> {
-        self.rules(node).iter().rev().find_map(|rule| if let Rule::Choice(choice) = rule { Some(choice) } else { None })
+        self.rules(node).iter().rev().find_map(|rule| if let SchemaRule::Choice(choice) = rule { Some(choice) } else { None })
     }
 
     /// The types that a node names.
-    pub(super) fn types(&self, node: NodeId) -> Option<&Types> {
-        self.rules(node).iter().find_map(|rule| if let Rule::Types(types) = rule { Some(types) } else { None })
+    pub(super) fn types(&self, node: NodeId) -> Option<&TypeSet> {
+        self.rules(node).iter().find_map(|rule| if let SchemaRule::Types(types) = rule { Some(types) } else { None })
     }
 
     /// Whether `node` is `false`.
     pub(super) fn is_never(&self, node: NodeId) -> bool {
-        matches!(self.rules(node), [Rule::Never])
+        matches!(self.rules(node), [SchemaRule::Never])
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn twice(bytes: &[u8]) -> Option<String> {
     let mut found = Vec::new();
     let mut document = serde_json::Deserializer::from_slice(document(bytes));
     // The document is known to be JSON: the only error is the one that ends the search.
-    let _ = Once { found: &mut found }.deserialize(&mut document);
+    let _ = UniqueFields { found: &mut found }.deserialize(&mut document);
     let mut place = String::new();
     found.iter().rev().for_each(|name| push(&mut place, name));
     (!found.is_empty()).then_some(place)
@@ -24,11 +24,11 @@ pub(super) fn twice(bytes: &[u8]) -> Option<String> {
 
 /// Reads a value of which every field stands once. The names on the way to one that stands twice are gathered on
 /// the way out, the last first.
-struct Once<'f> {
+struct UniqueFields<'f> {
     found: &'f mut Vec<String>,
 }
 
-impl Once<'_> {
+impl UniqueFields<'_> {
     /// Puts `step` in front of what was found below it.
     fn step(&mut self, step: String) {
         if !self.found.is_empty() {
@@ -37,7 +37,7 @@ impl Once<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Once<'_> {
+impl<'de> DeserializeSeed<'de> for UniqueFields<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<(), D::Error> {
@@ -45,7 +45,7 @@ impl<'de> DeserializeSeed<'de> for Once<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Once<'_> {
+impl<'de> Visitor<'de> for UniqueFields<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for Once<'_> {
                 self.found.push(name);
                 return Err(A::Error::custom("a field stands twice"));
             }
-            if let Err(error) = map.next_value_seed(Once { found: self.found }) {
+            if let Err(error) = map.next_value_seed(UniqueFields { found: self.found }) {
                 self.step(name);
                 return Err(error);
             }
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for Once<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         let mut index = 0_usize;
         loop {
-            match items.next_element_seed(Once { found: self.found }) {
+            match items.next_element_seed(UniqueFields { found: self.found }) {
                 Ok(Some(())) => index += 1,
                 Ok(None) => return Ok(()),
                 Err(error) => {

@@ -12,8 +12,8 @@ mod key;
 mod leaf;
 
 pub(super) use integer::Integer;
-use key::Key;
-pub(super) use leaf::{Checked, Single, Variant};
+use key::KeyVisitor;
+pub(super) use leaf::{CheckedLeaf, Single, EnumVariant};
 
 fn broken<E: Error>() -> E {
     E::custom("a rule of the schema is broken")
@@ -54,7 +54,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Along<'_, V> {
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
-        let mut items = Items { inner, guide: self.guide, seen: 0 };
+        let mut items = SeqItems { inner, guide: self.guide, seen: 0 };
         let value = self.visitor.visit_seq(&mut items)?;
         items.finish()?;
         Ok(value)
@@ -66,7 +66,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Along<'_, V> {
             Some(Guide::Map(value)) => Some(&**value),
             _ => None,
         };
-        self.visitor.visit_map(Entries { inner, value })
+        self.visitor.visit_map(MapEntries { inner, value })
     }
 }
 
@@ -89,7 +89,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<'_, V> {
             Some(Guide::Fields(fields)) => Some(fields),
             _ => None,
         };
-        self.visitor.visit_map(Fields { inner, fields, value: None })
+        self.visitor.visit_map(StructFields { inner, fields, value: None })
     }
 }
 
@@ -109,13 +109,13 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
 }
 
 /// The items of a list or tuple.
-struct Items<'g, A> {
+struct SeqItems<'g, A> {
     inner: A,
     guide: Option<&'g Guide>,
     seen: usize,
 }
 
-impl<'g, A> Items<'g, A> {
+impl<'g, A> SeqItems<'g, A> {
     fn next_guide(&self) -> Option<&'g Guide> {
         match self.guide? {
             Guide::List(list) => list.item.as_deref(),
@@ -136,7 +136,7 @@ impl<'g, A> Items<'g, A> {
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for SeqItems<'_, A> {
     type Error = A::Error;
 
     #[inline]
@@ -153,12 +153,12 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 }
 
 /// The entries of a map, whose values all have the same guide.
-struct Entries<'g, A> {
+struct MapEntries<'g, A> {
     inner: A,
     value: Option<&'g Guide>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for MapEntries<'_, A> {
     type Error = A::Error;
 
     #[inline]
@@ -177,19 +177,19 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
 }
 
 /// The fields of a struct, each with a guide of its own.
-struct Fields<'g, A> {
+struct StructFields<'g, A> {
     inner: A,
     fields: Option<&'g FieldsGuide>,
     /// The guide of the value whose key was read last.
     value: Option<&'g Guide>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for StructFields<'_, A> {
     type Error = A::Error;
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.inner.next_key_seed(Key { inner: seed, fields: self.fields, value: &mut self.value })
+        self.inner.next_key_seed(KeyVisitor { inner: seed, fields: self.fields, value: &mut self.value })
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! The validator says *whether* a document is refused; this finds out *why*. It does not ask the validator
 //! for its list of errors: that holds every error of every branch of every union, at every level of a
-//! schema that refers to itself. Here each step is paid for out of a [`Budget`], a verdict is remembered
+//! schema that refers to itself. Here each step is paid for out of a [`StepBudget`], a verdict is remembered
 //! where a reference leads, and of a union no more is kept than tells its branches apart.
 //!
 //! Once the budget has ended, every question is answered with "fits" and nothing more is told: what was
@@ -13,10 +13,10 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::{Map, Value};
 
 use super::bounds::Figure;
-use super::budget::Budget;
-use super::place::Step;
-use super::problem::{Cause, Problem};
-use super::tree::{Choice, Contains, Further, Members, NodeId, Rule, Size, Tree};
+use super::budget::StepBudget;
+use super::place::PathStep;
+use super::problem::{ViolationCause, Violation};
+use super::tree::{Choice, Contains, Further, MemberRules, NodeId, SchemaRule, SizeBound, Tree};
 
 mod collect;
 mod evaluated;
@@ -29,9 +29,9 @@ const DEEPEST: usize = 640;
 const REMEMBERED: usize = 1 << 16;
 
 /// One walk over one document.
-pub(super) struct Walk<'a> {
+pub(super) struct SchemaWalk<'a> {
     tree: &'a Tree,
-    budget: &'a Budget<'a>,
+    budget: &'a StepBudget<'a>,
     /// Verdicts by node and address of the value; `true` also while one is being reached.
     verdicts: HashMap<(NodeId, usize), bool>,
     depth: usize,
@@ -45,13 +45,13 @@ pub(super) struct Walk<'a> {
 pub(super) fn problems<'a>(
     tree: &'a Tree,
     document: &'a Value,
-    budget: &'a Budget<'a>,
+    budget: &'a StepBudget<'a>,
     most: usize,
-) -> Vec<Problem<'a>> {
-    let mut walk = Walk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most };
-    let mut found: Vec<Problem<'a>> = Vec::new();
+) -> Vec<Violation<'a>> {
+    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most };
+    let mut found: Vec<Violation<'a>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    let mut next = VecDeque::from([(Tree::ROOT, document, Vec::<Step<'a>>::new())]);
+    let mut next = VecDeque::from([(Tree::ROOT, document, Vec::<PathStep<'a>>::new())]);
     while let Some((node, value, mut at)) = next.pop_front() {
         if found.len() > most || budget.is_spent() {
             break;
@@ -62,7 +62,7 @@ pub(super) fn problems<'a>(
         let mut level = Vec::new();
         walk.collect(node, value, &mut at, None, &mut level);
         for problem in level {
-            if let Cause::Behind { target, value } = problem.cause {
+            if let ViolationCause::Behind { target, value } = problem.cause {
                 next.push_back((target, value, problem.at));
             } else if found.len() <= most && !found.contains(&problem) {
                 found.push(problem);
@@ -74,8 +74,8 @@ pub(super) fn problems<'a>(
 
 /// Whether the walk finds nothing wrong with `document`; `None` if the budget ended before that was known.
 #[cfg(test)]
-pub(super) fn verdict(tree: &Tree, document: &Value, budget: &Budget<'_>) -> Option<bool> {
-    let mut walk = Walk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most: 0 };
+pub(super) fn verdict(tree: &Tree, document: &Value, budget: &StepBudget<'_>) -> Option<bool> {
+    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most: 0 };
     let fits = walk.fits(Tree::ROOT, document);
     (!budget.is_spent()).then_some(fits)
 }
@@ -84,7 +84,7 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     /// Whether `value` keeps every rule of `node`.
     fn fits(&mut self, node: NodeId, value: &Value) -> bool {
         if self.depth == DEEPEST {
@@ -120,94 +120,94 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether `value` keeps one rule of `node`.
-    fn keeps(&mut self, rule: &'a Rule, node: NodeId, value: &Value) -> bool {
+    fn keeps(&mut self, rule: &'a SchemaRule, node: NodeId, value: &Value) -> bool {
         if !self.budget.spend(1) {
             return true;
         }
         match rule {
-            Rule::AllOf(nodes) => nodes.iter().all(|node| self.fits(*node, value)),
-            Rule::AnyOf(nodes) => nodes.iter().any(|node| self.fits(*node, value)),
-            Rule::OneOf(nodes) => self.fitting(nodes, value, 2) == 1,
-            Rule::Not(node) => !self.fits(*node, value) || self.budget.is_spent(),
-            Rule::If(condition) => {
+            SchemaRule::AllOf(nodes) => nodes.iter().all(|node| self.fits(*node, value)),
+            SchemaRule::AnyOf(nodes) => nodes.iter().any(|node| self.fits(*node, value)),
+            SchemaRule::OneOf(nodes) => self.fitting(nodes, value, 2) == 1,
+            SchemaRule::Not(node) => !self.fits(*node, value) || self.budget.is_spent(),
+            SchemaRule::If(condition) => {
                 let holds = self.fits(condition.asks, value);
                 let then = if holds { condition.then } else { condition.otherwise };
                 then.is_none_or(|then| self.fits(then, value))
             }
-            Rule::Reference(target) => self.fits(*target, value),
-            Rule::Unfollowed => {
+            SchemaRule::Reference(target) => self.fits(*target, value),
+            SchemaRule::Unfollowed => {
                 self.budget.end();
                 true
             }
-            Rule::DependentSchemas(dependents) => dependents
+            SchemaRule::DependentSchemas(dependents) => dependents
                 .iter()
                 .all(|(name, node)| !self.budget.spend(1) || value.get(&**name).is_none() || self.fits(*node, value)),
-            Rule::Members(members) => value.as_object().is_none_or(|object| self.members_fit(members, object)),
-            Rule::PropertyNames(names) => {
+            SchemaRule::Members(members) => value.as_object().is_none_or(|object| self.members_fit(members, object)),
+            SchemaRule::PropertyNames(names) => {
                 value.as_object().is_none_or(|object| object.keys().all(|name| self.name_fits(*names, name)))
             }
-            Rule::Items(items) => value.as_array().is_none_or(|list| {
+            SchemaRule::Items(items) => value.as_array().is_none_or(|list| {
                 list.iter().enumerate().all(|(index, item)| {
                     items.prefix.get(index).copied().or(items.rest).is_none_or(|node| self.fits(node, item))
                 })
             }),
-            Rule::Contains(contains) => value.as_array().is_none_or(|list| self.contains(contains, list)),
-            Rule::UnevaluatedProperties(further) => value.as_object().is_none_or(|object| {
+            SchemaRule::Contains(contains) => value.as_array().is_none_or(|list| self.contains(contains, list)),
+            SchemaRule::UnevaluatedProperties(further) => value.as_object().is_none_or(|object| {
                 let seen = self.evaluated(node, value);
                 let left = object.values().enumerate().filter(|(index, _)| !seen.has(*index));
                 left.fold(true, |fit, (_, member)| fit && self.fits(*further, member))
             }),
-            Rule::UnevaluatedItems(further) => value.as_array().is_none_or(|list| {
+            SchemaRule::UnevaluatedItems(further) => value.as_array().is_none_or(|list| {
                 let seen = self.evaluated(node, value);
                 let left = list.iter().enumerate().filter(|(index, _)| !seen.has(*index));
                 left.fold(true, |fit, (_, item)| fit && self.fits(*further, item))
             }),
-            Rule::Never
-            | Rule::Types(_)
-            | Rule::Choice(_)
-            | Rule::Number(_)
-            | Rule::Size(_)
-            | Rule::Required(_)
-            | Rule::DependentRequired(_)
-            | Rule::Judged(_) => self.keeps_alone(rule, value),
+            SchemaRule::Never
+            | SchemaRule::Types(_)
+            | SchemaRule::Choice(_)
+            | SchemaRule::Number(_)
+            | SchemaRule::Size(_)
+            | SchemaRule::Required(_)
+            | SchemaRule::DependentRequired(_)
+            | SchemaRule::Judged(_) => self.keeps_alone(rule, value),
         }
     }
 
     /// Whether `value` keeps a rule that holds no other schema.
-    fn keeps_alone(&self, rule: &Rule, value: &Value) -> bool {
+    fn keeps_alone(&self, rule: &SchemaRule, value: &Value) -> bool {
         match rule {
-            Rule::Never => false,
-            Rule::Types(types) => types.admit(value),
-            Rule::Choice(choice) => self.is_chosen(choice, value),
-            Rule::Number(bounds) => Figure::of(value).is_none_or(|figure| bounds.limit.admit(figure)),
-            Rule::Size(size) => self.has_size(size.limit, value),
-            Rule::Required(names) => {
+            SchemaRule::Never => false,
+            SchemaRule::Types(types) => types.admit(value),
+            SchemaRule::Choice(choice) => self.is_chosen(choice, value),
+            SchemaRule::Number(bounds) => Figure::of(value).is_none_or(|figure| bounds.limit.admit(figure)),
+            SchemaRule::Size(size) => self.has_size(size.limit, value),
+            SchemaRule::Required(names) => {
                 value.as_object().is_none_or(|object| self.missing(names, object).next().is_none())
             }
-            Rule::DependentRequired(dependents) => value.as_object().is_none_or(|object| {
+            SchemaRule::DependentRequired(dependents) => value.as_object().is_none_or(|object| {
                 dependents.iter().all(|(name, names)| {
                     !self.budget.spend(1)
                         || !object.contains_key(&**name)
                         || self.missing(names, object).next().is_none()
                 })
             }),
-            Rule::Judged(judge) => {
+            SchemaRule::Judged(judge) => {
                 !judge.limit.is_about(value) || !self.budget.spend(extent(value)) || judge.limit.admit(value)
             }
-            Rule::AllOf(_)
-            | Rule::AnyOf(_)
-            | Rule::OneOf(_)
-            | Rule::Not(_)
-            | Rule::If(_)
-            | Rule::Reference(_)
-            | Rule::Unfollowed
-            | Rule::DependentSchemas(_)
-            | Rule::Members(_)
-            | Rule::PropertyNames(_)
-            | Rule::Items(_)
-            | Rule::Contains(_)
-            | Rule::UnevaluatedProperties(_)
-            | Rule::UnevaluatedItems(_) => true,
+            SchemaRule::AllOf(_)
+            | SchemaRule::AnyOf(_)
+            | SchemaRule::OneOf(_)
+            | SchemaRule::Not(_)
+            | SchemaRule::If(_)
+            | SchemaRule::Reference(_)
+            | SchemaRule::Unfollowed
+            | SchemaRule::DependentSchemas(_)
+            | SchemaRule::Members(_)
+            | SchemaRule::PropertyNames(_)
+            | SchemaRule::Items(_)
+            | SchemaRule::Contains(_)
+            | SchemaRule::UnevaluatedProperties(_)
+            | SchemaRule::UnevaluatedItems(_) => true,
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
         if self.budget.is_spent() { 1 } else { fitting }
     }
 
-    fn members_fit(&mut self, members: &'a Members, object: &Map<String, Value>) -> bool {
+    fn members_fit(&mut self, members: &'a MemberRules, object: &Map<String, Value>) -> bool {
         let known = members.all_known();
         let known_fit = if known.len() < object.len() {
             known.iter().all(|(name, node)| {
@@ -249,13 +249,13 @@ impl<'a> Walk<'a> {
     }
 
     /// The schemas that `name` has by pattern, and whether it is known by pattern or by name.
-    fn patterned(&self, members: &'a Members, name: &str) -> (Vec<NodeId>, bool) {
+    fn patterned(&self, members: &'a MemberRules, name: &str) -> (Vec<NodeId>, bool) {
         let is_known = !self.budget.spend(1) || members.known(name).is_some();
         if members.patterns.is_empty() {
             return (Vec::new(), is_known);
         }
         let text = Value::String(name.to_owned());
-        let matches = |(pattern, node): &(super::tree::Judge, NodeId)| {
+        let matches = |(pattern, node): &(super::tree::LazyValidator, NodeId)| {
             (self.budget.spend(extent(&text)) && pattern.admit(&text)).then_some(*node)
         };
         let nodes: Vec<NodeId> = members.patterns.iter().filter_map(matches).collect();
@@ -316,19 +316,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn has_size(&self, size: Size, value: &Value) -> bool {
+    fn has_size(&self, size: SizeBound, value: &Value) -> bool {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let characters = |text: &String| {
             self.budget.spend_text(text.len());
             count(text.chars().count())
         };
         match (size, value) {
-            (Size::MinLength(least), Value::String(text)) => characters(text) >= least,
-            (Size::MaxLength(most), Value::String(text)) => characters(text) <= most,
-            (Size::MinItems(least), Value::Array(list)) => count(list.len()) >= least,
-            (Size::MaxItems(most), Value::Array(list)) => count(list.len()) <= most,
-            (Size::MinProperties(least), Value::Object(object)) => count(object.len()) >= least,
-            (Size::MaxProperties(most), Value::Object(object)) => count(object.len()) <= most,
+            (SizeBound::MinLength(least), Value::String(text)) => characters(text) >= least,
+            (SizeBound::MaxLength(most), Value::String(text)) => characters(text) <= most,
+            (SizeBound::MinItems(least), Value::Array(list)) => count(list.len()) >= least,
+            (SizeBound::MaxItems(most), Value::Array(list)) => count(list.len()) <= most,
+            (SizeBound::MinProperties(least), Value::Object(object)) => count(object.len()) >= least,
+            (SizeBound::MaxProperties(most), Value::Object(object)) => count(object.len()) <= most,
             _ => true,
         }
     }

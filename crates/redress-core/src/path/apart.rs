@@ -6,11 +6,11 @@ use std::{borrow::Cow, future::Future, sync::Arc};
 use redress_contract::{Effect, EngineCode, Envelope, Meta, RequestId};
 use tokio::runtime::Handle;
 
-use super::{Asked, Call};
-use crate::{Registry, registry::Inner};
+use super::{CallInput, Call};
+use crate::{Registry, registry::RegistryInner};
 
 /// What is left on the caller's side of a call that runs in a task of its own.
-pub(super) struct Apart {
+pub(super) struct Detached {
     registry: Registry,
     runtime: Handle,
     request_id: RequestId,
@@ -18,33 +18,33 @@ pub(super) struct Apart {
 }
 
 /// What a call asks for, taken along into its task.
-pub(super) struct Taken {
+pub(super) struct OwnedCallInput {
     name: String,
     input: Vec<u8>,
     token: Option<crate::Secret>,
 }
 
-impl Taken {
-    pub(super) fn asked(&self) -> Asked<'_> {
-        Asked { name: &self.name, input: Cow::Borrowed(&self.input), token: self.token.clone() }
+impl OwnedCallInput {
+    pub(super) fn asked(&self) -> CallInput<'_> {
+        CallInput { name: &self.name, input: Cow::Borrowed(&self.input), token: self.token.clone() }
     }
 }
 
-impl From<Asked<'_>> for Taken {
-    fn from(asked: Asked<'_>) -> Taken {
-        Taken { name: asked.name.to_owned(), input: asked.input.into_owned(), token: asked.token }
+impl From<CallInput<'_>> for OwnedCallInput {
+    fn from(asked: CallInput<'_>) -> OwnedCallInput {
+        OwnedCallInput { name: asked.name.to_owned(), input: asked.input.into_owned(), token: asked.token }
     }
 }
 
 impl Call {
     /// How to run this call apart from its caller, where it comes with a key that the operation takes.
-    pub(super) fn apart(&self, asked: &Asked<'_>) -> Option<Apart> {
+    pub(super) fn apart(&self, asked: &CallInput<'_>) -> Option<Detached> {
         self.ctx.idempotency_key.as_ref()?;
         let registry = &self.ctx.registry;
         registry.find(asked.name).filter(|entry| entry.declaration.takes_idempotency_key())?;
         // Without a runtime there is nowhere else to run; the call is cut off with its caller then.
         let runtime = Handle::try_current().ok()?;
-        Some(Apart {
+        Some(Detached {
             registry: registry.clone(),
             runtime,
             request_id: self.ctx.request_id.clone(),
@@ -53,13 +53,13 @@ impl Call {
     }
 }
 
-impl Apart {
+impl Detached {
     /// Runs the call to its end, whether or not this future is.
     pub(super) async fn run<T: Send + 'static>(
         self,
         call: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Envelope> {
-        let Inner { keyed, own_keyed, .. } = &*self.registry.0;
+        let RegistryInner { keyed, own_keyed, .. } = &*self.registry.0;
         let running = keyed.spawn_on(own_keyed.track_future(call), &self.runtime);
         running.await.map_err(|error| {
             // A panic is contained inside, so this is a runtime that shuts down. How far the call had come by then, its

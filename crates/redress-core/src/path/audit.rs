@@ -8,7 +8,7 @@ use std::{
 
 use redress_contract::{EngineCode, Problem, Started};
 
-use super::{Asked, Bad, Call};
+use super::{CallInput, FailedCall, Call};
 use crate::{AuditedCall, Fingerprint, Receipt, Refusal};
 
 /// What is known of a call for its record. A registry with no audit makes none.
@@ -29,7 +29,7 @@ impl Call {
 
     /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
     /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
-    pub(super) fn note_input(&mut self, asked: &Asked<'_>) {
+    pub(super) fn note_input(&mut self, asked: &CallInput<'_>) {
         if self.wants_digest(asked)
             && let Some(audit) = &self.ctx.registry.0.audit
         {
@@ -40,7 +40,7 @@ impl Call {
 
     /// Whether the record still lacks the digest of the input.
     #[inline]
-    pub(super) fn wants_digest(&self, asked: &Asked<'_>) -> bool {
+    pub(super) fn wants_digest(&self, asked: &CallInput<'_>) -> bool {
         self.audited.as_ref().is_some_and(|audited| audited.input.is_none())
             && self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input)
     }
@@ -60,7 +60,7 @@ impl Call {
     }
 
     /// Refuses a call that could not be recorded (closed, not open): what nobody can account for does not run.
-    pub(super) fn recordable(&self) -> Result<(), Box<Bad>> {
+    pub(super) fn recordable(&self) -> Result<(), Box<FailedCall>> {
         match &self.ctx.registry.0.audit {
             Some(audit) if !audit.is_open() => Err(Call::cannot_keep()),
             Some(_) | None => Ok(()),
@@ -68,8 +68,8 @@ impl Call {
     }
 
     /// The refusal of a call that has not started, while a store is broken.
-    pub(super) fn cannot_keep() -> Box<Bad> {
-        Bad::new(Refusal::cannot_keep().into_problem())
+    pub(super) fn cannot_keep() -> Box<FailedCall> {
+        FailedCall::new(Refusal::cannot_keep().into_problem())
     }
 
     /// Records how the call ended, and keeps the receipt for whoever answers.

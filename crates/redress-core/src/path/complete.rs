@@ -7,8 +7,8 @@ use redress_contract::Envelope;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Asked, Bad, Call, admit::Permits, make_id};
-use crate::{Classification, Registry, Request, registry::Entry};
+use super::{CallInput, FailedCall, Call, admit::Permits, make_id};
+use crate::{Classification, Registry, Request, registry::RegisteredOperation};
 
 /// How many values are given at once.
 const AT_MOST: usize = 100;
@@ -67,7 +67,7 @@ impl Registry {
         call.ended = true;
         let mut call = Call::begin(ctx, since);
         let input = json!({"argument": argument, "value": value, "given": given}).to_string();
-        let asked = Asked { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
+        let asked = CallInput { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
         let ended = call.answer(&asked, None).await;
         let envelope = call.end_recorded(ended).await;
         match envelope.output().map(serde_json::from_slice) {
@@ -95,9 +95,9 @@ impl Call {
     /// is a composed call, which no limit holds, since the call that makes it has passed them.
     async fn completing(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &CallInput<'_>,
         argument: &str,
-    ) -> Result<(Arc<Entry>, Option<Permits>), Box<Bad>> {
+    ) -> Result<(Arc<RegisteredOperation>, Option<Permits>), Box<FailedCall>> {
         let entry = self.look(asked).await?;
         // Nothing is changed, whatever the operation itself would change.
         if self.ctx.idempotency_key.is_some() {
@@ -109,7 +109,7 @@ impl Call {
     }
 
     /// The steps up to access: the operation itself is not run, so nobody has to agree to it.
-    pub(super) async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
+    pub(super) async fn look(&mut self, asked: &CallInput<'_>) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
         let Some(entry) = self.find(asked) else {
             return Err(self.not_found(asked).await);
         };

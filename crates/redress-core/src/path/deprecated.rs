@@ -9,7 +9,7 @@ use std::{
 use redress_contract::Name;
 
 use super::Call;
-use crate::registry::Entry;
+use crate::registry::RegisteredOperation;
 
 /// Of how many callers of one operation, by each of its names, it is known that they were told of. More are not told of at all: an operation
 /// that so many call is not about to go.
@@ -34,7 +34,7 @@ impl Call {
     /// Says once of each caller that it calls a deprecated operation, or one by an alias, so that its operator knows whom
     /// to tell before the operation or the name goes.
     #[cold]
-    pub(super) fn note_deprecated(&self, entry: &Entry, called: &str, still_called: &StillCalled) {
+    pub(super) fn note_deprecated(&self, entry: &RegisteredOperation, called: &str, still_called: &StillCalled) {
         let caller = self.ctx.caller.as_ref().map_or("anonymous", |caller| caller.id());
         let deprecated = entry.declaration.deprecated();
         if let Some(deprecation) = deprecated.filter(|_| still_called.is_news(caller, None)) {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Name, Operation, Shape, Similar};
+use redress_contract::{EngineCode, Name, OperationDeclaration, Shape, Similar};
 
-use super::{Asked, Bad, Call};
-use crate::{Shown, registry::Entry, similar};
+use super::{CallInput, FailedCall, Call};
+use crate::{Shown, registry::RegisteredOperation, similar};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
     /// An internal one does not exist for callers from outside, nor one that their face does not show, nor for agents
     /// one that is for persons.
-    pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
+    pub(super) fn find(&self, asked: &CallInput<'_>) -> Option<Arc<RegisteredOperation>> {
         let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
         if !self.is_for_this_face(&entry.declaration) {
             return None;
@@ -20,12 +20,12 @@ impl Call {
         (self.ctx.parent.is_some() || exists()).then(|| Arc::clone(entry))
     }
 
-    fn is_for_this_face(&self, operation: &Operation) -> bool {
+    fn is_for_this_face(&self, operation: &OperationDeclaration) -> bool {
         !(self.ctx.face.is_for_agents() && operation.access().is_for_persons())
     }
 
     /// A call goes to a query or a mutation, a subscription is subscribed to.
-    pub(super) fn shape(&self, entry: &Entry, wanted: Shape) -> Result<(), Box<Bad>> {
+    pub(super) fn shape(&self, entry: &RegisteredOperation, wanted: Shape) -> Result<(), Box<FailedCall>> {
         let streams = |shape| matches!(shape, Shape::Subscription);
         let declared = entry.declaration.shape();
         if streams(declared) == streams(wanted) {
@@ -36,7 +36,7 @@ impl Call {
     }
 
     /// Says that there is no such operation, and what is near.
-    pub(super) async fn not_found(&self, asked: &Asked<'_>) -> Box<Bad> {
+    pub(super) async fn not_found(&self, asked: &CallInput<'_>) -> Box<FailedCall> {
         // Near names help only those who may call them, so who asks has to be known first.
         // What is near is no reason to let them wait: what is not known by the deadline is not told.
         let caller = self.within(self.identify(asked)).await.ok().flatten();

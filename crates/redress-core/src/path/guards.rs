@@ -5,11 +5,11 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{Asked, Bad, Call};
-use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::Entry};
+use super::{CallInput, FailedCall, Call};
+use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::RegisteredOperation};
 
 impl Call {
-    pub(super) async fn guards(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn guards(&self, entry: &RegisteredOperation, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         for guard in &entry.guards {
             let call = GuardedCall {
                 operation: &entry.declaration,

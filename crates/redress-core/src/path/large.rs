@@ -3,19 +3,19 @@
 
 use std::sync::Arc;
 
-use redress_contract::Output;
+use redress_contract::OutputJson;
 
-use super::{Asked, Bad, Call, converse::fingerprint_of, read::Refused};
+use super::{CallInput, FailedCall, Call, converse::fingerprint_of, read::InputRefusal};
 use crate::{
     Fingerprint,
-    handler::{ReadInput, Reads},
+    handler::{ReadInput, InputReader},
     idempotency::fingerprint,
     input::DecodeError,
     offload::{Abandon, LARGE, offload},
-    registry::Entry,
+    registry::RegisteredOperation,
 };
 
-impl Asked<'_> {
+impl CallInput<'_> {
     /// Whether work on the input is done off the workers.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
@@ -38,7 +38,7 @@ impl Asked<'_> {
 impl Call {
     /// [`note_input`](Call::note_input), wherever it is done.
     #[inline]
-    pub(super) async fn note_any_input(&mut self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn note_any_input(&mut self, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         if asked.is_large() {
             return Box::pin(self.note_large_input(asked)).await;
         }
@@ -46,7 +46,7 @@ impl Call {
         Ok(())
     }
 
-    async fn note_large_input(&mut self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    async fn note_large_input(&mut self, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let (true, Some(audit)) = (self.wants_digest(asked), self.ctx.registry.0.audit.clone()) else { return Ok(()) };
         let input = asked.copied();
         let digest = self.within(async { Ok(offload(move || audit.digest(&input)).await) }).await?;
@@ -57,18 +57,18 @@ impl Call {
     /// Size and input schema of a large input: the input as the handler takes it, or what is said about its refusal.
     pub(super) async fn read_large(
         &self,
-        entry: &Arc<Entry>,
-        reader: Arc<dyn Reads>,
-        asked: &Asked<'_>,
-    ) -> Result<ReadInput, Box<Bad>> {
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        asked: &CallInput<'_>,
+    ) -> Result<ReadInput, Box<FailedCall>> {
         self.size(entry, asked)?;
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
         let read = move || match extent.passed_by(&input) {
-            Some(beyond) => Err(Refused::Beyond(beyond)),
+            Some(beyond) => Err(InputRefusal::Beyond(beyond)),
             None => reader
                 .read(&entry.input, &input)
-                .map_err(|error| Refused::explained(&*reader, &entry.input, extent, &input, error, &abandoned)),
+                .map_err(|error| InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned)),
         };
         let read = self.within(async { Ok(offload(read).await) }).await?;
         read.map_err(|refused| self.refused_input(refused))
@@ -78,10 +78,10 @@ impl Call {
     /// input as the handler takes it, and the declared failure of the check that the call ends with in its place.
     pub(super) async fn read_checked(
         &self,
-        entry: &Arc<Entry>,
-        reader: Arc<dyn Reads>,
-        asked: &Asked<'_>,
-    ) -> Result<(ReadInput, Option<Box<Bad>>), Box<Bad>> {
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        asked: &CallInput<'_>,
+    ) -> Result<(ReadInput, Option<Box<FailedCall>>), Box<FailedCall>> {
         let input = if asked.is_large() {
             self.read_large(entry, reader, asked).await?
         } else {
@@ -112,14 +112,14 @@ impl Call {
     /// Explains the refusal of an input that is not large, and may still take long to explain.
     pub(super) async fn explain_apart(
         &self,
-        entry: &Arc<Entry>,
-        reader: Arc<dyn Reads>,
-        asked: &Asked<'_>,
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        asked: &CallInput<'_>,
         error: DecodeError,
-    ) -> Box<Bad> {
+    ) -> Box<FailedCall> {
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
-        let explained = offload(move || Refused::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
+        let explained = offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
         match self.within(async { Ok(explained.await) }).await {
             Ok(refused) => self.refused_input(refused),
             Err(bad) => bad,
@@ -127,7 +127,7 @@ impl Call {
     }
 
     /// Content guard of a large input.
-    pub(super) async fn large_content(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn large_content(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         if entry.source().is_none() {
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl Call {
     }
 
     /// What tells the input from another one under the same idempotency key.
-    pub(super) async fn key_fingerprint(&self, asked: &Asked<'_>) -> Fingerprint {
+    pub(super) async fn key_fingerprint(&self, asked: &CallInput<'_>) -> Fingerprint {
         if !asked.is_large() {
             return fingerprint(&asked.input);
         }
@@ -146,7 +146,7 @@ impl Call {
     }
 
     /// [`check_output`](Call::check_output) of a large output.
-    pub(super) async fn check_large_output(&self, entry: &Arc<Entry>, output: Output) -> Result<Output, Box<Bad>> {
+    pub(super) async fn check_large_output(&self, entry: &Arc<RegisteredOperation>, output: OutputJson) -> Result<OutputJson, Box<FailedCall>> {
         let checked = Arc::clone(entry);
         let fits = offload(move || checked.output_breach(&output).map_or(Ok(output), Err)).await;
         fits.map_err(|breach| self.unfit_output(&breach))
@@ -154,19 +154,19 @@ impl Call {
 
     /// Whether to check the output is work for another thread.
     #[inline]
-    pub(super) fn is_large_output(&self, entry: &Entry, output: &Output) -> bool {
+    pub(super) fn is_large_output(&self, entry: &RegisteredOperation, output: &OutputJson) -> bool {
         self.checks(entry) && output.json().len() > LARGE
     }
 
     /// [`belongs`](Call::belongs) of a large input.
-    pub(super) async fn large_belongs(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn large_belongs(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
         let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, asked).await) }).await?;
         if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
     }
 
     /// [`fingerprint`](Call::fingerprint) of a large input.
-    pub(super) async fn large_fingerprint(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> String {
+    pub(super) async fn large_fingerprint(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> String {
         let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), asked.copied());
         offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
     }

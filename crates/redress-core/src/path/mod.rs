@@ -40,25 +40,25 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use redress_contract::{EngineCode, Envelope, Output, Shape};
+use redress_contract::{EngineCode, Envelope, OutputJson, Shape};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use admit::{Permits, waited};
-use apart::{Apart, Taken};
+use apart::{Detached, OwnedCallInput};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
-use drive::Driven;
-pub(crate) use refuse::Bad;
+use drive::HandlerRun;
+pub(crate) use refuse::FailedCall;
 pub use refuse::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound, listener::Bounded};
+use crate::{Ctx, Registry, Request, Secret, ask::AskContext, handler::BoundHandler, listener::BoundedListener};
 
 /// What one call asks for. Everything else that it brings along is in the context.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CallInput<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: Cow<'a, [u8]>,
     pub(crate) token: Option<Secret>,
@@ -80,7 +80,7 @@ impl Registry {
 
     /// The call that a request from outside makes.
     #[inline]
-    fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
+    fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, CallInput<'a>) {
         let since = Instant::now();
         // One that no clock can show is none: the operation has its own.
         let deadline = request.deadline.and_then(|deadline| since.checked_add(deadline));
@@ -99,15 +99,15 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
-            listener: request.listener.map(Bounded::around),
-            asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
+            listener: request.listener.map(BoundedListener::around),
+            asking: request.asker.map(|asker| Arc::new(AskContext::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
             account: request.account,
             room: OnceLock::new(),
             reserves: OnceLock::new(),
         };
-        (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
+        (Call::begin(ctx, since), CallInput { name, input: request.input, token: request.token })
     }
 }
 
@@ -116,7 +116,7 @@ impl Call {
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
     ///
     /// The steps are polled where they stand: each combinator around them would copy them.
-    pub(crate) async fn answer(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+    pub(crate) async fn answer(&mut self, asked: &CallInput<'_>, permits: Option<Permits>) -> Result<OutputJson, Box<FailedCall>> {
         let span = (!self.span.is_disabled()).then(|| self.span.clone());
         let ended = {
             let mut steps = pin!(self.steps(asked, permits));
@@ -133,11 +133,11 @@ impl Call {
     }
 
     /// A call that runs in a task of its own, from when it is admitted.
-    async fn answer_apart(mut self, apart: Apart, asked: Asked<'_>) -> Envelope {
+    async fn answer_apart(mut self, apart: Detached, asked: CallInput<'_>) -> Envelope {
         match self.admitted(&asked).await {
             Err(bad) => self.end_recorded(Err(bad)).await,
             Ok(permits) => {
-                let taken = Taken::from(asked);
+                let taken = OwnedCallInput::from(asked);
                 let rest = async move {
                     let ended = self.answer(&taken.asked(), Some(permits)).await;
                     self.end_recorded(ended).await
@@ -148,7 +148,7 @@ impl Call {
     }
 
     /// Ends a call from outside, and waits until that is recorded.
-    async fn end_recorded(&mut self, ended: Result<Output, Box<Bad>>) -> Envelope {
+    async fn end_recorded(&mut self, ended: Result<OutputJson, Box<FailedCall>>) -> Envelope {
         let envelope = self.end_outside(ended);
         if let Some(receipt) = self.receipt() {
             receipt.await;
@@ -157,7 +157,7 @@ impl Call {
     }
 
     /// The steps up to the limits, for a call that goes on elsewhere.
-    pub(super) async fn admitted(&mut self, asked: &Asked<'_>) -> Result<Permits, Box<Bad>> {
+    pub(super) async fn admitted(&mut self, asked: &CallInput<'_>) -> Result<Permits, Box<FailedCall>> {
         let span = self.span.clone();
         let steps = async {
             let held = self.admit(asked, Shape::Query).await?;
@@ -171,7 +171,7 @@ impl Call {
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    async fn steps(&mut self, asked: &Asked<'_>, mut permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+    async fn steps(&mut self, asked: &CallInput<'_>, mut permits: Option<Permits>) -> Result<OutputJson, Box<FailedCall>> {
         if permits.is_none() {
             permits = self.admit(asked, Shape::Query).await?.map(|held| *held);
             if self.expects_much() {
@@ -193,7 +193,7 @@ impl Call {
         let this = &*self;
         let entry = this.entry()?;
         this.size(entry, asked)?;
-        let Bound::Once(handler) = &entry.bound else {
+        let BoundHandler::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
         let running = if asked.is_large() || entry.check.is_some() {
@@ -223,7 +223,7 @@ impl Call {
                 entry,
                 asked,
                 key,
-                permits.quota.as_ref().and_then(quota::Quota::exhausted),
+                permits.quota.as_ref().and_then(quota::QuotaReservation::exhausted),
             )))
             .await?
             {
@@ -253,7 +253,7 @@ impl Call {
                 }
                 let ended = this.drive(running).await;
                 if let Some(counted) = counted {
-                    counted.ended(matches!(ended, Driven::Asks));
+                    counted.ended(matches!(ended, HandlerRun::Asks));
                 }
                 if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
                     permits.ran(began);
@@ -283,7 +283,7 @@ impl Call {
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, key, consent. Where a person is asked for consent, the limits come before the question,
     /// and what they handed out comes back.
-    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, Box<Bad>> {
+    async fn admit(&mut self, asked: &CallInput<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
         let Some(entry) = self.find(asked) else {
             self.found_nothing();
             return Err(Box::pin(self.not_found(asked)).await);

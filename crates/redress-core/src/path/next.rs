@@ -7,13 +7,13 @@ use std::{
 
 use redress_contract::{Effect, EngineCode, Json, Name, NextAction, Problem, RecoveryStep, Retry, Shape, Started};
 
-use super::{Bad, Call};
-use crate::{offload::LARGE, prepared::Prepared, registry::Entry};
+use super::{FailedCall, Call};
+use crate::{offload::LARGE, prepared::Prepared, registry::RegisteredOperation};
 
 impl Call {
     /// Takes out of a bad ending whatever its caller could not do now. Every ending passes here, whoever made it.
-    pub(super) fn keep_callable(&self, bad: &mut Bad) {
-        let Bad { problem, next_fits, .. } = bad;
+    pub(super) fn keep_callable(&self, bad: &mut FailedCall) {
+        let FailedCall { problem, next_fits, .. } = bad;
         if let Some(target) = problem.recovery.as_ref().and_then(RecoveryStep::target)
             && self.callable(target).is_none()
         {
@@ -89,20 +89,20 @@ impl Call {
     /// The operation that the caller of this call could call by this name now, for one answer. Who is told the ending of
     /// a composed call is an operation, for which internal ones are there too. What is for persons alone, consents above
     /// all, is never named: an agent makes the calls that it is advised to make.
-    pub(super) fn callable(&self, name: &Name) -> Option<&Entry> {
+    pub(super) fn callable(&self, name: &Name) -> Option<&RegisteredOperation> {
         let (registry, caller) = (&self.ctx.registry, self.ctx.caller());
-        let open = |entry: &&Arc<Entry>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
+        let open = |entry: &&Arc<RegisteredOperation>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
         let entry = match &self.ctx.parent {
             None => registry.callable(name.as_str(), caller),
             Some(_) => registry.find(name.as_str()).filter(open),
         };
-        let once = |entry: &&Entry| entry.declaration.shape() != Shape::Subscription;
+        let once = |entry: &&RegisteredOperation| entry.declaration.shape() != Shape::Subscription;
         entry.map(|entry| &**entry).filter(once).filter(|entry| !entry.declaration.access().is_for_persons())
     }
 
     /// Whether the operation takes this input, by the judgement of the call itself. What is large would be work for
     /// elsewhere, and nobody repeats that.
-    fn accepts(&self, entry: &Entry, input: &Json) -> bool {
+    fn accepts(&self, entry: &RegisteredOperation, input: &Json) -> bool {
         let json = input.get().as_bytes();
         // To read it runs code of the author's.
         let accepts = || self.extent().measure(json).is_none() && entry.accepts(json);
@@ -110,7 +110,7 @@ impl Call {
     }
 }
 
-fn is_small(entry: &Entry, input: &Json) -> bool {
+fn is_small(entry: &RegisteredOperation, input: &Json) -> bool {
     input.get().len() <= entry.max_input
 }
 
@@ -141,7 +141,7 @@ mod tests {
                         problem.retryable = false;
                         problem.retry = Retry::advise(code.kind().retryable(), effect, shape, started, recovery);
                         let (mut call, _) = registry.begin("", Request::default());
-                        let envelope = call.end_outside(Err(Bad::new(problem)));
+                        let envelope = call.end_outside(Err(FailedCall::new(problem)));
                         let told = envelope.problem().unwrap();
                         let step = told.recovery.as_ref().unwrap();
                         let about = format!("{code} {shape:?} {effect:?} {started:?}: {told:?}");

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Call, map::COME_AGAIN_MS};
 use crate::{
-    AnyFailure, Fault, IdentityError, Registry, Request, StoreBroken,
+    AnyFailure, Fault, IdentityError, Registry, Request, StoreError,
     prepared::{Occurrence, Prepared},
 };
 
@@ -42,7 +42,7 @@ pub struct Refusal {
     retry_after_ms: Option<u64>,
     similar: Box<[Similar]>,
     recovery: Option<RecoveryStep>,
-    case: Case,
+    case: RefusalCase,
     /// Why nobody could tell who calls, for the log.
     broken: Option<Box<IdentityError>>,
 }
@@ -50,7 +50,7 @@ pub struct Refusal {
 /// What the code's own message does not say. A word of its own, since a refusal is handed around by value and has to
 /// stay small.
 #[derive(Clone, Copy, Debug)]
-enum Case {
+enum RefusalCase {
     OfTheCode,
     NeedlessKey,
     ForeignPage,
@@ -60,16 +60,16 @@ enum Case {
     CannotKeep,
 }
 
-impl Case {
+impl RefusalCase {
     fn message(self, code: EngineCode) -> &'static str {
         match self {
-            Case::OfTheCode => code.message(),
-            Case::NeedlessKey => KEY_NOT_TAKEN,
-            Case::ForeignPage => FOREIGN_PAGE,
-            Case::NotAllowed => NOT_ALLOWED,
-            Case::ForeignHost => FOREIGN_HOST,
-            Case::CannotIdentify => CANNOT_IDENTIFY,
-            Case::CannotKeep => CANNOT_KEEP,
+            RefusalCase::OfTheCode => code.message(),
+            RefusalCase::NeedlessKey => KEY_NOT_TAKEN,
+            RefusalCase::ForeignPage => FOREIGN_PAGE,
+            RefusalCase::NotAllowed => NOT_ALLOWED,
+            RefusalCase::ForeignHost => FOREIGN_HOST,
+            RefusalCase::CannotIdentify => CANNOT_IDENTIFY,
+            RefusalCase::CannotKeep => CANNOT_KEEP,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Refusal {
             retry_after_ms: None,
             similar: Box::default(),
             recovery: None,
-            case: Case::OfTheCode,
+            case: RefusalCase::OfTheCode,
             broken: None,
         }
     }
@@ -105,7 +105,7 @@ impl Refusal {
                 let mut refusal = Refusal::new(EngineCode::UpstreamUnreachable)
                     .with_details(&serde_json::json!({"identity": "unavailable"}))
                     .with_retry_after_ms(COME_AGAIN_MS);
-                refusal.case = Case::CannotIdentify;
+                refusal.case = RefusalCase::CannotIdentify;
                 refusal.broken = Some(Box::new(error));
                 refusal
             }
@@ -133,7 +133,7 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_details(&serde_json::json!({"idempotency_key": "not taken"}))
             .with_hint(NEEDLESS_KEY);
-        refusal.case = Case::NeedlessKey;
+        refusal.case = RefusalCase::NeedlessKey;
         refusal
     }
 
@@ -146,7 +146,7 @@ impl Refusal {
                  `http.cors_origins` (`Faces::cors_origins` in a program).",
             );
         refusal.recovery = Some(RecoveryStep::AskUser);
-        refusal.case = Case::ForeignPage;
+        refusal.case = RefusalCase::ForeignPage;
         refusal
     }
 
@@ -157,7 +157,7 @@ impl Refusal {
             .with_details(&serde_json::json!({"check": "refused"}))
             .with_hint("Ask for something that is yours, or ask the user who may let you have this.");
         refusal.recovery = Some(RecoveryStep::AskUser);
-        refusal.case = Case::NotAllowed;
+        refusal.case = RefusalCase::NotAllowed;
         refusal
     }
 
@@ -171,7 +171,7 @@ impl Refusal {
                  (`access` in redress.toml), which lets it be called by any name.",
             );
         refusal.recovery = Some(RecoveryStep::AskUser);
-        refusal.case = Case::ForeignHost;
+        refusal.case = RefusalCase::ForeignHost;
         refusal
     }
 
@@ -180,8 +180,8 @@ impl Refusal {
         let mut refusal = Refusal::new(EngineCode::Overloaded)
             .with_details(&serde_json::json!({"state": "unwritable"}))
             .with_hint(STATE_UNWRITABLE)
-            .with_retry_after_ms(StoreBroken::RETRY_AFTER_MS);
-        refusal.case = Case::CannotKeep;
+            .with_retry_after_ms(StoreError::RETRY_AFTER_MS);
+        refusal.case = RefusalCase::CannotKeep;
         refusal
     }
 
@@ -278,7 +278,7 @@ impl Registry {
 }
 
 /// A bad ending on its way to the envelope.
-pub(crate) struct Bad {
+pub(crate) struct FailedCall {
     pub(crate) problem: Problem,
     /// What every occurrence of it has in common, already written.
     pub(crate) printed: Option<Arc<Printed>>,
@@ -294,19 +294,19 @@ pub(crate) struct Bad {
     pub(crate) asks: bool,
 }
 
-impl Bad {
-    pub(super) fn new(problem: Problem) -> Box<Bad> {
-        Box::new(Bad { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false, asks: false })
+impl FailedCall {
+    pub(super) fn new(problem: Problem) -> Box<FailedCall> {
+        Box::new(FailedCall { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false, asks: false })
     }
 
     /// The same ending, told to the observers as this fault.
-    pub(super) fn by(mut self: Box<Bad>, fault: Fault) -> Box<Bad> {
+    pub(super) fn by(mut self: Box<FailedCall>, fault: Fault) -> Box<FailedCall> {
         self.fault = Some(fault);
         self
     }
 
     /// The same ending, told to the observers as caused by an error of this kind.
-    pub(super) fn caused_by(mut self: Box<Bad>, cause: Kind) -> Box<Bad> {
+    pub(super) fn caused_by(mut self: Box<FailedCall>, cause: Kind) -> Box<FailedCall> {
         self.cause = Some(cause);
         self
     }
@@ -314,12 +314,12 @@ impl Bad {
 
 impl Call {
     /// Refuses with an engine code and nothing more.
-    pub(crate) fn refuse(&self, code: EngineCode) -> Box<Bad> {
+    pub(crate) fn refuse(&self, code: EngineCode) -> Box<FailedCall> {
         self.refused(code, None)
     }
 
     /// Refuses with an engine code and details.
-    pub(crate) fn refuse_with(&self, code: EngineCode, details: &impl Serialize) -> Box<Bad> {
+    pub(crate) fn refuse_with(&self, code: EngineCode, details: &impl Serialize) -> Box<FailedCall> {
         // Details of the engine are plain values, so writing them cannot fail; if it ever
         // does, the code alone is still the truth.
         self.refused(code, Json::of(details).ok())
@@ -327,9 +327,9 @@ impl Call {
 
     /// Refuses as a face does. That nobody can tell who calls is a fault of what is around the call, and whoever runs
     /// the service has to learn why.
-    pub(super) fn refuse_by(&self, mut refusal: Refusal) -> Box<Bad> {
+    pub(super) fn refuse_by(&self, mut refusal: Refusal) -> Box<FailedCall> {
         let broken = refusal.broken.take();
-        let bad = Bad::new(refusal.into_problem());
+        let bad = FailedCall::new(refusal.into_problem());
         match broken.as_deref().and_then(std::error::Error::source) {
             None => bad,
             Some(cause) => {
@@ -339,8 +339,8 @@ impl Call {
         }
     }
 
-    fn refused(&self, code: EngineCode, details: Option<Json>) -> Box<Bad> {
-        let mut bad = Bad::new(self.engine(code, details, None));
+    fn refused(&self, code: EngineCode, details: Option<Json>) -> Box<FailedCall> {
+        let mut bad = FailedCall::new(self.engine(code, details, None));
         bad.fault = Fault::of(code);
         bad
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Effect, EngineCode, Output, Started};
+use redress_contract::{Effect, EngineCode, OutputJson, Started};
 
-use super::{Asked, Bad, Call};
+use super::{CallInput, FailedCall, Call};
 use crate::{
-    Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, household,
+    Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, client_prefix,
     offload::{LARGE, offload},
-    registry::Entry,
+    registry::RegisteredOperation,
 };
 
 /// What became of the key.
@@ -16,7 +16,7 @@ pub(super) enum Claimed<'a> {
     /// The handler runs, under this claim.
     Run(Box<Claim<'a>>),
     /// The outcome of the first call comes again.
-    Again(Result<Output, Box<Bad>>),
+    Again(Result<OutputJson, Box<FailedCall>>),
 }
 
 /// A key that this call holds. A call that is cut off settles it when it is dropped, as lost
@@ -31,7 +31,7 @@ pub(super) struct Claim<'a> {
 impl Call {
     /// Refuses a key on an operation that takes none. This comes right after access: who may not call learns nothing
     /// of the operation, and nobody is asked to agree to a call that is refused anyway.
-    pub(super) fn takes_key(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+    pub(super) fn takes_key(&self, entry: &RegisteredOperation) -> Result<(), Box<FailedCall>> {
         if self.ctx.idempotency_key.is_none() || entry.declaration.takes_idempotency_key() {
             return Ok(());
         }
@@ -39,15 +39,15 @@ impl Call {
     }
 
     #[cold]
-    pub(super) fn needless_key(&self) -> Box<Bad> {
-        Bad::new(Refusal::needless_key().into_problem())
+    pub(super) fn needless_key(&self) -> Box<FailedCall> {
+        FailedCall::new(Refusal::needless_key().into_problem())
     }
 
     /// Whose key or allowance it is. Two strangers who choose the same key must not get each other's outcome.
     pub(super) fn key_holder(&self) -> String {
         match (&self.ctx.caller, self.ctx.peer) {
             (Some(caller), _) => caller.id().to_owned(),
-            (None, Some(peer)) => format!("\0{}", household(peer)),
+            (None, Some(peer)) => format!("\0{}", client_prefix(peer)),
             (None, None) => String::new(),
         }
     }
@@ -56,11 +56,11 @@ impl Call {
     /// for nothing, however often it is made.
     pub(super) async fn claim(
         &self,
-        entry: &Entry,
-        asked: &Asked<'_>,
+        entry: &RegisteredOperation,
+        asked: &CallInput<'_>,
         key: &Arc<str>,
         exhausted: Option<&Exhausted>,
-    ) -> Result<Claimed<'_>, Box<Bad>> {
+    ) -> Result<Claimed<'_>, Box<FailedCall>> {
         let key = IdempotencyKey {
             caller: self.key_holder(),
             operation: entry.declaration.name().clone(),
@@ -82,7 +82,7 @@ impl Call {
                 self.note_repeated();
                 Ok(Claimed::Again(match recorded {
                     Recorded::Output(output) => Ok(output),
-                    Recorded::Problem(problem) => Err(Bad::new(*problem)),
+                    Recorded::Problem(problem) => Err(FailedCall::new(*problem)),
                 }))
             }
             Ok(Begin::Conflict) => Err(self.refuse(EngineCode::IdempotencyConflict)),
@@ -102,7 +102,7 @@ impl Call {
 
 impl Claim<'_> {
     /// Says what became of the call, and waits until that is kept. A large output is copied off the workers.
-    pub(super) async fn settle(mut self: Box<Self>, outcome: Result<Output, Box<Bad>>) -> Result<Output, Box<Bad>> {
+    pub(super) async fn settle(mut self: Box<Self>, outcome: Result<OutputJson, Box<FailedCall>>) -> Result<OutputJson, Box<FailedCall>> {
         let (settled, outcome) = match outcome {
             Ok(output) if output.json().len() > LARGE => {
                 let (kept, output) = offload(move || (output.clone(), output)).await;
@@ -118,7 +118,7 @@ impl Claim<'_> {
         outcome
     }
 
-    fn settled_by(&self, outcome: &Result<Output, Box<Bad>>) -> Settled {
+    fn settled_by(&self, outcome: &Result<OutputJson, Box<FailedCall>>) -> Settled {
         match outcome {
             Ok(output) => Settled::Outcome(Recorded::Output(output.clone())),
             // What was done is done, and how the call ended is known.

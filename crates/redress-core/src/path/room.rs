@@ -4,7 +4,7 @@
 use redress_contract::EngineCode;
 use serde_json::json;
 
-use super::{Bad, Call};
+use super::{FailedCall, Call};
 use crate::{Refusal, encode::max_output};
 
 /// When to come again where answers are not read.
@@ -18,7 +18,7 @@ impl Call {
     }
 
     /// Waits until there is room for the answer that is expected, and takes it.
-    pub(super) async fn room(&self) -> Result<(), Box<Bad>> {
+    pub(super) async fn room(&self) -> Result<(), Box<FailedCall>> {
         let entry = self.entry()?;
         let (true, Some(room)) = (self.expects_much(), self.ctx.room()) else { return Ok(()) };
         tokio::select! {
@@ -30,12 +30,12 @@ impl Call {
     }
 
     /// Refuses a call that found no room for its answer in time. Nothing has come of it.
-    pub(super) fn no_room(&self) -> Box<Bad> {
+    pub(super) fn no_room(&self) -> Box<FailedCall> {
         let per = self.ctx.room().map_or("server", |room| room.refuse());
         let refusal = Refusal::new(EngineCode::Overloaded)
             .with_details(&json!({"limit": "answer_bytes", "per": per}))
             .with_retry_after_ms(A_WHILE_MS);
-        Bad::new(refusal.into_problem())
+        FailedCall::new(refusal.into_problem())
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
     async fn an_operation_that_is_known_for_large_answers_does_not_run_while_there_is_no_room_for_one() {
         let (ran, limit) = (Arc::new(AtomicUsize::new(0)), 1 << 20);
         let running = Arc::clone(&ran);
-        let declaration = contract::Operation::query("demo.large").with_summary("Reads much.");
+        let declaration = contract::OperationDeclaration::query("demo.large").with_summary("Reads much.");
         let large = Operation::dynamic(declaration.with_access(Access::anyone())).with_handler(move |_, _: Value| {
             running.fetch_add(1, Ordering::Relaxed);
             async { Ok(json!("x".repeat(64 * 1024))) }
@@ -86,10 +86,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_query_that_waits_for_room_until_its_deadline_has_not_run_and_of_a_mutation_nobody_knows() {
         let named =
-            |operation: contract::Operation| operation.with_summary("Reads much.").with_access(Access::anyone());
+            |operation: contract::OperationDeclaration| operation.with_summary("Reads much.").with_access(Access::anyone());
         let builder = Registry::builder()
-            .add(Operation::dynamic(named(contract::Operation::query("demo.read"))).with_handler(reserving))
-            .add(Operation::dynamic(named(contract::Operation::mutation("demo.write"))).with_handler(reserving));
+            .add(Operation::dynamic(named(contract::OperationDeclaration::query("demo.read"))).with_handler(reserving))
+            .add(Operation::dynamic(named(contract::OperationDeclaration::mutation("demo.write"))).with_handler(reserving));
         let registry = builder.build().unwrap();
         let budget = Budget::new(BudgetLimits { connection: 1 << 20, caller: 1 << 20, all: 1 << 20 });
         let held = budget.connection().reserve(None, None, 1 << 20).await;

@@ -2,7 +2,7 @@
 
 use redress_contract::{Effect, EngineCode, Retry, Started};
 
-use super::{Asked, Bad, Call};
+use super::{CallInput, FailedCall, Call};
 
 /// The most bytes of an input that are read and told once more. What is larger is not worth its place in an answer.
 const MAX_INPUT: usize = 16 * 1024;
@@ -13,7 +13,7 @@ const NEW_KEY: &str = "A call that is made again needs a new idempotency key.";
 impl Call {
     /// The same ending with the query that shows whether the call took place, where nobody knows that and the
     /// operation says how to find out.
-    pub(super) fn to_verify(&self, asked: &Asked<'_>, mut bad: Box<Bad>) -> Box<Bad> {
+    pub(super) fn to_verify(&self, asked: &CallInput<'_>, mut bad: Box<FailedCall>) -> Box<FailedCall> {
         let Some(entry) = &self.ctx.entry else { return bad };
         let Some(verifying) = &entry.verifying else { return bad };
         // A declared failure has a recovery of its own, and a call that asks goes on.

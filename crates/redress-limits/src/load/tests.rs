@@ -10,7 +10,7 @@ const WORKERS: u32 = 16;
 
 /// A caller in the simulation.
 struct Actor {
-    own: Own,
+    own: CallerLoad,
     /// The time between two tries of its own; a caller that knows no measure tries again at once.
     every: Duration,
     /// As many tries at once.
@@ -25,7 +25,7 @@ struct Actor {
 
 impl Actor {
     fn new(every_ms: u64, at_once: usize) -> Actor {
-        let (own, every) = (Own::default(), Duration::from_millis(every_ms));
+        let (own, every) = (CallerLoad::default(), Duration::from_millis(every_ms));
         Actor { own, every, at_once, at_most: u32::MAX, slow: 1, took: Vec::new(), refused: 0 }
     }
 
@@ -37,7 +37,7 @@ impl Actor {
 }
 
 struct Simulation {
-    load: Load,
+    load: AdaptiveLimit,
     shed: bool,
     operation: Name,
     now: Duration,
@@ -46,14 +46,14 @@ struct Simulation {
     slower: u32,
     /// Calls to come, and calls that end: when, in which order, whose, and what ends.
     events: BinaryHeap<Reverse<(Duration, usize, usize)>>,
-    running: HashMap<usize, Entered>,
+    running: HashMap<usize, InFlightCall>,
     number: usize,
 }
 
 impl Simulation {
     fn new(shed: bool, actors: Vec<Actor>) -> Simulation {
         let mut simulation = Simulation {
-            load: Load::new(4),
+            load: AdaptiveLimit::new(4),
             shed,
             operation: Name::new("demo.work").unwrap(),
             now: Duration::ZERO,
@@ -281,11 +281,11 @@ fn the_bound_falls_away_by_time_where_calls_are_rare() {
 
 #[test]
 fn where_there_are_too_many_callers_they_come_again_after_as_long_as_a_light_call_takes() {
-    let load = Load::new(4);
-    let (operation, heavy) = (Name::new("demo.work").unwrap(), Own::default());
-    let enter = |own: &Own, ms| load.enter(own, Some(&operation), None, load.since + Duration::from_millis(ms));
+    let load = AdaptiveLimit::new(4);
+    let (operation, heavy) = (Name::new("demo.work").unwrap(), CallerLoad::default());
+    let enter = |own: &CallerLoad, ms| load.enter(own, Some(&operation), None, load.since + Duration::from_millis(ms));
     for call in 0..100 {
-        let own = Own::default();
+        let own = CallerLoad::default();
         let mut entered = enter(&own, call).unwrap();
         entered.ran = true;
         load.leave(&own, &entered, entered.since + Duration::from_millis(20));
@@ -296,12 +296,12 @@ fn where_there_are_too_many_callers_they_come_again_after_as_long_as_a_light_cal
     for entered in &held {
         load.leave(&heavy, entered, load.since + 9 * SECOND);
     }
-    assert!(load.worth_waiting(Full::Server) < SECOND);
+    assert!(load.worth_waiting(ShedReason::Server) < SECOND);
     load.bound.store(4, Relaxed);
     load.needed.store(nanos(9 * SECOND), Relaxed);
-    let many: Vec<Own> = (0..17).map(|_| Own::default()).collect();
+    let many: Vec<CallerLoad> = (0..17).map(|_| CallerLoad::default()).collect();
     let refused: Vec<_> = many.iter().filter_map(|own| enter(own, 9000).err()).collect();
-    assert_eq!(refused, [Full::Server]);
+    assert_eq!(refused, [ShedReason::Server]);
 }
 
 #[test]
@@ -359,14 +359,14 @@ fn what_has_become_slow_for_good_is_measured_anew() {
 
 #[test]
 fn when_nothing_ends_no_more_begins() {
-    let load = Load::new(4);
-    let (operation, own) = (Name::new("demo.work").unwrap(), Own::default());
+    let load = AdaptiveLimit::new(4);
+    let (operation, own) = (Name::new("demo.work").unwrap(), CallerLoad::default());
     let enter = |at: Duration| load.enter(&own, Some(&operation), None, load.since + at);
     // The server was silent for an hour, which is no stall.
     let noon = Duration::from_secs(3600);
     let held: Vec<_> = (0..100).map(|call| enter(noon + Duration::from_millis(call)).unwrap()).collect();
-    assert_eq!(enter(noon + 2 * SECOND).unwrap_err(), Full::Share);
-    let other = Own::default();
+    assert_eq!(enter(noon + 2 * SECOND).unwrap_err(), ShedReason::Share);
+    let other = CallerLoad::default();
     let entered = load.enter(&other, Some(&operation), None, load.since + noon + 2 * SECOND);
     assert!(entered.is_ok(), "who has nothing in flight is not the one to refuse");
     for entered in held {
@@ -377,11 +377,11 @@ fn when_nothing_ends_no_more_begins() {
 
 #[test]
 fn the_hard_total_is_never_passed() {
-    let load = Load::new(4);
-    let own = Own::default();
+    let load = AdaptiveLimit::new(4);
+    let own = CallerLoad::default();
     for _ in 0..3 {
         load.enter(&own, None, Some(3), load.since).unwrap();
     }
-    assert_eq!(load.enter(&own, None, Some(3), load.since).unwrap_err(), Full::Total);
+    assert_eq!(load.enter(&own, None, Some(3), load.since).unwrap_err(), ShedReason::Total);
     assert_eq!((load.in_flight(), own.calls.load(Relaxed)), (3, 3));
 }

@@ -7,7 +7,7 @@ use std::{
 
 use redress_core::{
     Limit as _, LimitedCall,
-    contract::{Caller, Operation},
+    contract::{Caller, OperationDeclaration},
 };
 use redress_limits::{LimitRule, Limits};
 
@@ -28,7 +28,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
         options.rules.push(rule);
     }))
     .unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let running = [AtomicU32::new(0), AtomicU32::new(0)];
     let (admitted, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
 #[test]
 fn a_burst_is_given_once_however_many_threads_ask() {
     let limits = Limits::new(options(|options| options.rate = Some("1000/h".parse().unwrap()))).unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let admitted = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -89,7 +89,7 @@ fn callers_who_come_by_the_thousand_are_bounded_and_still_limited() {
         options.callers = 512;
     }))
     .unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let admitted = (0..10_000).filter(|number| {
         let caller = Caller::new(format!("caller {number}"));
         limits.admit(&LimitedCall::new(&greet, Some(&caller))).is_ok()

@@ -17,16 +17,16 @@ use super::{
     Body, HttpFace,
     admission::Accepts,
     empty,
-    running::Events,
+    running::ReaderEvents,
     session::{CHANGES, HttpSession},
-    sse::{self, Event},
+    sse::{self, SseEvent},
 };
-use crate::{Asking, asked::Asked, checks, owner::Owner, refused::Unfit, session::unguessable, way::Way};
+use crate::{RequestContext, asked::McpRequest, checks, owner::Owner, refused::Unfit, session::unguessable, way::ClientChannel};
 
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
     /// there is no room for it, it is served without.
-    pub(super) fn begin(&self, params: &InitializeParams<'_>, asking: &Asking) -> Option<Arc<HttpSession>> {
+    pub(super) fn begin(&self, params: &InitializeParams<'_>, asking: &RequestContext) -> Option<Arc<HttpSession>> {
         // Looked at before a place is taken, which would be given back at once.
         if !params.client_can().any() || self.sessions.len() >= self.options.max_sessions {
             return None;
@@ -42,12 +42,12 @@ impl HttpFace {
         &self,
         parts: &Parts,
         id: Id<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        asking: &RequestContext,
         session: &Arc<HttpSession>,
     ) -> Response<Body> {
         tokio::spawn(Arc::clone(session).attend(Arc::downgrade(&self.sessions)));
-        let way = Way { session: Some(&session.state), ..Way::default() };
+        let way = ClientChannel { session: Some(&session.state), ..ClientChannel::default() };
         let reply = self.inner.answer(id, asked, Era::Legacy, asking, way).await;
         let mut response = self.respond(parts, reply, Era::Legacy);
         if let Ok(name) = HeaderValue::from_str(&session.name) {
@@ -62,8 +62,8 @@ impl HttpFace {
         parts: &Parts,
         session: &HttpSession,
         id: Id<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        asking: &RequestContext,
     ) -> Result<CancellationToken, Box<Response<Body>>> {
         let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, asking, Era::Legacy));
         let cancelled = session.requests.admit(id).map_err(refused)?;
@@ -86,7 +86,7 @@ impl HttpFace {
 
     /// The stream of changes of a session, or what is left of a stream whose connection was lost. Whoever read it
     /// before is at its end: a connection that was lost may seem open for long.
-    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &Asking) -> Response<Body> {
+    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &RequestContext) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
             return self.unfit(&Unfit::NoStream, Id::NULL, asking);
         }
@@ -104,7 +104,7 @@ impl HttpFace {
             },
         };
         let Some(log) = session.stream(number) else { return sse::response(stream::empty(), over) };
-        let events = Events::new(log, after, session.resumable.then_some(number), None);
+        let events = ReaderEvents::new(log, after, session.resumable.then_some(number), None);
         open.keep(sse::response(events, over))
     }
 
@@ -114,8 +114,8 @@ impl HttpFace {
         parts: &Parts,
         id: Id<'_>,
         params: &ListenParams<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        asking: &RequestContext,
     ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
             return self.unfit(&Unfit::NoStream, Id::NULL, asking);
@@ -135,7 +135,7 @@ impl HttpFace {
             async move {
                 loop {
                     if let Some(message) = told.next() {
-                        return Some((Event::new(None, message.into()), (listening, told)));
+                        return Some((SseEvent::new(None, message.into()), (listening, told)));
                     }
                     let heard = listening.as_mut()?;
                     let next = tokio::select! {
@@ -146,7 +146,7 @@ impl HttpFace {
                         Some(next) => told = next.into_iter(),
                         None => {
                             let ended = heard.ended(Id::read(&id).unwrap_or(Id::NULL));
-                            return Some((Event::new(None, ended.body), (None, told)));
+                            return Some((SseEvent::new(None, ended.body), (None, told)));
                         }
                     }
                 }

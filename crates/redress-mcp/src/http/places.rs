@@ -20,57 +20,57 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Body, HttpFace};
-use crate::{Asking, asked::Asked, prompts};
+use crate::{RequestContext, asked::McpRequest, prompts};
 
 /// Counts what each caller holds open.
-pub trait Places: fmt::Debug + Send + Sync + 'static {
+pub trait StreamPermits: fmt::Debug + Send + Sync + 'static {
     /// One more place for whoever asks, or why there is none.
-    fn take(&self, asking: &Asking) -> Result<Place, Refusal>;
+    fn take(&self, asking: &RequestContext) -> Result<StreamPermit, Refusal>;
 }
 
 /// A place that is taken. It is given back when its last clone is dropped.
 #[derive(Clone)]
-pub struct Place {
+pub struct StreamPermit {
     _held: Arc<dyn Any + Send + Sync>,
 }
 
-impl Place {
+impl StreamPermit {
     /// A place that is given back by dropping `held`.
-    pub fn new(held: impl Any + Send + Sync) -> Place {
-        Place { _held: Arc::new(held) }
+    pub fn new(held: impl Any + Send + Sync) -> StreamPermit {
+        StreamPermit { _held: Arc::new(held) }
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for StreamPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").finish_non_exhaustive()
+        f.debug_struct("StreamPermit").finish_non_exhaustive()
     }
 }
 
 /// What an answer holds for as long as it is read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Open {
-    _place: Option<Place>,
+pub(super) struct HeldPermits {
+    _place: Option<StreamPermit>,
     _listening: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-impl Open {
+impl HeldPermits {
     /// Keeps what is held until the body has ended, or nobody reads it any more.
     pub(super) fn keep(self, answer: Response<Body>) -> Response<Body> {
         answer.map(|body| match body {
             Either::Left(whole) => Either::Left(whole),
-            Either::Right(body) => Either::Right(Kept { body, _open: self }.boxed_unsync()),
+            Either::Right(body) => Either::Right(PermittedBody { body, _open: self }.boxed_unsync()),
         })
     }
 }
 
 /// A body, and what is held until it has ended.
-struct Kept {
+struct PermittedBody {
     body: UnsyncBoxBody<Bytes, Infallible>,
-    _open: Open,
+    _open: HeldPermits,
 }
 
-impl HttpBody for Kept {
+impl HttpBody for PermittedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -89,7 +89,7 @@ impl HttpBody for Kept {
 
 impl HttpFace {
     /// One more place for the caller, where they are counted.
-    pub(super) fn place(&self, asking: &Asking) -> Result<Option<Place>, Refusal> {
+    pub(super) fn place(&self, asking: &RequestContext) -> Result<Option<StreamPermit>, Refusal> {
         self.options.places.as_ref().map(|places| places.take(asking)).transpose()
     }
 
@@ -99,12 +99,12 @@ impl HttpFace {
         &self,
         parts: &Parts,
         id: Id<'_>,
-        asked: Option<&Asked<'_>>,
-        asking: &Asking,
-    ) -> Result<Open, Box<Response<Body>>> {
-        let listens = matches!(asked, Some(Asked::Listen(_)));
+        asked: Option<&McpRequest<'_>>,
+        asking: &RequestContext,
+    ) -> Result<HeldPermits, Box<Response<Body>>> {
+        let listens = matches!(asked, Some(McpRequest::Listen(_)));
         if asked.is_some_and(|asked| !listens && !asked.runs()) {
-            return Ok(Open::default());
+            return Ok(HeldPermits::default());
         }
         let open = || {
             let place = self.place(asking)?;
@@ -114,7 +114,7 @@ impl HttpFace {
                     .with_details(&json!({"limit": "max_sessions"}))
                     .with_retry_after_ms(1000)
             })?;
-            Ok(Open { _place: place, _listening: listening.map(Arc::new) })
+            Ok(HeldPermits { _place: place, _listening: listening.map(Arc::new) })
         };
         open().map_err(|refusal| Box::new(self.no_place(parts, id, asked, refusal, asking)))
     }
@@ -124,14 +124,14 @@ impl HttpFace {
         &self,
         parts: &Parts,
         id: Id<'_>,
-        asked: Option<&Asked<'_>>,
+        asked: Option<&McpRequest<'_>>,
         refusal: Refusal,
-        asking: &Asking,
+        asking: &RequestContext,
     ) -> Response<Body> {
         let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
-        let version = asked.and_then(Asked::meta).and_then(|meta| meta.protocol_version.as_deref());
+        let version = asked.and_then(McpRequest::meta).and_then(|meta| meta.protocol_version.as_deref());
         let era = version.and_then(Era::of).unwrap_or(Era::Legacy);
-        if let Some(Asked::Call(params)) = asked {
+        if let Some(McpRequest::Call(params)) = asked {
             let entry = self.inner.catalogue.find(&params.name);
             return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era, asking), era);
         }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use redress_core::offload::{LARGE, offload_future};
 use redress_wire::{
-    jsonrpc::{self, Call, Id, Member, Message},
+    jsonrpc::{self, RpcCall, Id, Member, RpcMessage},
     mcp::Era,
 };
 use tokio::sync::oneshot;
@@ -23,19 +23,19 @@ use tracing::Instrument as _;
 use super::{
     Body, HttpFace,
     admission::Accepts,
-    events::{EventLog, Reader},
-    places::Open,
+    events::{EventLog, EventLogReader},
+    places::HeldPermits,
     session::{HttpSession, StreamAsker},
-    sse::{self, Event},
+    sse::{self, SseEvent},
 };
 use crate::{
-    Asking,
-    asked::Asked,
-    mcp::Inner,
+    RequestContext,
+    asked::McpRequest,
+    mcp::McpInner,
     refused::Unfit,
     reply::Reply,
     session,
-    way::{Next, Telling, Tells, Way},
+    way::{RequestEvent, NotifyingReply, Notifier, ClientChannel},
 };
 
 /// After how long a request that has nothing to tell becomes a stream all the same, so that nobody on the way takes it
@@ -45,11 +45,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST_WAITING: usize = 64;
 
 /// A request whose answer may become a stream.
-pub(super) struct Running {
+pub(super) struct StreamableRequest {
     pub(super) message: Bytes,
     pub(super) era: Era,
-    pub(super) asking: Asking,
-    pub(super) open: Open,
+    pub(super) asking: RequestContext,
+    pub(super) open: HeldPermits,
     /// The session that it belongs to, and what tells that its client has called it off.
     pub(super) within: Option<(Arc<HttpSession>, CancellationToken)>,
 }
@@ -58,8 +58,8 @@ impl HttpFace {
     /// Runs a request, and answers with JSON where it ends before anything else is to be said, and with a stream where
     /// it does not. One that belongs to no session is called off when its client leaves; one of a session is not, since
     /// its client may come back.
-    pub(super) async fn run(&self, parts: &Parts, running: Running) -> Response<Body> {
-        let Running { message, era, asking, open, within } = running;
+    pub(super) async fn run(&self, parts: &Parts, running: StreamableRequest) -> Response<Body> {
+        let StreamableRequest { message, era, asking, open, within } = running;
         let accepts = Accepts::of(&parts.headers);
         let (session, cancelled) = within.unzip();
         let resumable = session.as_ref().is_some_and(|session| session.resumable);
@@ -104,14 +104,14 @@ impl HttpFace {
             // What was called off has no answer, and only an event stream can say nothing.
             (None, Some((message, asking))) => {
                 let id = match jsonrpc::read(&message, 1) {
-                    Ok(Message::Single(Member::Call(call))) => call.id.unwrap_or(Id::NULL),
+                    Ok(RpcMessage::Single(Member::Call(call))) => call.id.unwrap_or(Id::NULL),
                     Ok(_) | Err(_) => Id::NULL,
                 };
                 self.refuse(parts, &Unfit::CalledOff, id, &asking, era)
             }
             (None, None) => {
                 let number = session.filter(|_| resumable).map(|session| session.opened(&log));
-                open.keep(sse::response(Events::new(log, None, number, task), over))
+                open.keep(sse::response(ReaderEvents::new(log, None, number, task), over))
             }
         }
     }
@@ -119,10 +119,10 @@ impl HttpFace {
 
 /// The call of a request, as a task of its own: whoever reads its answer slowly does not slow it down.
 struct CallTask {
-    inner: Arc<Inner>,
+    inner: Arc<McpInner>,
     message: Bytes,
     era: Era,
-    asking: Asking,
+    asking: RequestContext,
     session: Option<Arc<HttpSession>>,
     cancelled: CancellationToken,
     over: CancellationToken,
@@ -131,15 +131,15 @@ struct CallTask {
     streams: bool,
     /// Where the answer goes if nothing was told before it.
     alone: oneshot::Sender<Reply>,
-    _open: Open,
+    _open: HeldPermits,
 }
 
 impl CallTask {
     async fn run(self) {
         let message = self.message.clone();
-        let Ok(Message::Single(Member::Call(call))) = jsonrpc::read(&message, 1) else { return };
+        let Ok(RpcMessage::Single(Member::Call(call))) = jsonrpc::read(&message, 1) else { return };
         let Some(id) = call.id else { return };
-        let ended = Ended { session: self.session.clone(), log: Arc::clone(&self.log), id: id.as_json().into() };
+        let ended = EndNotice { session: self.session.clone(), log: Arc::clone(&self.log), id: id.as_json().into() };
         let reply = tokio::select! {
             biased;
             // Who calls a request off does not want an answer; dropping the call cancels it.
@@ -159,8 +159,8 @@ impl CallTask {
         drop(ended);
     }
 
-    async fn answer(&self, id: Id<'_>, call: &Call<'_>) -> Reply {
-        let Some(asked) = Asked::read(&call.method, call.params) else {
+    async fn answer(&self, id: Id<'_>, call: &RpcCall<'_>) -> Reply {
+        let Some(asked) = McpRequest::read(&call.method, call.params) else {
             return self.inner.refuse(&Unfit::params_of(&call.method), id, &self.asking);
         };
         let (inner, meta) = (&self.inner, asked.meta());
@@ -171,15 +171,15 @@ impl CallTask {
             (Era::Legacy, session) => session.map(session::Session::level),
         };
         let asker = self.session.as_ref().filter(|_| self.streams).and_then(|own| StreamAsker::of(own, &self.log));
-        let way = Way { asker: asker.as_ref(), session, ..Way::default() };
-        match Tells::wanted(token.is_some(), notes).filter(|_| self.streams) {
+        let way = ClientChannel { asker: asker.as_ref(), session, ..ClientChannel::default() };
+        match Notifier::wanted(token.is_some(), notes).filter(|_| self.streams) {
             Some((tells, told)) => {
-                let answer = inner.answer(id, &asked, self.era, &self.asking, Way { tells: Some(&tells), ..way });
-                let mut telling = Telling::new(answer, told);
+                let answer = inner.answer(id, &asked, self.era, &self.asking, ClientChannel { tells: Some(&tells), ..way });
+                let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {
-                        Next::Told(told) => self.log.notify(told.message(token)),
-                        Next::Ended(reply) => return reply,
+                        RequestEvent::Told(told) => self.log.notify(told.message(token)),
+                        RequestEvent::Ended(reply) => return reply,
                     }
                 }
             }
@@ -189,13 +189,13 @@ impl CallTask {
 }
 
 /// Says that a request has ended, however it did.
-struct Ended {
+struct EndNotice {
     session: Option<Arc<HttpSession>>,
     log: Arc<EventLog>,
     id: Box<str>,
 }
 
-impl Drop for Ended {
+impl Drop for EndNotice {
     fn drop(&mut self) {
         self.log.close();
         if let Some(session) = &self.session {
@@ -206,25 +206,25 @@ impl Drop for Ended {
 }
 
 /// The events of a log, as one reader is given them.
-pub(super) struct Events {
+pub(super) struct ReaderEvents {
     log: Arc<EventLog>,
-    reader: Reader,
+    reader: EventLogReader,
     /// The number of the stream in its session, where its events have ids.
     number: Option<u64>,
     primed: bool,
     _task: Option<AbortOnDropHandle<()>>,
 }
 
-impl Events {
+impl ReaderEvents {
     /// Those behind `after`, or that nobody was given yet.
     pub(super) fn new(
         log: Arc<EventLog>,
         after: Option<u64>,
         number: Option<u64>,
         task: Option<AbortOnDropHandle<()>>,
-    ) -> Events {
+    ) -> ReaderEvents {
         let reader = log.read(after);
-        Events { log, reader, number, primed: number.is_none(), _task: task }
+        ReaderEvents { log, reader, number, primed: number.is_none(), _task: task }
     }
 
     fn id(&self, event: u64) -> Option<String> {
@@ -232,16 +232,16 @@ impl Events {
     }
 }
 
-impl Stream for Events {
-    type Item = Event;
+impl Stream for ReaderEvents {
+    type Item = SseEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SseEvent>> {
         if !std::mem::replace(&mut self.primed, true)
             && let Some(id) = self.id(self.reader.has)
         {
-            return Poll::Ready(Some(Event::priming(id)));
+            return Poll::Ready(Some(SseEvent::priming(id)));
         }
         let next = ready!(self.log.poll_next(self.reader, cx));
-        Poll::Ready(next.map(|(event, message)| Event::new(self.id(event), message)))
+        Poll::Ready(next.map(|(event, message)| SseEvent::new(self.id(event), message)))
     }
 }

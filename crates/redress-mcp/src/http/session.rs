@@ -8,17 +8,17 @@ use std::{
 };
 
 use redress_core::{Answer, AskError, Asker, Change, ChangeReader, Question, QuestionKind};
-use redress_wire::mcp::{ClientCan, InitializeParams, LATEST_LEGACY, method, negotiate};
+use redress_wire::mcp::{ClientCapabilities, InitializeParams, LATEST_LEGACY, method, negotiate};
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, events::EventLog, sessions::Sessions};
+use super::{StreamPermit, events::EventLog, sessions::Sessions};
 use crate::{
     live::Questions,
-    mcp::Inner,
+    mcp::McpInner,
     owner::Owner,
     requests::Requests,
     rounds,
@@ -41,8 +41,8 @@ pub(super) struct HttpSession {
     pub(super) name: Arc<str>,
     pub(super) owner: Owner,
     /// Given back when the session is over.
-    place: Mutex<Option<Place>>,
-    can: ClientCan,
+    place: Mutex<Option<StreamPermit>>,
+    can: ClientCapabilities,
     /// Whether events have ids by which a client that lost its connection can go on.
     pub(super) resumable: bool,
     /// The level of notes, and the documents whose changes are told.
@@ -51,7 +51,7 @@ pub(super) struct HttpSession {
     pub(super) requests: Requests,
     /// What is told of changes.
     pub(super) changes: Arc<EventLog>,
-    streams: Mutex<Streams>,
+    streams: Mutex<RequestStreams>,
     /// The changes from `notifications/initialized` on, for the task that tells them.
     reader: Mutex<Option<ChangeReader>>,
     initialized: Notify,
@@ -61,7 +61,7 @@ pub(super) struct HttpSession {
 
 /// The streams of requests, by their numbers.
 #[derive(Debug, Default)]
-struct Streams {
+struct RequestStreams {
     last: u64,
     open: VecDeque<RequestStream>,
 }
@@ -78,7 +78,7 @@ impl HttpSession {
     pub(super) fn new(
         name: Arc<str>,
         owner: Owner,
-        place: Option<Place>,
+        place: Option<StreamPermit>,
         params: &InitializeParams<'_>,
         over: CancellationToken,
     ) -> HttpSession {
@@ -127,7 +127,7 @@ impl HttpSession {
     }
 
     /// Takes a message that wants no answer.
-    pub(super) fn notified(&self, inner: &Inner, asked: &str, params: &[u8]) {
+    pub(super) fn notified(&self, inner: &McpInner, asked: &str, params: &[u8]) {
         if asked == method::CANCELLED {
             self.requests.cancel(params);
         }
@@ -180,7 +180,7 @@ impl HttpSession {
     }
 
     /// Forgets streams of requests that ended long ago, and the oldest of too many.
-    fn forget(&self, streams: &mut Streams) {
+    fn forget(&self, streams: &mut RequestStreams) {
         let mut more = streams.open.iter().filter(|stream| stream.ended.is_some()).count().saturating_sub(MOST_KEPT);
         streams.open.retain(|stream| {
             let Some(ended) = stream.ended else { return true };

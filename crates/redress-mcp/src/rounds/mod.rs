@@ -10,25 +10,25 @@ use redress_contract::{EngineCode, Envelope};
 use redress_core::{Conversation, QuestionKind, Request, Turn};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{ClientCan, Era, ProtocolError, open_result},
+    mcp::{ClientCapabilities, Era, ProtocolError, open_result},
 };
 use serde_json::{Map, Value, json};
 
 pub(crate) use questions::{answer, asked};
-use state::Opened;
+use state::OpenedState;
 pub(crate) use state::{Seal, random};
 
 use crate::{
     asked::Rounds,
-    mcp::Inner,
+    mcp::McpInner,
     owner::Owner,
     refused::Unfit,
-    reply::{Ending, Reply, with_member},
-    way::Way,
+    reply::{ReplyKind, Reply, with_member},
+    way::ClientChannel,
 };
 
 /// The questions that a client of these abilities can be asked.
-pub(crate) fn kinds(can: ClientCan) -> impl Iterator<Item = QuestionKind> {
+pub(crate) fn kinds(can: ClientCapabilities) -> impl Iterator<Item = QuestionKind> {
     let all = [
         (can.form, QuestionKind::Form),
         (can.url, QuestionKind::Url),
@@ -38,7 +38,7 @@ pub(crate) fn kinds(can: ClientCan) -> impl Iterator<Item = QuestionKind> {
     all.into_iter().filter(|(can, _)| *can).map(|(_, kind)| kind)
 }
 
-impl Inner {
+impl McpInner {
     /// Calls an operation, and lets it ask as its client can be asked. There is an answer in the
     /// place of an outcome where the call goes on in another round, or cannot be made.
     pub(crate) async fn turn(
@@ -48,7 +48,7 @@ impl Inner {
         request: Request<'_>,
         era: Era,
         rounds: Rounds<'_>,
-        way: Way<'_>,
+        way: ClientChannel<'_>,
     ) -> Result<Envelope, Reply> {
         let request = way.attend(request);
         if era == Era::Legacy {
@@ -83,7 +83,7 @@ impl Inner {
             Some(sealed) => {
                 let sealed = serde_json::from_str::<String>(sealed.get()).ok();
                 let state = sealed.and_then(|sealed| self.seal().open(&sealed, &owner));
-                let resumed = state.and_then(|Opened { number, state }| {
+                let resumed = state.and_then(|OpenedState { number, state }| {
                     Some((Conversation::resumed(kinds(params.can), &state).ok()?, Some(number)))
                 });
                 resumed.ok_or_else(|| wrong(Unfit::State))?
@@ -122,7 +122,7 @@ impl Inner {
                 open_result(id, &mut body);
                 body.extend_from_slice(result.to_string().as_bytes());
                 body.push(b'}');
-                Err(Reply { body: body.into(), ending: Ending::Result, request_id: Some(asks.meta.request_id) })
+                Err(Reply { body: body.into(), ending: ReplyKind::Result, request_id: Some(asks.meta.request_id) })
             }
         }
     }

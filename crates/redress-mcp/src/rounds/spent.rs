@@ -16,25 +16,25 @@ const MOST: usize = 64 * 1024;
 const FORGOTTEN_AT_ONCE: usize = 2;
 
 /// The number of a state, which no other has.
-pub(super) type Number = [u8; 16];
+pub(super) type StateNumber = [u8; 16];
 
 /// The states with which a consent was given, for as long as they are good.
 #[derive(Debug, Default)]
-pub(super) struct Spent(Mutex<Table>);
+pub(super) struct SpentStates(Mutex<SpentTable>);
 
 /// When a state is good no more, and a count that tells it from others of that moment.
 type Due = (Instant, u64);
 
 #[derive(Debug, Default)]
-struct Table {
-    of: HashMap<Owner, HashMap<Number, Due>>,
+struct SpentTable {
+    of: HashMap<Owner, HashMap<StateNumber, Due>>,
     /// All of them, by when they are good no more.
-    due: BTreeMap<Due, (Owner, Number)>,
+    due: BTreeMap<Due, (Owner, StateNumber)>,
     /// How many there have been.
     count: u64,
 }
 
-impl Table {
+impl SpentTable {
     /// Forgets a few that are good no more: twice as many as come, so that none is left in the end and no call pays for
     /// all the others.
     fn forget_some(&mut self, now: Instant) {
@@ -55,19 +55,19 @@ impl Table {
     }
 }
 
-impl Spent {
+impl SpentStates {
     /// Whether this state gives a consent for the first time. Where there is no room to remember that, it gives none:
     /// whoever is asked once too often loses nothing.
-    pub(super) fn spend(&self, number: Number, owner: &Owner, lasts: Duration) -> bool {
+    pub(super) fn spend(&self, number: StateNumber, owner: &Owner, lasts: Duration) -> bool {
         self.spend_at(number, owner, lasts, Instant::now())
     }
 
-    fn spend_at(&self, number: Number, owner: &Owner, lasts: Duration, now: Instant) -> bool {
+    fn spend_at(&self, number: StateNumber, owner: &Owner, lasts: Duration, now: Instant) -> bool {
         // No change of it can be half made, so poison says nothing here.
         let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.forget_some(now);
         let full = table.due.len() >= MOST;
-        let Table { of, due, count } = table;
+        let SpentTable { of, due, count } = table;
         let spent = of.entry(owner.clone()).or_default();
         if spent.len() >= MOST_OF_ONE {
             for (_, until) in spent.extract_if(|_, (until, _)| *until <= now) {
@@ -95,20 +95,20 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn number(count: usize) -> Number {
+    fn number(count: usize) -> StateNumber {
         (count as u128).to_le_bytes()
     }
 
     #[test]
     fn a_state_gives_a_consent_once() {
-        let (spent, ada) = (Spent::default(), Owner::Caller("ada".into()));
+        let (spent, ada) = (SpentStates::default(), Owner::Caller("ada".into()));
         assert!(spent.spend(number(1), &ada, HOUR) && !spent.spend(number(1), &ada, HOUR));
         assert!(spent.spend(number(2), &ada, HOUR));
     }
 
     #[test]
     fn who_has_no_room_left_is_asked_again_and_takes_none_from_others() {
-        let (spent, now) = (Spent::default(), Instant::now());
+        let (spent, now) = (SpentStates::default(), Instant::now());
         let (ada, bob) = (Owner::Caller("ada".into()), Owner::Caller("bob".into()));
         for count in 0..MOST_OF_ONE {
             assert!(spent.spend_at(number(count), &ada, HOUR, now));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn all_together_have_a_bound_too() {
-        let (spent, now) = (Spent::default(), Instant::now());
+        let (spent, now) = (SpentStates::default(), Instant::now());
         let owner = |count: usize| Owner::Caller(count.to_string().into());
         let of_each = MOST / 512;
         assert!((0..MOST).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));

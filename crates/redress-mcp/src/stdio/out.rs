@@ -24,7 +24,7 @@ pub(super) struct OutLine {
 /// What a line weighs until it is written.
 #[derive(Debug)]
 pub(super) struct Weight {
-    unwritten: Arc<Unwritten>,
+    unwritten: Arc<UnwrittenBytes>,
     bytes: usize,
 }
 
@@ -38,7 +38,7 @@ impl Drop for Weight {
 }
 
 #[derive(Debug, Default)]
-struct Unwritten {
+struct UnwrittenBytes {
     bytes: AtomicUsize,
     written: Notify,
 }
@@ -47,7 +47,7 @@ struct Unwritten {
 #[derive(Clone, Debug)]
 pub(super) struct Out {
     lines: mpsc::Sender<OutLine>,
-    unwritten: Arc<Unwritten>,
+    unwritten: Arc<UnwrittenBytes>,
 }
 
 /// That nobody writes lines any more.

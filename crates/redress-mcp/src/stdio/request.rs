@@ -5,38 +5,38 @@ use std::sync::Arc;
 use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
-    jsonrpc::{self, Call, Id, Member, Message},
+    jsonrpc::{self, RpcCall, Id, Member, RpcMessage},
     mcp::{Era, ListenParams},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{client::Client, out::Out};
+use super::{client::StdioClient, out::Out};
 use crate::{
-    Asking,
-    asked::Asked,
+    RequestContext,
+    asked::McpRequest,
     checks,
-    mcp::Inner,
+    mcp::McpInner,
     prompts::failed,
     refused::Unfit,
     reply::Reply,
     requests::Requests,
     session,
-    way::{Next, Telling, Tells, Way},
+    way::{RequestEvent, NotifyingReply, Notifier, ClientChannel},
 };
 
-pub(super) struct Request {
-    pub(super) inner: Arc<Inner>,
-    pub(super) asking: Asking,
-    pub(super) client: Arc<Client>,
+pub(super) struct StdioRequest {
+    pub(super) inner: Arc<McpInner>,
+    pub(super) asking: RequestContext,
+    pub(super) client: Arc<StdioClient>,
     pub(super) out: Out,
     pub(super) running: Requests,
     pub(super) cancelled: CancellationToken,
     pub(super) ending: CancellationToken,
 }
 
-impl Request {
+impl StdioRequest {
     pub(super) async fn run(self, line: Vec<u8>) {
-        let Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) = jsonrpc::read(&line, 1) else {
+        let Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) = jsonrpc::read(&line, 1) else {
             return;
         };
         let reply = tokio::select! {
@@ -54,16 +54,16 @@ impl Request {
     }
 
     async fn answer(&self, id: Id<'_>, method: &str, params: &[u8]) -> Reply {
-        let Some(asked) = Asked::read(method, params) else {
+        let Some(asked) = McpRequest::read(method, params) else {
             return self.inner.refuse(&Unfit::params_of(method), id, &self.asking);
         };
         let era = match checks::over_lines(&asked) {
             Ok(era) => era,
             Err(unfit) => return self.inner.refuse(&unfit, id, &self.asking),
         };
-        if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
+        if (asked.runs() || matches!(asked, McpRequest::Listen(_))) && self.is_overloaded() {
             let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
-            return if matches!(asked, Asked::Call(_)) {
+            return if matches!(asked, McpRequest::Call(_)) {
                 self.inner.carry(id, &envelope, None, None, era, &self.asking)
             } else {
                 failed(id, &envelope, None, era)
@@ -72,10 +72,10 @@ impl Request {
         if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.asking) {
             return reply;
         }
-        if let (Asked::Listen(params), Era::Modern) = (&asked, era) {
+        if let (McpRequest::Listen(params), Era::Modern) = (&asked, era) {
             return Box::pin(self.listen(id, params)).await;
         }
-        let mut way = Way { session: Some(self.client.session()), ..Way::default() };
+        let mut way = ClientChannel { session: Some(self.client.session()), ..ClientChannel::default() };
         let meta = asked.meta();
         let token = meta.and_then(|meta| meta.progress_token);
         let mut notes = None;
@@ -89,15 +89,15 @@ impl Request {
                 }
             }
         }
-        match Tells::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
+        match Notifier::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
             Some((tells, told)) => {
-                let way = Way { tells: Some(&tells), ..way };
+                let way = ClientChannel { tells: Some(&tells), ..way };
                 let answer = self.inner.answer(id, &asked, era, &self.asking, way);
-                let mut telling = Telling::new(answer, told);
+                let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {
-                        Next::Told(told) => drop(self.out.send(told.message(token)).await),
-                        Next::Ended(reply) => return reply,
+                        RequestEvent::Told(told) => drop(self.out.send(told.message(token)).await),
+                        RequestEvent::Ended(reply) => return reply,
                     }
                 }
             }

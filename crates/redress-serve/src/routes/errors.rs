@@ -6,7 +6,7 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
-use crate::{answer, etag::Tagged, service::Exchange};
+use crate::{answer, etag::TaggedDocument, service::Exchange};
 
 /// A page for people, if they ask for HTML, else the same for programs.
 pub(crate) async fn errors(exchange: Exchange) -> Response {
@@ -20,7 +20,7 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
     let page = || {
         let (registry, caller, code) = (exchange.shared.registry.clone(), caller.clone(), code.to_owned());
         let made = offload(move || made(&registry, caller.as_deref(), &code, html));
-        async { made.await.unwrap_or_else(|| Tagged::new(Bytes::new())) }
+        async { made.await.unwrap_or_else(|| TaggedDocument::new(Bytes::new())) }
     };
     let page = match exchange.made(caller.as_deref(), page).await {
         Ok(page) => page,
@@ -36,7 +36,7 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
 }
 
 /// The page of a code; with none, that of all.
-fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<Tagged> {
+fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<TaggedDocument> {
     let open = registry.disclosed_to(caller);
     // A code that no operation declares at all belongs to an extension as a whole.
     let extra = registry.disclosed_code(code, caller);
@@ -46,5 +46,5 @@ fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool)
         (code, true) => pages::code_html(&open, extra.as_ref(), code)?,
         (code, false) => pages::code_json(&open, extra.as_ref(), code)?.to_string(),
     };
-    Some(Tagged::new(page))
+    Some(TaggedDocument::new(page))
 }

@@ -7,7 +7,7 @@ use axum::{
 use redress_core::offload::offload;
 use redress_wire::pages;
 
-use crate::{answer, etag::Tagged, service::Exchange};
+use crate::{answer, etag::TaggedDocument, service::Exchange};
 
 /// A page that leads on, for whoever asks for HTML. Programs find nothing here, and are told where to look.
 pub(crate) async fn home(exchange: Exchange) -> Response {
@@ -22,7 +22,7 @@ pub(crate) async fn home(exchange: Exchange) -> Response {
         let (registry, info, caller) = (exchange.shared.registry.clone(), exchange.shared.info.clone(), caller.clone());
         offload(move || {
             let open = registry.disclosed_to(caller.as_deref());
-            Tagged::new(pages::home_html(&open, &info, cfg!(feature = "mcp")))
+            TaggedDocument::new(pages::home_html(&open, &info, cfg!(feature = "mcp")))
         })
     };
     match exchange.made(caller.as_deref(), made).await {

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, Method, header},
     response::Response,
 };
-use redress_contract::{EngineCode, Name, Operation, Shape};
+use redress_contract::{EngineCode, Name, OperationDeclaration, Shape};
 use redress_core::Refusal;
 use redress_wire::{consent, http::FlatInput};
 use serde_json::json;
@@ -13,9 +13,9 @@ use serde_json::json;
 use super::{deprecated::told, stream};
 use crate::{
     answer,
-    etag::Tagged,
+    etag::TaggedDocument,
     faces::AROUND_INPUT,
-    service::{Exchange, Shared},
+    service::{Exchange, FacesInner},
 };
 
 /// `POST`: a call, or a subscription, with the body as its input.
@@ -32,13 +32,13 @@ pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
 
 /// How many bytes the input of this very operation needs. A little more is read, so that the call
 /// itself refuses what is a little too large, as it does on every face.
-fn most_for(shared: &Shared, operation: Option<&Operation>) -> usize {
-    let declared = operation.filter(|operation| operation.is_external()).and_then(Operation::max_input);
+fn most_for(shared: &FacesInner, operation: Option<&OperationDeclaration>) -> usize {
+    let declared = operation.filter(|operation| operation.is_external()).and_then(OperationDeclaration::max_input);
     let input = declared.unwrap_or(shared.registry.settings().max_input);
     input.saturating_add(AROUND_INPUT).min(shared.max_body)
 }
 
-async fn run(exchange: &Exchange, name: &str, operation: Option<&Operation>, input: &[u8]) -> Response {
+async fn run(exchange: &Exchange, name: &str, operation: Option<&OperationDeclaration>, input: &[u8]) -> Response {
     let shared = &exchange.shared;
     if operation.is_some_and(|operation| operation.shape() == Shape::Subscription) {
         return match stream::open(exchange, name, input).await {
@@ -76,13 +76,13 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.disclosed_operation(&name, caller.as_deref()) else {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     };
-    let declaration = Tagged::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
+    let declaration = TaggedDocument::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
     let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
     declaration.answer(&exchange.parts.headers, media, "accept, authorization")
 }
 
 /// A stream that is opened by a `GET`, as a browser's `EventSource` does, with the query string as its input.
-async fn events(exchange: &Exchange, name: &str, operation: &Operation) -> Response {
+async fn events(exchange: &Exchange, name: &str, operation: &OperationDeclaration) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }

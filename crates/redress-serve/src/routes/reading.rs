@@ -8,7 +8,7 @@ use redress_contract::Caller;
 use redress_core::{Refusal, offload::offload};
 use serde_json::json;
 
-use crate::{answer, discovery, documents::Document, etag::Tagged, service::Exchange};
+use crate::{answer, discovery, documents::ServedDocument, etag::TaggedDocument, service::Exchange};
 
 /// What a document depends on.
 const BY_CALLER: &str = "authorization";
@@ -33,7 +33,7 @@ pub(crate) async fn operations(exchange: Exchange) -> Response {
                 let (registry, caller) = (exchange.shared.registry.clone(), caller.clone());
                 offload(move || {
                     let open = discovery::listed(registry.open_to(caller.as_deref()));
-                    Tagged::new(json!({"operations": open}).to_string())
+                    TaggedDocument::new(json!({"operations": open}).to_string())
                 })
             };
             match exchange.made(caller.as_deref(), listed).await {
@@ -52,9 +52,9 @@ pub(crate) async fn document(exchange: Exchange) -> Response {
         Err(refusal) => return exchange.refuse(refusal),
     };
     let document = match exchange.parts.uri.path() {
-        "/openapi.json" => Document::OpenApi,
-        "/openrpc.json" => Document::OpenRpc,
-        _ => Document::Contract,
+        "/openapi.json" => ServedDocument::OpenApi,
+        "/openrpc.json" => ServedDocument::OpenRpc,
+        _ => ServedDocument::Contract,
     };
     match exchange.made(caller.as_deref(), || exchange.shared.document(document, caller.clone())).await {
         Ok(document) => document.answer(&exchange.parts.headers, answer::JSON, BY_CALLER),

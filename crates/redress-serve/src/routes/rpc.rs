@@ -9,15 +9,15 @@ use redress_core::{
     BatchOrder, Face, Refusal, Request,
     offload::{LARGE, offload},
 };
-use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
+use redress_wire::jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable};
 use serde_json::json;
 
 use super::{
     deprecated::told,
-    generic::{Batch, answered},
-    together::{Answered, together},
+    generic::{BatchContext, answered},
+    together::{BatchAnswer, together},
 };
-use crate::{answer, documents::Document, service::Exchange};
+use crate::{answer, documents::ServedDocument, service::Exchange};
 
 /// The method that OpenRPC reserves for finding out about the service.
 const DISCOVER: &str = "rpc.discover";
@@ -29,12 +29,12 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return refuse(&exchange, refusal),
     };
     match jsonrpc::read(&body, exchange.shared.max_batch) {
-        Ok(Message::Single(member)) => single(&exchange, member).await,
-        Ok(Message::Batch(members)) => {
+        Ok(RpcMessage::Single(member)) => single(&exchange, member).await,
+        Ok(RpcMessage::Batch(members)) => {
             let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
             let id = exchange.asking.own_id();
             let order = Arc::new(BatchOrder::default());
-            let batch = Arc::new(Batch::new(exchange, body, &order));
+            let batch = Arc::new(BatchContext::new(exchange, body, &order));
             let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
             answer::with_id(answered(together(calls, order).await), id)
         }
@@ -59,7 +59,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let mut called = None;
     let (id, mut envelope) = match member {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
-        Member::Call(Call { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
+        Member::Call(RpcCall { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
         Member::Call(call) => {
             let request = exchange.asking.request(shared, call.params).with_face(Face::JsonRpc);
             let envelope = shared.registry.call(&call.method, request).await;
@@ -103,8 +103,8 @@ impl Owned {
     }
 }
 
-impl Batch {
-    async fn member(self: Arc<Batch>, place: usize, member: Owned) -> Answered {
+impl BatchContext {
+    async fn member(self: Arc<BatchContext>, place: usize, member: Owned) -> BatchAnswer {
         let Exchange { shared, asking, .. } = &self.exchange;
         let request =
             |input| -> Request<'_> { asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
@@ -146,7 +146,7 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
         Ok(caller) => {
             let made = || async {
                 let mut out = Vec::new();
-                let document = exchange.shared.document(Document::OpenRpc, caller.clone()).await;
+                let document = exchange.shared.document(ServedDocument::OpenRpc, caller.clone()).await;
                 jsonrpc::write_result(id, document.bytes(), &mut out);
                 document.map(|_| Bytes::from(out))
             };

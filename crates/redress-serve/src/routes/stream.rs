@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::{
     answer,
-    house::{Held, Holder},
-    service::{Exchange, Shared, going_down, is_cancelled},
+    house::{OpenPermit, Holder},
+    service::{Exchange, FacesInner, going_down, is_cancelled},
 };
 
 /// Subscribes, and answers with the stream; what refuses the call before the stream is open
@@ -59,7 +59,7 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
 /// A stream on its way to its reader.
 struct Carried {
     subscription: Subscription,
-    shared: Arc<Shared>,
+    shared: Arc<FacesInner>,
     seen: u64,
     since: Instant,
     /// Whether the source was called off, as the service goes down.
@@ -67,12 +67,12 @@ struct Carried {
     ended: bool,
     /// What the last item holds of the budget for answers, until its reader asks for more.
     written: Option<Reservation>,
-    _held: Option<Held>,
+    _held: Option<OpenPermit>,
 }
 
 impl Exchange {
     /// One more stream for the caller.
-    fn hold_stream(&self, caller: Option<&Caller>) -> Result<Held, Refusal> {
+    fn hold_stream(&self, caller: Option<&Caller>) -> Result<OpenPermit, Refusal> {
         let holder = Holder::of(caller, self.asking.peer.map(|peer| peer.ip()));
         self.shared.house.take_stream(holder, self.shared.limits.streams)
     }

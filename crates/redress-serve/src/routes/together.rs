@@ -24,10 +24,10 @@ use crate::answer;
 const ONE_PIECE: usize = 256 * 1024;
 
 /// What one call of a batch answers, as JSON; nothing, if it is not answered at all.
-pub(crate) type Answered = Option<(Vec<u8>, Option<Reservation>)>;
+pub(crate) type BatchAnswer = Option<(Vec<u8>, Option<Reservation>)>;
 
 /// What a batch answers.
-pub(crate) enum Together {
+pub(crate) enum BatchCalls {
     /// Nothing at all.
     Nothing,
     /// A small array.
@@ -41,18 +41,18 @@ pub(crate) enum Together {
 /// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
 /// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
 /// is: a batch holds no more than the budget of its connection and what may be charged ahead, whatever its calls answer.
-pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> Together
+pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> BatchCalls
 where
-    F: Future<Output = Answered> + Send + 'static,
+    F: Future<Output = BatchAnswer> + Send + 'static,
 {
-    let mut running = Running {
+    let mut running = RunningBatch {
         answers: VecDeque::with_capacity(calls.len()),
         waiting: FuturesUnordered::new(),
         order,
         first: 0,
         written: false,
     };
-    let mut free: Option<ReusableBoxFuture<'static, Answered>> = None;
+    let mut free: Option<ReusableBoxFuture<'static, BatchAnswer>> = None;
     for (place, call) in calls.enumerate() {
         let mut slot = match free.take() {
             Some(mut slot) => {
@@ -77,9 +77,9 @@ where
 }
 
 /// A batch that is being answered.
-struct Running {
+struct RunningBatch {
     /// The answers that are not written, from the first of those on.
-    answers: VecDeque<Option<Answered>>,
+    answers: VecDeque<Option<BatchAnswer>>,
     waiting: FuturesUnordered<Placed>,
     order: Arc<BatchOrder>,
     /// Which of them the first is.
@@ -88,15 +88,15 @@ struct Running {
     written: bool,
 }
 
-impl Running {
+impl RunningBatch {
     /// The whole array, or what is to be streamed.
-    async fn collect(mut self) -> Together {
+    async fn collect(mut self) -> BatchCalls {
         let (mut json, mut reservations) = (Vec::with_capacity(self.answers.len() * 256), Vec::new());
         loop {
             while let Some(Some(answer)) = self.answers.front() {
                 let length = answer.as_ref().map_or(0, |(answer, _)| answer.len());
                 if json.len() + length > ONE_PIECE {
-                    return Together::Streamed(self.stream(answer::held(json, Some(reservations))));
+                    return BatchCalls::Streamed(self.stream(answer::held(json, Some(reservations))));
                 }
                 let Some((answer, reservation)) = self.shift() else { continue };
                 json.push(self.separator());
@@ -105,22 +105,22 @@ impl Running {
             }
             // What is not written must not hold the room that the calls behind it may wait for.
             if !reservations.is_empty() && !self.waiting.is_empty() {
-                return Together::Streamed(self.stream(answer::held(json, Some(reservations))));
+                return BatchCalls::Streamed(self.stream(answer::held(json, Some(reservations))));
             }
             if !self.next().await {
                 break;
             }
         }
         if json.is_empty() {
-            return Together::Nothing;
+            return BatchCalls::Nothing;
         }
         json.push(b']');
         let held = (!reservations.is_empty()).then_some(reservations);
-        Together::Whole(answer::held(json, held))
+        BatchCalls::Whole(answer::held(json, held))
     }
 
     /// Takes the first answer, which is there.
-    fn shift(&mut self) -> Answered {
+    fn shift(&mut self) -> BatchAnswer {
         self.first += 1;
         self.answers.pop_front().flatten().flatten()
     }
@@ -144,9 +144,9 @@ impl Running {
     fn stream(mut self, begun: Bytes) -> Body {
         // What waits here to be read is charged, so it needs no other bound.
         let (sender, pieces) = mpsc::unbounded_channel();
-        let _ = sender.send(Piece::Bytes(begun));
+        let _ = sender.send(ArrayChunk::Bytes(begun));
         let task = async move {
-            let give = |bytes| sender.send(Piece::Bytes(bytes)).is_ok();
+            let give = |bytes| sender.send(ArrayChunk::Bytes(bytes)).is_ok();
             loop {
                 while let Some(Some(_)) = self.answers.front() {
                     let Some((answer, reservation)) = self.shift() else { continue };
@@ -162,35 +162,35 @@ impl Running {
                 }
             }
             if give(Bytes::from_static(b"]")) {
-                let _ = sender.send(Piece::End);
+                let _ = sender.send(ArrayChunk::End);
             }
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
-        Body::new(Pieces { pieces, _task: task })
+        Body::new(StreamedArray { pieces, _task: task })
     }
 }
 
 /// A part of an array that is streamed.
-enum Piece {
+enum ArrayChunk {
     Bytes(Bytes),
     /// It is complete.
     End,
 }
 
 /// An array that is streamed.
-struct Pieces {
-    pieces: mpsc::UnboundedReceiver<Piece>,
+struct StreamedArray {
+    pieces: mpsc::UnboundedReceiver<ArrayChunk>,
     _task: AbortOnDropHandle<()>,
 }
 
-impl HttpBody for Pieces {
+impl HttpBody for StreamedArray {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Poll::Ready(match ready!(self.pieces.poll_recv(cx)) {
-            Some(Piece::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::End) => None,
+            Some(ArrayChunk::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(ArrayChunk::End) => None,
             // A runtime that shuts down; half an array must not look like a whole answer.
             None => Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)))),
         })
@@ -200,13 +200,13 @@ impl HttpBody for Pieces {
 /// A call that has to wait, and which of them it is.
 struct Placed {
     place: usize,
-    slot: ReusableBoxFuture<'static, Answered>,
+    slot: ReusableBoxFuture<'static, BatchAnswer>,
 }
 
 impl Future for Placed {
-    type Output = (usize, Answered);
+    type Output = (usize, BatchAnswer);
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(usize, Answered)> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(usize, BatchAnswer)> {
         let place = self.place;
         self.slot.poll_unpin(cx).map(|answer| (place, answer))
     }
@@ -219,15 +219,15 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tokio::sync::Barrier;
 
-    fn answer(number: usize, length: usize) -> Answered {
+    fn answer(number: usize, length: usize) -> BatchAnswer {
         Some((format!("\"{number}{}\"", "x".repeat(length)).into_bytes(), None))
     }
 
-    async fn json(together: Together) -> (bool, Vec<String>) {
+    async fn json(together: BatchCalls) -> (bool, Vec<String>) {
         let (whole, bytes) = match together {
-            Together::Nothing => return (true, Vec::new()),
-            Together::Whole(bytes) => (true, bytes),
-            Together::Streamed(body) => (false, body.collect().await.unwrap().to_bytes()),
+            BatchCalls::Nothing => return (true, Vec::new()),
+            BatchCalls::Whole(bytes) => (true, bytes),
+            BatchCalls::Streamed(body) => (false, body.collect().await.unwrap().to_bytes()),
         };
         (whole, serde_json::from_slice(&bytes).unwrap())
     }
@@ -268,7 +268,7 @@ mod tests {
                 answer(number, ONE_PIECE)
             }
         });
-        let Together::Streamed(body) = together(calls, Arc::default()).await else { panic!("it is large") };
+        let BatchCalls::Streamed(body) = together(calls, Arc::default()).await else { panic!("it is large") };
         assert_eq!(Arc::strong_count(&held), 3);
         drop(body);
         while Arc::strong_count(&held) > 1 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use redress_core::Refusal;
 
-use crate::{asking::Trace, bearer::Bearer, service::Exchange, ws::Who};
+use crate::{asking::Trace, bearer::Bearer, service::Exchange, ws::SocketOwner};
 
 pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     if let Err(refusal) = exchange.admit() {
@@ -21,7 +21,7 @@ pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     let handshake = asking.handshake(&exchange.parts.headers);
     let trace = Trace::of(&exchange.parts.headers);
     let token = asking.token.as_ref().map(Bearer::secret);
-    let who = Who { caller: asking.caller.clone(), handshake, token, address, trace };
+    let who = SocketOwner { caller: asking.caller.clone(), handshake, token, address, trace };
     let (shared, line) = (Arc::clone(&exchange.shared), Arc::clone(&exchange.line));
     match shared.web_sockets.upgrade(&shared, &line, who, &mut exchange.parts).await {
         Ok(response) => response,

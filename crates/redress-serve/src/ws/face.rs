@@ -16,24 +16,24 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, Peer, Peers, lanes::Lanes, session::Session, unfinished::Given};
+use super::{WebSocketLimits, Peer, Peers, lanes::FairQueue, session::WsSession, unfinished::ReadPosition};
 use crate::{
     asking::{Handshake, Trace},
-    connection::Line,
-    house::{Holder, House},
-    service::Shared,
+    connection::ConnContext,
+    house::{Holder, ServerState},
+    service::FacesInner,
 };
 
 /// How connections of one registry are made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WebSockets {
-    pub(crate) limits: Limits,
+    pub(crate) limits: WebSocketLimits,
     pub(crate) peers: Peers,
 }
 
 /// Who is on the other side.
 #[derive(Debug, Default)]
-pub(crate) struct Who {
+pub(crate) struct SocketOwner {
     /// Who opens the connection, where no token says so.
     pub(crate) caller: Option<Arc<Caller>>,
     /// By what each call asks anew who that is.
@@ -50,9 +50,9 @@ impl WebSockets {
     /// (K-81); what its caller may do is judged at each call, with the token as it is then.
     pub(crate) async fn upgrade(
         &self,
-        shared: &Shared,
-        line: &Arc<Line>,
-        who: Who,
+        shared: &FacesInner,
+        line: &Arc<ConnContext>,
+        who: SocketOwner,
         parts: &mut Parts,
     ) -> Result<Response, Refusal> {
         let refuse = |status: StatusCode| {
@@ -84,10 +84,10 @@ impl WebSockets {
         }))
     }
 
-    fn session(&self, house: &House, line: &Arc<Line>, who: Who) -> Arc<Session> {
+    fn session(&self, house: &ServerState, line: &Arc<ConnContext>, who: SocketOwner) -> Arc<WsSession> {
         let id: Arc<str> = format!("ws-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)).into();
-        let lanes = Lanes::new(self.limits);
-        Arc::new(Session {
+        let lanes = FairQueue::new(self.limits);
+        Arc::new(WsSession {
             line: Arc::clone(line),
             limits: self.limits,
             peer: Peer::new(Arc::clone(&id), who.caller, Arc::clone(&lanes), self.limits),
@@ -101,7 +101,7 @@ impl WebSockets {
             over: house.shutdown.over().clone(),
             gone: CancellationToken::new(),
             seen: Mutex::new(Instant::now()),
-            given: Given::default(),
+            given: ReadPosition::default(),
             tasks: house.sockets.clone(),
         })
     }

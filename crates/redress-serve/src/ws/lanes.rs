@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, frame::Frame};
+use super::{WebSocketLimits, frame::Frame};
 
 /// How many messages may wait in front of all lanes.
 const FRONT: u32 = 64;
@@ -23,7 +23,7 @@ const OWN: u64 = 0;
 /// What a connection holds at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Load {
+pub struct WebSocketLoad {
     /// Calls under way, from the request until the answer is written.
     pub calls: usize,
     /// Streams that are open.
@@ -38,14 +38,14 @@ pub struct Load {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum RequestKind {
     Call,
     Stream,
 }
 
 /// Why a lane did not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotOpened {
+pub(super) enum QueueRefused {
     /// A call of this id is still under way.
     SameId,
     /// There are as many as there may be.
@@ -57,9 +57,9 @@ pub(super) type Close = (u16, &'static str);
 
 /// Everything that waits to be written to one connection.
 #[derive(Debug)]
-pub(super) struct Lanes {
-    state: Mutex<State>,
-    limits: Limits,
+pub(super) struct FairQueue {
+    state: Mutex<FairQueueState>,
+    limits: WebSocketLimits,
     front_room: Semaphore,
     /// Wakes the writer.
     wake: Notify,
@@ -68,21 +68,21 @@ pub(super) struct Lanes {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FairQueueState {
     front: VecDeque<(Frame, u32)>,
-    lanes: HashMap<u64, Queue>,
+    lanes: HashMap<u64, CallQueueState>,
     ids: HashMap<Arc<str>, u64>,
     /// The lanes that have something to write, in the order of their turns.
     turns: VecDeque<u64>,
     opened: u64,
-    load: Load,
+    load: WebSocketLoad,
     close: Option<Close>,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct CallQueueState {
     id: Arc<str>,
-    sort: Option<Sort>,
+    sort: Option<RequestKind>,
     waiting: VecDeque<(Frame, u32)>,
     room: Arc<Semaphore>,
     abort: CancellationToken,
@@ -91,8 +91,8 @@ struct Queue {
 
 /// The way of one call's messages to the writer. Dropping it frees its id.
 #[derive(Debug)]
-pub(super) struct Lane {
-    lanes: Arc<Lanes>,
+pub(super) struct CallQueue {
+    lanes: Arc<FairQueue>,
     number: u64,
     room: Arc<Semaphore>,
     /// Tells that nobody wants the call any more.
@@ -103,60 +103,60 @@ pub(super) struct Lane {
 
 /// The room for one message, taken before there is one.
 #[derive(Debug)]
-pub(super) struct Room(());
+pub(super) struct SendPermit(());
 
-impl Lanes {
-    pub(super) fn new(limits: Limits) -> Arc<Lanes> {
-        let lanes = Lanes {
+impl FairQueue {
+    pub(super) fn new(limits: WebSocketLimits) -> Arc<FairQueue> {
+        let lanes = FairQueue {
             state: Mutex::default(),
             limits,
             front_room: Semaphore::new(FRONT as usize),
             wake: Notify::new(),
             emptied: Notify::new(),
         };
-        lanes.state().lanes.insert(OWN, Queue::new("".into(), None, &limits, CancellationToken::new()));
+        lanes.state().lanes.insert(OWN, CallQueueState::new("".into(), None, &limits, CancellationToken::new()));
         Arc::new(lanes)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FairQueueState> {
         // Nothing between lock and unlock panics, so poison says nothing here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the lane of a new call; when `gone` is cancelled, so is the call.
-    pub(super) fn open(self: &Arc<Lanes>, id: &str, sort: Sort, gone: &CancellationToken) -> Result<Lane, NotOpened> {
+    pub(super) fn open(self: &Arc<FairQueue>, id: &str, sort: RequestKind, gone: &CancellationToken) -> Result<CallQueue, QueueRefused> {
         let mut state = self.state();
         if state.ids.contains_key(id) {
-            return Err(NotOpened::SameId);
+            return Err(QueueRefused::SameId);
         }
         let (count, limit) = match sort {
-            Sort::Call => (&mut state.load.calls, self.limits.calls),
-            Sort::Stream => (&mut state.load.streams, self.limits.streams),
+            RequestKind::Call => (&mut state.load.calls, self.limits.calls),
+            RequestKind::Stream => (&mut state.load.streams, self.limits.streams),
         };
         if *count >= limit {
-            return Err(NotOpened::Full { limit });
+            return Err(QueueRefused::Full { limit });
         }
         *count += 1;
         state.opened += 1;
         let number = state.opened;
         let id: Arc<str> = id.into();
-        let queue = Queue::new(Arc::clone(&id), Some(sort), &self.limits, gone.child_token());
+        let queue = CallQueueState::new(Arc::clone(&id), Some(sort), &self.limits, gone.child_token());
         let (room, abort) = (Arc::clone(&queue.room), queue.abort.clone());
         state.ids.insert(Arc::clone(&id), number);
         state.lanes.insert(number, queue);
-        Ok(Lane { lanes: Arc::clone(self), number, room, abort, id, ended: false })
+        Ok(CallQueue { lanes: Arc::clone(self), number, room, abort, id, ended: false })
     }
 
     /// Waits until another message may wait in front of all lanes.
-    pub(super) async fn front_room(&self) -> Room {
+    pub(super) async fn front_room(&self) -> SendPermit {
         if let Ok(permit) = self.front_room.acquire().await {
             permit.forget();
         }
-        Room(())
+        SendPermit(())
     }
 
     /// Puts a message in front of all lanes.
-    pub(super) fn put_in_front(&self, _: Room, frame: Frame) {
+    pub(super) fn put_in_front(&self, _: SendPermit, frame: Frame) {
         let mut state = self.state();
         state.load.add(frame.bytes());
         state.front.push_back((frame, 1));
@@ -194,7 +194,7 @@ impl Lanes {
 
     /// Aborts the call of this id: what it still had to say is dropped, and `last` written in
     /// its place. An id that is not known is let be.
-    pub(super) fn abort(&self, id: &str, room: Room, last: Frame) {
+    pub(super) fn abort(&self, id: &str, room: SendPermit, last: Frame) {
         let number = self.state().ids.get(id).copied();
         match number {
             Some(number) => {
@@ -266,7 +266,7 @@ impl Lanes {
     }
 
     /// What the connection holds now.
-    pub(super) fn load(&self) -> Load {
+    pub(super) fn load(&self) -> WebSocketLoad {
         self.state().load
     }
 
@@ -292,8 +292,8 @@ impl Lanes {
         state.ids.remove(&queue.id);
         queue.waiting.iter().for_each(|(frame, _)| state.load.take(frame));
         match queue.sort {
-            Some(Sort::Call) => state.load.calls -= 1,
-            Some(Sort::Stream) => state.load.streams -= 1,
+            Some(RequestKind::Call) => state.load.calls -= 1,
+            Some(RequestKind::Stream) => state.load.streams -= 1,
             None => {}
         }
         let empty = state.ids.is_empty();
@@ -305,14 +305,14 @@ impl Lanes {
     }
 }
 
-impl Queue {
-    fn new(id: Arc<str>, sort: Option<Sort>, limits: &Limits, abort: CancellationToken) -> Queue {
+impl CallQueueState {
+    fn new(id: Arc<str>, sort: Option<RequestKind>, limits: &WebSocketLimits, abort: CancellationToken) -> CallQueueState {
         let room = Arc::new(Semaphore::new(limits.window.max(1) as usize));
-        Queue { id, sort, waiting: VecDeque::new(), room, abort, ended: false }
+        CallQueueState { id, sort, waiting: VecDeque::new(), room, abort, ended: false }
     }
 }
 
-impl Load {
+impl WebSocketLoad {
     fn add(&mut self, bytes: usize) {
         self.messages += 1;
         self.bytes += bytes;
@@ -325,17 +325,17 @@ impl Load {
     }
 }
 
-impl Lane {
+impl CallQueue {
     /// Waits until another message of this lane may wait.
-    pub(super) async fn room(&self) -> Room {
+    pub(super) async fn room(&self) -> SendPermit {
         if let Ok(permit) = self.room.acquire().await {
             permit.forget();
         }
-        Room(())
+        SendPermit(())
     }
 
     /// Puts a message into the lane. One that is large waits for more room first.
-    pub(super) async fn put(&self, _: Room, frame: Frame) {
+    pub(super) async fn put(&self, _: SendPermit, frame: Frame) {
         let weight = frame.weight(self.lanes.limits.window);
         if let Ok(permit) = self.room.acquire_many(weight.saturating_sub(1)).await {
             permit.forget();
@@ -350,7 +350,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for CallQueue {
     fn drop(&mut self) {
         if !self.ended {
             self.lanes.remove(self.number);

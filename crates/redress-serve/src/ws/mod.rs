@@ -22,8 +22,8 @@ mod session;
 mod tests;
 mod unfinished;
 
-pub(crate) use face::{WebSockets, Who};
-pub use lanes::Load;
-pub use limits::Limits;
+pub(crate) use face::{WebSockets, SocketOwner};
+pub use lanes::WebSocketLoad;
+pub use limits::WebSocketLimits;
 pub use peer::{Peer, PeerError, PeerFailure, Peers};
 pub use peer_stream::PeerStream;

@@ -14,10 +14,10 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::{lanes::Close, session::Session};
+use super::{lanes::Close, session::WsSession};
 use crate::{
-    pace::Pace,
-    room::{Room, Source, Taken},
+    pace::ConnActivity,
+    room::{BodyBudget, BodySource, BodyReservation},
 };
 
 /// How often it is looked whether a message is unfinished, at most and at least.
@@ -27,7 +27,7 @@ const AROUND_CONTROL: u64 = 6;
 
 /// What has been read of a connection, as far as it was given to somebody.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct ReadPosition {
     /// Up to which byte of the connection everything belongs to messages that are whole.
     bytes: AtomicU64,
     /// How many messages were whole.
@@ -36,9 +36,9 @@ pub(super) struct Given {
     waits: AtomicBool,
 }
 
-impl Given {
+impl ReadPosition {
     /// Everything that has come until here was for others.
-    pub(super) fn begin(&self, pace: Option<&Arc<Pace>>) {
+    pub(super) fn begin(&self, pace: Option<&Arc<ConnActivity>>) {
         self.bytes.store(pace.map_or(0, |pace| pace.received()), Relaxed);
     }
 
@@ -47,7 +47,7 @@ impl Given {
     }
 
     /// A message is whole.
-    pub(super) fn message(&self, pace: Option<&Arc<Pace>>) {
+    pub(super) fn message(&self, pace: Option<&Arc<ConnActivity>>) {
         self.waits.store(false, Relaxed);
         self.messages.fetch_add(1, Relaxed);
         self.begin(pace);
@@ -59,7 +59,7 @@ impl Given {
     }
 
     /// How many bytes of an unfinished message there are.
-    fn unfinished(&self, pace: &Pace) -> usize {
+    fn unfinished(&self, pace: &ConnActivity) -> usize {
         if !self.waits.load(Relaxed) {
             return 0;
         }
@@ -67,7 +67,7 @@ impl Given {
     }
 }
 
-impl Session {
+impl WsSession {
     /// Resolves when a message takes longer than a body may, or has no room.
     pub(super) async fn unfinished(&self) -> Close {
         // Inside another server nobody counts what comes.
@@ -85,8 +85,8 @@ impl Session {
             let message = match begun.take().filter(|begun| begun.number == number) {
                 Some(message) => begun.insert(message),
                 None => {
-                    let from = Source::of(self.address, self.line.side.address.is_some());
-                    let room = Taken::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
+                    let from = BodySource::of(self.address, self.line.side.address.is_some());
+                    let room = BodyReservation::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
                     begun.insert(Begun { number, since: Instant::now(), room })
                 }
             };
@@ -107,5 +107,5 @@ struct Begun {
     /// How many were whole before it.
     number: u64,
     since: Instant,
-    room: Taken<Arc<Room>>,
+    room: BodyReservation<Arc<BodyBudget>>,
 }

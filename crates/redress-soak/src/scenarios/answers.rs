@@ -70,7 +70,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let (mut connections, mut peak) = (0, 0);
     for number in 0..ROUNDS {
         quiet.extend(round(&stage, &home, &ledger, address, &format!("quiet-{number}"), each).await);
-        let asking = Asking {
+        let asking = AskingClients {
             address,
             ledger: ledger.clone(),
             opened: Arc::default(),
@@ -153,7 +153,7 @@ const GREEDS: [Greed; 7] =
 
 /// Clients that ask.
 #[derive(Clone)]
-struct Asking {
+struct AskingClients {
     address: SocketAddr,
     ledger: Ledger,
     opened: Arc<AtomicU64>,
@@ -161,7 +161,7 @@ struct Asking {
     name: String,
 }
 
-impl Asking {
+impl AskingClients {
     /// Lets every caller ask in every way, until it is enough or what is returned is dropped.
     fn start(&self, callers: &[Identity]) -> JoinSet<()> {
         let mut tasks = JoinSet::new();

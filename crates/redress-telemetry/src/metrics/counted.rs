@@ -5,10 +5,10 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{EngineCode, Kind, Operation};
+use redress_contract::{EngineCode, Kind, OperationDeclaration};
 use redress_core::{EndedCall, Face, Fault};
 
-use super::{Family, MetricName, OTHER, Places, Reading, Sort};
+use super::{Family, MetricName, OTHER, OperationIndex, SampleValue, MetricKind};
 
 pub(crate) const CALLS: MetricName = MetricName::new("redress_calls_total", "Calls that have ended.");
 pub(crate) const FAILURES: MetricName =
@@ -35,7 +35,7 @@ pub(crate) const BOUNDS: [u64; 15] = [
 
 /// How a call ended, in a word.
 #[derive(Clone, Copy)]
-enum Ending {
+enum OutcomeLabel {
     /// Well.
     Ok,
     /// As the operation declares that it may.
@@ -48,16 +48,16 @@ enum Ending {
     Asked,
 }
 
-const ENDINGS: [(Ending, &str); 5] = [
-    (Ending::Ok, "ok"),
-    (Ending::Failure, "failure"),
-    (Ending::Refused, "refused"),
-    (Ending::Fault, "fault"),
-    (Ending::Asked, "asked"),
+const ENDINGS: [(OutcomeLabel, &str); 5] = [
+    (OutcomeLabel::Ok, "ok"),
+    (OutcomeLabel::Failure, "failure"),
+    (OutcomeLabel::Refused, "refused"),
+    (OutcomeLabel::Fault, "fault"),
+    (OutcomeLabel::Asked, "asked"),
 ];
 
 /// The counts of one operation.
-pub(super) struct Counted {
+pub(super) struct OperationCounts {
     operation: Box<str>,
     calls: [[AtomicU64; ENDINGS.len()]; Face::ALL.len()],
     faults: [AtomicU64; Fault::ALL.len()],
@@ -70,7 +70,7 @@ pub(super) struct Counted {
     /// last one for all that is neither.
     codes: Box<[Coded]>,
     /// Every code, to its place in `codes`.
-    places: Places,
+    places: OperationIndex,
     buckets: [AtomicU64; BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
     in_flight: AtomicI64,
@@ -82,24 +82,24 @@ struct Coded {
     count: AtomicU64,
 }
 
-impl Counted {
-    pub(super) fn of(operation: &Operation) -> Counted {
+impl OperationCounts {
+    pub(super) fn of(operation: &OperationDeclaration) -> OperationCounts {
         let declared = operation.failures().iter().map(|failure| (failure.code().as_str(), failure.kind()));
-        Counted::new(operation.name().as_str(), declared)
+        OperationCounts::new(operation.name().as_str(), declared)
     }
 
     /// The counts of calls that came to no operation.
-    pub(super) fn of_none() -> Counted {
-        Counted::new(OTHER, std::iter::empty())
+    pub(super) fn of_none() -> OperationCounts {
+        OperationCounts::new(OTHER, std::iter::empty())
     }
 
-    fn new<'a>(operation: &str, declared: impl Iterator<Item = (&'a str, Kind)>) -> Counted {
+    fn new<'a>(operation: &str, declared: impl Iterator<Item = (&'a str, Kind)>) -> OperationCounts {
         let engine = EngineCode::ALL.into_iter().map(|code| (code.as_str(), code.kind()));
         // A layer may contribute an engine code to the operations that it covers.
         let declared = declared.filter(|(code, _)| EngineCode::parse(code).is_none());
         let coded = |(code, kind): (&str, Kind)| Coded { code: code.into(), kind, count: AtomicU64::new(0) };
         let codes: Box<[Coded]> = engine.chain(declared).chain([(OTHER, Kind::Unknown)]).map(coded).collect();
-        Counted {
+        OperationCounts {
             operation: operation.into(),
             calls: Default::default(),
             faults: Default::default(),
@@ -123,8 +123,8 @@ impl Counted {
             self.in_flight.fetch_sub(1, Relaxed);
         }
         let ending = match (call.problem, call.fault) {
-            (None, _) if call.asks => Ending::Asked,
-            (None, _) => Ending::Ok,
+            (None, _) if call.asks => OutcomeLabel::Asked,
+            (None, _) => OutcomeLabel::Ok,
             (Some(problem), fault) => {
                 let last = self.codes.len() - 1;
                 let place = self.places.get(problem.code.as_str()).copied().unwrap_or(last);
@@ -134,13 +134,13 @@ impl Counted {
                         add(self.faults.get(Fault::ALL.iter().position(|one| *one == fault).unwrap_or_default()), 1);
                         let kind = call.cause.and_then(|kind| Kind::ALL.iter().position(|one| *one == kind));
                         add(kind.and_then(|kind| self.causes.get(kind)), 1);
-                        Ending::Fault
+                        OutcomeLabel::Fault
                     }
                     None if place < EngineCode::ALL.len() => {
                         self.refused(problem.code.as_str());
-                        Ending::Refused
+                        OutcomeLabel::Refused
                     }
-                    None => Ending::Failure,
+                    None => OutcomeLabel::Failure,
                 }
             }
         };
@@ -175,22 +175,22 @@ fn bucket(elapsed: Duration) -> usize {
 /// The counts of all operations. What is known beforehand is there from the beginning, so that its first
 /// increase is seen as one: durations, faults, limits, and the codes that an operation declares. Other codes,
 /// the kinds of causes and faces come as they are met.
-pub(super) fn families(all: &[Counted]) -> Vec<Family> {
-    let mut calls = Family::new(CALLS, Sort::Counter);
-    let mut failures = Family::new(FAILURES, Sort::Counter);
-    let mut faults = Family::new(FAULTS, Sort::Counter);
-    let mut causes = Family::new(FAULT_CAUSES, Sort::Counter);
-    let mut limited = Family::new(LIMITED, Sort::Counter);
-    let mut shed = Family::new(SHED, Sort::Counter);
-    let mut in_flight = Family::new(IN_FLIGHT, Sort::Gauge);
-    let mut duration = Family::new(DURATION, Sort::Histogram);
+pub(super) fn families(all: &[OperationCounts]) -> Vec<Family> {
+    let mut calls = Family::new(CALLS, MetricKind::Counter);
+    let mut failures = Family::new(FAILURES, MetricKind::Counter);
+    let mut faults = Family::new(FAULTS, MetricKind::Counter);
+    let mut causes = Family::new(FAULT_CAUSES, MetricKind::Counter);
+    let mut limited = Family::new(LIMITED, MetricKind::Counter);
+    let mut shed = Family::new(SHED, MetricKind::Counter);
+    let mut in_flight = Family::new(IN_FLIGHT, MetricKind::Gauge);
+    let mut duration = Family::new(DURATION, MetricKind::Histogram);
     for counted in all {
         let operation = ("operation", &*counted.operation);
         for (face, by_ending) in Face::ALL.iter().zip(&counted.calls) {
             for ((_, outcome), count) in ENDINGS.iter().zip(by_ending) {
                 let count = count.load(Relaxed);
                 if count > 0 {
-                    calls.push([operation, ("face", face.as_str()), ("outcome", outcome)], Reading::Count(count));
+                    calls.push([operation, ("face", face.as_str()), ("outcome", outcome)], SampleValue::Count(count));
                 }
             }
         }
@@ -198,25 +198,25 @@ pub(super) fn families(all: &[Counted]) -> Vec<Family> {
             let count = count.load(Relaxed);
             let declared = (EngineCode::ALL.len()..counted.codes.len() - 1).contains(&place);
             if declared || count > 0 {
-                failures.push([operation, ("code", code), ("kind", kind.as_str())], Reading::Count(count));
+                failures.push([operation, ("code", code), ("kind", kind.as_str())], SampleValue::Count(count));
             }
         }
         for (fault, count) in Fault::ALL.iter().zip(&counted.faults) {
-            faults.push([operation, ("fault", fault.as_str())], Reading::Count(count.load(Relaxed)));
+            faults.push([operation, ("fault", fault.as_str())], SampleValue::Count(count.load(Relaxed)));
         }
         for (kind, count) in Kind::ALL.iter().zip(&counted.causes) {
             let count = count.load(Relaxed);
             if count > 0 {
-                causes.push([operation, ("kind", kind.as_str())], Reading::Count(count));
+                causes.push([operation, ("kind", kind.as_str())], SampleValue::Count(count));
             }
         }
-        limited.push([operation], Reading::Count(counted.limited.load(Relaxed)));
-        shed.push([operation], Reading::Count(counted.shed.load(Relaxed)));
+        limited.push([operation], SampleValue::Count(counted.limited.load(Relaxed)));
+        shed.push([operation], SampleValue::Count(counted.shed.load(Relaxed)));
         let running = u32::try_from(counted.in_flight.load(Relaxed)).unwrap_or(0);
-        in_flight.push([operation], Reading::Level(f64::from(running)));
+        in_flight.push([operation], SampleValue::Level(f64::from(running)));
         let buckets = counted.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
         let sum = Duration::from_nanos(counted.nanoseconds.load(Relaxed)).as_secs_f64();
-        duration.push([operation], Reading::Spread { buckets, sum });
+        duration.push([operation], SampleValue::Spread { buckets, sum });
     }
     vec![calls, failures, faults, causes, limited, shed, in_flight, duration]
 }

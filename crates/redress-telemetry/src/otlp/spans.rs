@@ -23,9 +23,9 @@ const LONGEST: usize = 1024;
 /// An exporter that is told less than there is, and in the words of OpenTelemetry. This is done on the thread that
 /// sends, when the call is long over.
 #[derive(Debug)]
-pub(super) struct Told<E>(pub(super) E, pub(super) Spans);
+pub(super) struct RedactingExporter<E>(pub(super) E, pub(super) Spans);
 
-impl<E: SpanExporter> SpanExporter for Told<E> {
+impl<E: SpanExporter> SpanExporter for RedactingExporter<E> {
     fn export(&self, mut batch: Vec<SpanData>) -> impl Future<Output = OTelSdkResult> + Send {
         let count = batch.len();
         batch.iter_mut().for_each(tell);

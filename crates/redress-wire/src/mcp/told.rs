@@ -15,7 +15,7 @@ use super::{
 const LONGEST_DETAIL: usize = 256;
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct FailureText<'a> {
     code: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     hint: Cow<'a, str>,
@@ -54,9 +54,9 @@ struct Action<'a> {
 /// are to the caller. The envelope has the rest.
 pub fn told(problem: &Problem, read: &dyn Fn(&str) -> Spoken) -> String {
     let hint = spoken(&problem.hint, read);
-    let step = Step::of(problem.recovery.as_ref());
+    let step = RecoveryText::of(problem.recovery.as_ref());
     let issues = problem.details.as_ref().is_some_and(|details| details.get().contains("\"issues\""));
-    let told = Told {
+    let told = FailureText {
         code: problem.code.as_str(),
         retry: problem.retry.as_str(),
         retry_after_ms: problem.retry_after_ms,
@@ -99,22 +99,22 @@ fn field(pointer: &str) -> String {
 
 /// What a recovery tells that is not told elsewhere.
 #[derive(Default)]
-struct Step<'a> {
+struct RecoveryText<'a> {
     verb: Option<&'static str>,
     fix: Option<&'a str>,
     scope: Option<&'a str>,
     done: Option<&'a Done>,
 }
 
-impl<'a> Step<'a> {
-    fn of(recovery: Option<&'a RecoveryStep>) -> Step<'a> {
+impl<'a> RecoveryText<'a> {
+    fn of(recovery: Option<&'a RecoveryStep>) -> RecoveryText<'a> {
         match recovery {
-            Some(RecoveryStep::FixInput { pointer }) => Step { fix: Some(pointer), ..Step::default() },
-            Some(RecoveryStep::AskUser) => Step { verb: Some("ask_user"), ..Step::default() },
-            Some(RecoveryStep::GetAccess { scope }) => Step { scope: Some(scope), ..Step::default() },
-            Some(RecoveryStep::Verify { done, .. }) => Step { done: Some(done), ..Step::default() },
+            Some(RecoveryStep::FixInput { pointer }) => RecoveryText { fix: Some(pointer), ..RecoveryText::default() },
+            Some(RecoveryStep::AskUser) => RecoveryText { verb: Some("ask_user"), ..RecoveryText::default() },
+            Some(RecoveryStep::GetAccess { scope }) => RecoveryText { scope: Some(scope), ..RecoveryText::default() },
+            Some(RecoveryStep::Verify { done, .. }) => RecoveryText { done: Some(done), ..RecoveryText::default() },
             // The next action, the time to wait and the advice about a retry say it.
-            Some(RecoveryStep::Call { .. } | RecoveryStep::Wait | RecoveryStep::Stop) | None => Step::default(),
+            Some(RecoveryStep::Call { .. } | RecoveryStep::Wait | RecoveryStep::Stop) | None => RecoveryText::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use redress::{
     Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Guard,
-    GuardBroken, GuardedCall, Kind, Message, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
+    GuardBroken, GuardedCall, Kind, PromptMessage, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
     Turn, Veto, contract, data, operation, testing::TestCtx,
 };
 use serde_json::{Value, json};
@@ -337,11 +337,11 @@ impl Guard for SlowGuard {
         "slow"
     }
 
-    fn failures(&self) -> Vec<contract::Failure> {
+    fn failures(&self) -> Vec<contract::FailureDeclaration> {
         Vec::new()
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         *operation.name() == *"door.slow"
     }
 
@@ -465,7 +465,7 @@ async fn waiting_for_a_live_answer_ends_with_the_deadline_and_with_a_cancellatio
 }
 
 fn wiping(watch: &Watch) -> Registry {
-    let declaration = contract::Operation::mutation("disk.wipe")
+    let declaration = contract::OperationDeclaration::mutation("disk.wipe")
         .with_summary("Erase the disk.")
         .with_access(Access::caller().consent());
     let wipe = Operation::dynamic(declaration).with_handler(|_, _| async { Ok(json!("wiped")) });
@@ -581,6 +581,6 @@ fn a_form_says_what_each_field_takes() {
     let mut wrong = whole;
     wrong["one_titled"] = json!("A");
     assert!(!question.takes(&Answer::Accepted(wrong)));
-    let sample = Question::sample([Message::user(redress::Block::text("Hello."))], 10);
+    let sample = Question::sample([PromptMessage::user(redress::Block::text("Hello."))], 10);
     assert!(!sample.takes(&Answer::Accepted(json!("hello"))) && sample.takes(&Answer::Declined));
 }

@@ -1,6 +1,6 @@
 //! Schemas that nothing fits, because a lower bound is above its upper one.
 
-use redress_contract::{Finding, Operation, Schema};
+use redress_contract::{Finding, OperationDeclaration, Schema};
 use serde_json::Value;
 
 /// The keywords that bound one thing from both sides.
@@ -13,7 +13,7 @@ const BOUNDS: [(&str, &str); 6] = [
     ("minProperties", "maxProperties"),
 ];
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         let name = operation.name();
         of_schema(operation.input(), name.as_str(), "input", findings);

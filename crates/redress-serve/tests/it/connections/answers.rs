@@ -14,7 +14,7 @@ use redress_core::{
     Ctx, EndedCall, Events, Observer, Operation, Progress, Registry,
     contract::{self, Access, Streaming},
 };
-use redress_serve::{Faces, Limits, Server};
+use redress_serve::{Faces, ServerLimits, Server};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -79,7 +79,7 @@ impl Observer for Marks {
     }
 }
 
-fn named(operation: contract::Operation) -> contract::Operation {
+fn named(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation.with_summary("Text.").with_access(Access::anyone()).with_input(json!({"type": "object"}))
 }
 
@@ -95,33 +95,33 @@ async fn text(ctx: Ctx, input: Value, marks: Marks, reserves: bool) -> Value {
 }
 
 /// A server of large answers.
-async fn large(change: impl FnOnce(&mut Limits)) -> (Served, Marks) {
+async fn large(change: impl FnOnce(&mut ServerLimits)) -> (Served, Marks) {
     let marks = Marks::default();
     let (one, two, three, four) = (marks.clone(), marks.clone(), marks.clone(), marks.clone());
     let reserved =
-        Operation::dynamic(named(contract::Operation::query("demo.reserved"))).with_handler(move |ctx, input| {
+        Operation::dynamic(named(contract::OperationDeclaration::query("demo.reserved"))).with_handler(move |ctx, input| {
             let marks = one.clone();
             async move { Ok(text(ctx, input, marks, true).await) }
         });
     let learned =
-        Operation::dynamic(named(contract::Operation::query("demo.learned"))).with_handler(move |ctx, input| {
+        Operation::dynamic(named(contract::OperationDeclaration::query("demo.learned"))).with_handler(move |ctx, input| {
             let marks = two.clone();
             async move { Ok(text(ctx, input, marks, false).await) }
         });
-    let small = Operation::dynamic(named(contract::Operation::query("demo.small")))
+    let small = Operation::dynamic(named(contract::OperationDeclaration::query("demo.small")))
         .with_handler(|_, _| async { Ok(json!("x")) });
-    let limited = named(contract::Operation::query("demo.limited").with_max_output(LARGE / 2));
+    let limited = named(contract::OperationDeclaration::query("demo.limited").with_max_output(LARGE / 2));
     let limited = Operation::dynamic(limited).with_handler(move |ctx, input| {
         let marks = three.clone();
         async move { Ok(text(ctx, input, marks, false).await) }
     });
-    let changed = named(contract::Operation::mutation("demo.changed").with_max_output(16).with_idempotency_key());
+    let changed = named(contract::OperationDeclaration::mutation("demo.changed").with_max_output(16).with_idempotency_key());
     let changed = Operation::dynamic(changed).with_handler(move |_, _| {
         four.made.fetch_add(1, Ordering::SeqCst);
         async { Ok(json!("what was changed, at length")) }
     });
     let made = Arc::clone(&marks.made);
-    let flood = named(contract::Operation::subscription("demo.flood").with_streaming(Streaming::default()));
+    let flood = named(contract::OperationDeclaration::subscription("demo.flood").with_streaming(Streaming::default()));
     let flood = Operation::dynamic(flood).with_stream_handler(move |_, _| {
         let made = Arc::clone(&made);
         async move {
@@ -134,7 +134,7 @@ async fn large(change: impl FnOnce(&mut Limits)) -> (Served, Marks) {
     let all = [reserved, learned, small, limited, changed, flood];
     let builder = all.into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
     let registry = builder.observer(marks.clone()).build().unwrap();
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.answer_bytes_per_connection = CONNECTION;
     (limits.answer_bytes_per_caller, limits.answer_bytes) = (CALLER, ALL);
     change(&mut limits);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -39,7 +39,7 @@ fn requests() -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let (mut sink, mut stream) = server.connect().await.socket.split();
     let (before, since) = (resident(), Instant::now());
     let writing = tokio::spawn(async move {
@@ -108,7 +108,7 @@ fn most_messages() -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_holds_its_streams_back_and_loses_nothing() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let before = resident();
     for n in 0..STREAMS {
