@@ -14,7 +14,7 @@ mod instant;
 mod jwt;
 mod names;
 mod options;
-mod remembered;
+mod token_cache;
 mod tokens;
 mod watch;
 

@@ -6,11 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use redress_wire::http::header;
 
-use crate::{
-    config::{EnvelopeSetting, Format, LogLevel, ListenSetting, NamedProfile, OutputSchemaSetting, ByteSize, Span},
-    moment::Moment,
-    program::Program,
-};
+use crate::{config::{EnvelopeSetting, Format, LogLevel, ListenSetting, NamedProfile, OutputSchemaSetting, ByteSize, Span, moment::Moment}, program::Program};
 
 /// What was typed.
 #[derive(Debug, Parser)]

@@ -4,7 +4,7 @@ use std::io;
 
 use serde::de::IgnoredAny;
 
-use crate::trouble::CliError;
+use crate::error::CliError;
 
 /// The most bytes of an input: larger ones no server takes.
 const LARGEST: u64 = 256 << 20;

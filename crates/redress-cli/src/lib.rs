@@ -15,45 +15,28 @@
 //! }
 //! ```
 
-mod apart;
+mod commands;
+mod terminal;
 mod arguments;
-mod audit;
-mod call;
-mod code;
+mod error_code;
 mod config;
-mod consent;
-mod doctor;
-mod explain;
-mod faces;
-mod generated;
 mod input;
 mod listening;
 mod logs;
-mod looks;
-mod mcp;
-mod moment;
+mod debounce;
 mod near;
-mod new;
 mod opening;
-mod ops;
-mod outcome;
-mod parts;
+mod layers;
 mod program;
-mod quota;
 mod reload;
-mod screen;
-mod serve;
-mod service;
-mod shell;
+mod call_target;
 mod signals;
-mod stream;
-mod terminal;
+mod stream_items;
 mod tls;
-mod token;
-mod trouble;
-mod typed;
+mod error;
+mod parsed_args;
 
-pub use code::CliErrorCode;
+pub use error_code::CliErrorCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
 pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
 pub use program::{BuiltIn, Program, NotServed, main};

@@ -2,7 +2,7 @@
 
 use redress_serve::Server;
 
-use crate::{config::ServeSettings, trouble::CliError};
+use crate::{config::ServeSettings, error::CliError};
 
 #[cfg(feature = "tls")]
 pub(crate) use with_tls::{files, secured, tls, unusable};
@@ -14,7 +14,7 @@ mod with_tls {
     use redress_serve::{Tls, TlsError, TlsFiles};
 
     use super::{Server, ServeSettings, CliError};
-    use crate::trouble::chain;
+    use crate::error::chain;
 
     /// What TLS is made of, where it is spoken.
     pub(crate) type LoadedTls = Option<Tls>;

@@ -14,10 +14,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{
-    config::{Format, LogLevel},
-    terminal::ErrorStream,
-};
+use crate::{config::{Format, LogLevel}, terminal::output::ErrorStream};
 
 /// The log of this process, whose level may change while it runs.
 pub(crate) struct Log(Box<dyn Fn(LogLevel) + Send + Sync>);

@@ -14,7 +14,7 @@ use redress_contract::ProgramInfo;
 use redress_core::{BuildError, LoggedCause, Registry};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 
-use crate::trouble::CliError;
+use crate::error::CliError;
 
 /// What is known of the command for which the operations are made.
 #[derive(Clone, Debug)]

@@ -10,19 +10,7 @@ use redress_core::{BuildError, Registry};
 use redress_telemetry::{Otlp, LogTargets};
 use tokio::runtime::Handle;
 
-use crate::{
-    apart,
-    arguments::{self, BoundsArgs, Color, Command, FolderArgs},
-    audit, call,
-    config::{ConfigDocument, File, Format, LogLevel, ServeSettings},
-    consent, doctor, explain, generated, logs, mcp, new,
-    opening::{Context, IntoProgram, RegistryOpener, SetupError},
-    ops, parts, quota, serve,
-    terminal::{Stream, Terminal},
-    token,
-    trouble::CliError,
-    typed::{self, ParsedArgs},
-};
+use crate::{config::{secrets_outside_root, ConfigDocument, File, Format, LogLevel, ServeSettings}, arguments::{self, BoundsArgs, Color, Command, FolderArgs}, commands::{audit, call, consent, doctor, explain, generated, mcp, new, ops, quota, serve, token}, logs, opening::{Context, IntoProgram, RegistryOpener, SetupError}, layers, terminal::output::{Stream, Terminal}, error::CliError, parsed_args::{self, ParsedArgs}};
 
 /// What all programs with these commands have in common.
 const OURS: &str = concat!("redress ", env!("CARGO_PKG_VERSION"));
@@ -42,7 +30,7 @@ pub fn main<Way>(operations: impl IntoProgram<Way>) -> ExitCode {
 /// use redress_cli::Program;
 /// use redress_core::Registry;
 ///
-/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// let builder = redress_serve::routes::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
 /// let registry = builder.build().unwrap();
 /// let (mut out, mut err) = (Vec::new(), Vec::new());
 /// let code = Program::of(registry).named("mine").run(["mine", "ops"], &mut out, &mut err);
@@ -218,7 +206,7 @@ impl Program {
         // What cannot be read as a whole may still ask for JSON, and then gets it.
         terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
         let command = arguments::command(self);
-        let typed = match typed::read(command, words, self.is_built_in()) {
+        let typed = match parsed_args::read(command, words, self.is_built_in()) {
             Ok(typed) => typed,
             Err(error) => return self.untyped(&error, terminal),
         };
@@ -238,7 +226,7 @@ impl Program {
         };
         if let Command::Serve(typed) = arguments.command {
             let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, self)?;
+            let otlp = layers::collector(&settings, self)?;
             let log = log((settings.level, settings.format), LogLevel::Info, otlp.as_ref());
             return serve::ServeStart { setup: Arc::new(setup), typed, settings, log, otlp }.run(terminal);
         }
@@ -252,7 +240,7 @@ impl Program {
                 ..Default::default()
             };
             let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, self)?;
+            let otlp = layers::collector(&settings, self)?;
             log((settings.level, settings.format), LogLevel::Error, otlp.as_ref());
             return mcp::run(&setup, &settings, otlp, terminal);
         }
@@ -362,7 +350,7 @@ impl Setup {
             }
             OperationSource::BuiltIn(make) => make,
         };
-        apart::check(settings)?;
+        secrets_outside_root::check(settings)?;
         let built_in = BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline };
         make(&built_in).map_err(|unserved| match unserved {
             NotServed::Registry(error) => CliError::RegistryInvalid(error),

@@ -15,16 +15,7 @@ use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
 use tokio::task::block_in_place;
 
-use crate::{
-    arguments,
-    config::{ConfigDocument, LogLevel, ServeSettings},
-    logs::Log,
-    looks::Debounce,
-    parts::{ServiceLayers, Reloads},
-    program::Setup,
-    serve, signals,
-    trouble::CliError,
-};
+use crate::{arguments, config::{ConfigDocument, LogLevel, ServeSettings}, logs::Log, debounce::Debounce, layers::{ServiceLayers, Reloads}, program::Setup, commands::serve, signals, error::CliError};
 
 /// How often the configuration is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

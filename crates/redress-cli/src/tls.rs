@@ -11,7 +11,7 @@ use reqwest::{
     redirect::Policy,
 };
 
-use crate::trouble::CliError;
+use crate::error::CliError;
 
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(feature = "tls")]
@@ -25,13 +25,13 @@ pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Resul
     } else {
         builder
     };
-    builder.tls_info(true).build().map_err(|error| crate::service::unreachable(url, &error))
+    builder.tls_info(true).build().map_err(|error| crate::call_target::unreachable(url, &error))
 }
 
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(not(feature = "tls"))]
 pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, CliError> {
-    shown(token)?.build().map_err(|error| crate::service::unreachable(url, &error))
+    shown(token)?.build().map_err(|error| crate::call_target::unreachable(url, &error))
 }
 
 /// What every client begins with.

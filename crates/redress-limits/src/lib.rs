@@ -25,12 +25,12 @@
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```
 
-mod account;
-mod accounts;
-mod active;
+mod caller_usage;
+mod usage_table;
+mod caller_load;
 mod clock;
 mod limits;
-mod load;
+mod adaptive_limit;
 mod mean;
 mod options;
 mod quota;

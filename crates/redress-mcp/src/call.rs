@@ -7,24 +7,10 @@ use redress_core::{
     Refusal, Request,
     offload::{LARGE, offload},
 };
-use redress_wire::{
-    http::header::{A_KEY, correction, is_idempotency_key},
-    jsonrpc::Id,
-    mcp::{CallParams, ResultOptions, EnvelopeUse, Era, ProtocolError, RequestMeta, told, write_call, write_output},
-};
+use redress_wire::{http::header::{A_KEY, correction, is_idempotency_key}, jsonrpc::Id, mcp::{CallParams, ResultOptions, EnvelopeUse, Era, ProtocolError, RequestMeta, failure_text, write_call, write_output}};
 use serde_json::{json, value::RawValue};
 
-use crate::{
-    RequestContext,
-    asked::{McpRequest, InRounds as _, Rounds},
-    catalogue::ToolEntry,
-    discovery,
-    mcp::McpInner,
-    prompts::failed,
-    reply::{ReplyKind, Reply},
-    stream::{self, CollectedStream},
-    way::ClientChannel,
-};
+use crate::{RequestContext, request::{McpRequest, InRounds as _, Rounds}, catalogue::ToolEntry, discovery, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply}, stream::{self, CollectedStream}, client_channel::ClientChannel};
 
 impl McpInner {
     pub(crate) async fn call(

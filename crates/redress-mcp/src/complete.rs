@@ -18,7 +18,7 @@ impl McpInner {
         let Some(item) = found.filter(|item| item.is_open(&self.registry, asking.caller())) else {
             return match &params.reference {
                 Reference::Prompt { name } => self.unknown_prompt(id, name, asking),
-                Reference::Resource { .. } => self.refuse(&crate::refused::Unfit::Template, id, asking),
+                Reference::Resource { .. } => self.refuse(&crate::refusal::Unfit::Template, id, asking),
             };
         };
         // What completes an argument changes nothing, so no key has a use here.

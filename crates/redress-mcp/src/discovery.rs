@@ -12,15 +12,7 @@ use redress_wire::{
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::{
-    RequestContext,
-    arguments::Tidy,
-    call,
-    mcp::McpInner,
-    reply::Reply,
-    stream::{self, CollectedStream},
-    way::ClientChannel,
-};
+use crate::{RequestContext, arguments::Tidy, call, mcp::McpInner, reply::Reply, stream::{self, CollectedStream}, client_channel::ClientChannel};
 
 /// How many tools a search gives at most, and how many when it does not say.
 const MOST_FOUND: usize = 50;

@@ -17,38 +17,38 @@
 //! ```
 
 mod arguments;
-mod asked;
-mod asking;
+mod request;
+mod request_context;
 mod auth;
 mod builtin;
 mod call;
 mod catalogue;
-mod checks;
+mod request_checks;
 mod complete;
 mod discovery;
 mod http;
 mod listen;
-mod live;
+mod client_questions;
 mod mcp;
 mod options;
 mod owner;
 mod profile;
 mod prompts;
-mod refused;
+mod refusal;
 mod reply;
 mod requests;
 mod resources;
 mod rounds;
 mod search;
 mod session;
-mod shelf;
+mod prompts_and_resources;
 mod stdio;
 mod stdout;
 mod stream;
-mod way;
+mod client_channel;
 
 pub use arguments::{DroppedFields, HOST_FIELDS, HostField};
-pub use asking::RequestContext;
+pub use request_context::RequestContext;
 pub use auth::Metadata;
 pub use http::{Body, HttpFace, HttpOptions, OpenSessions, PageTrust, StreamPermit, StreamPermits, SentByTls};
 pub use mcp::{Mcp, McpError};

@@ -11,10 +11,7 @@ use redress_wire::{
 };
 use tracing::Instrument as _;
 
-use crate::{
-    RequestContext, HttpFace, HttpOptions, McpOptions, asked::McpRequest, catalogue::Catalogue, refused::Unfit, reply::Reply,
-    rounds::Seal, session, shelf::PromptsAndResources, stdio, way::ClientChannel,
-};
+use crate::{RequestContext, HttpFace, HttpOptions, McpOptions, request::McpRequest, catalogue::Catalogue, refusal::Unfit, reply::Reply, rounds::Seal, session, prompts_and_resources::PromptsAndResources, stdio, client_channel::ClientChannel};
 
 /// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
 /// `structuredContent`, and as text, in which each may be escaped.

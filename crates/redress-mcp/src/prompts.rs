@@ -8,14 +8,7 @@ use redress_wire::{
 };
 use serde_json::Value;
 
-use crate::{
-    RequestContext,
-    asked::InRounds as _,
-    call::{ending, keyed, written},
-    mcp::McpInner,
-    reply::{ReplyKind, Reply, with_member},
-    way::ClientChannel,
-};
+use crate::{RequestContext, request::InRounds as _, call::{ending, keyed, written}, mcp::McpInner, reply::{ReplyKind, Reply, with_member}, client_channel::ClientChannel};
 
 impl McpInner {
     pub(crate) async fn prompt(

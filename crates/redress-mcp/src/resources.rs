@@ -9,17 +9,7 @@ use redress_wire::{
     mcp::{CacheScope, Caching, Era, ProtocolError, ReadParams, write_contents},
 };
 
-use crate::{
-    RequestContext,
-    asked::InRounds as _,
-    builtin, call,
-    mcp::McpInner,
-    prompts::failed,
-    reply::{ReplyKind, Reply, with_member},
-    session::{ResourceSubscriptions, MOST_DOCUMENTS, Session},
-    shelf::PromptOrResource,
-    way::ClientChannel,
-};
+use crate::{RequestContext, request::InRounds as _, builtin, call, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply, with_member}, session::{ResourceSubscriptions, MOST_DOCUMENTS, Session}, prompts_and_resources::PromptOrResource, client_channel::ClientChannel};
 
 /// What is in a document may be another thing at any time, and is for who asked.
 const FRESH: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
@@ -85,7 +75,7 @@ impl McpInner {
             Err(envelope) => return failed(id, &envelope, Some(uri), era),
         }
         if !session.subscribe(uri) {
-            return self.refuse(&crate::refused::Unfit::Documents, id, asking);
+            return self.refuse(&crate::refusal::Unfit::Documents, id, asking);
         }
         Reply::result(id, b"{}")
     }

@@ -9,17 +9,7 @@ use redress_wire::http::Info;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
-use crate::{
-    ServerLimits, Network, Server,
-    caller::{Anonymous, CallerOf, Loopback},
-    cors::Origins,
-    documents::DocumentCache,
-    house::ServerState,
-    metrics::MetricsSource,
-    mounted::{Handle, Mounted},
-    service::{FacesService, PATHS, FacesInner},
-    ws::{self, WebSockets},
-};
+use crate::{ServerLimits, Network, Server, request::{caller::{Anonymous, CallerOf, Loopback}, cors::Origins, service::{FacesService, PATHS, FacesInner}}, routes::{document_cache::DocumentCache, metrics::MetricsSource}, connection::server_state::ServerState, mounted::{Handle, Mounted}, ws::{self, WebSockets}};
 
 /// What a message may hold beside the input of its call.
 pub(crate) const AROUND_INPUT: usize = 64 * 1024;
@@ -50,7 +40,7 @@ pub struct Faces {
     web_sockets: WebSockets,
     metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
-    mcp: crate::mcp::McpSettings,
+    mcp: crate::routes::mcp::McpSettings,
 }
 
 /// Whether calls can be taken.
@@ -120,7 +110,7 @@ impl Faces {
             web_sockets: WebSockets::default(),
             metrics: None,
             #[cfg(feature = "mcp")]
-            mcp: crate::mcp::McpSettings::default(),
+            mcp: crate::routes::mcp::McpSettings::default(),
         }
     }
 
@@ -351,7 +341,7 @@ impl Faces {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
-        let streams = crate::mcp::CallerStreams { house: Arc::clone(house), most: self.limits.streams };
+        let streams = crate::routes::mcp::CallerStreams { house: Arc::clone(house), most: self.limits.streams };
         house.budget.set_limits(BudgetLimits {
             connection: self.limits.answer_bytes_per_connection,
             caller: self.limits.answer_bytes_per_caller,

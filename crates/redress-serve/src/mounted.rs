@@ -19,11 +19,7 @@ use futures_util::StreamExt as _;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
-use crate::{
-    Faces, ServerStats,
-    house::ServerState,
-    service::{FacesService, FacesInner},
-};
+use crate::{Faces, ServerStats, connection::server_state::ServerState, request::service::{FacesService, FacesInner}};
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);

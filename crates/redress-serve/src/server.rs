@@ -7,19 +7,8 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
-use crate::tls::Tls;
-use crate::{
-    Descriptors, Faces, ServerLimits, ServeError,
-    accept::Acceptor,
-    connection::ServerInner,
-    house::ServerState,
-    listen::{Address, Listen},
-    listener::BoundListener,
-    mounted::LAST_WORDS,
-    pace::ConnCommand,
-    stats::ServerStats,
-    systemd,
-};
+use crate::connection::tls::Tls;
+use crate::{Descriptors, Faces, ServerLimits, ServeError, connection::{accept::Acceptor, conn::ServerInner, server_state::ServerState, listen::{Address, Listen}, listener::BoundListener, conn_watchdog::ConnCommand, stats::ServerStats}, mounted::LAST_WORDS, systemd};
 
 /// Faces on listeners of their own: any number of addresses and Unix sockets, by TLS or not.
 ///

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::whole::FileIdentity;
+use crate::file_identity::FileIdentity;
 
 /// The file that holds everything.
 pub(crate) const DATABASE: &str = "redress.db";

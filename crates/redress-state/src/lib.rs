@@ -21,31 +21,31 @@
 //! **Invariant:** this crate never stores an input, and says that something is kept only when it is.
 
 mod audit;
-mod batch;
-mod book;
+mod audit_batch;
+mod transaction;
 mod clock;
 mod connect;
 mod consents;
-mod desk;
+mod consent_desk;
 mod folder;
 mod hash;
-mod job;
+mod command;
 mod keys;
 mod ledger;
-mod look;
+mod inspect;
 mod options;
-mod orders;
+mod consent_orders;
 mod queue;
 mod quotas;
 mod reader;
 mod shared;
 mod state;
-mod upkeep;
-mod whole;
+mod retention;
+mod file_identity;
 mod writer;
 
 pub use clock::{Clock, SystemClock};
-pub use desk::{ConsentDesk, DeskError};
+pub use consent_desk::{ConsentDesk, DeskError};
 pub use options::{StateOptions, Sync};
 pub use reader::{AuditFilter, AuditReader, AuditRecord, OperationPatternError, QuotaReader, QuotaRecord, ReadError};
 pub use state::{CloseError, Health, OpenStateError, StateStore};

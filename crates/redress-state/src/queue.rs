@@ -13,10 +13,7 @@ use std::{
 use redress_core::StoreError;
 use tokio::sync::Notify;
 
-use crate::{
-    batch::{Awaited, AuditBatch},
-    job::{WriteCommand, PendingReply, WriteWork},
-};
+use crate::{audit_batch::{Awaited, AuditBatch}, command::{WriteCommand, PendingReply, WriteWork}};
 
 /// From this size on a text is a row of its own.
 const ROW: usize = 256 << 10;

@@ -9,23 +9,7 @@ use tokio::{
     task::{AbortHandle, JoinHandle},
 };
 
-use crate::{
-    StateOptions,
-    audit::AuditLog,
-    book::Transaction,
-    clock::{from_ms, to_ms},
-    connect,
-    consents::{ConsentTable, Consents},
-    folder::{self, NotLocked},
-    job::WriteWork,
-    keys::StoredKeys,
-    orders,
-    quotas::StoredQuotas,
-    shared::StateInner,
-    upkeep,
-    whole::{self, StateFiles},
-    writer::{Broken, StateWriter},
-};
+use crate::{StateOptions, audit::AuditLog, transaction::Transaction, clock::{from_ms, to_ms}, connect, consents::{ConsentTable, Consents}, folder::{self, NotLocked}, command::WriteWork, keys::StoredKeys, consent_orders, quotas::StoredQuotas, shared::StateInner, retention, file_identity::{self, StateFiles}, writer::{Broken, StateWriter}};
 
 /// Why a state cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -109,15 +93,15 @@ impl StateStore {
         // Whoever held these has gone, and nobody knows how far it had come.
         sqlx::query("UPDATE keys SET stage = 'lost' WHERE stage = 'running'").execute(&mut connection).await?;
         let salt = connect::salt(&mut connection).await?;
-        orders::catch_up(&mut connection).await?;
+        consent_orders::catch_up(&mut connection).await?;
         let consents = Consents::of(held(&mut connection).await?);
-        let ran_before = upkeep::ran_before(&mut connection).await?;
+        let ran_before = retention::ran_before(&mut connection).await?;
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
-        let upkeep = upkeep::RetentionClock::kept(wall_ms, running, &mut connection).await?;
+        let upkeep = retention::RetentionClock::kept(wall_ms, running, &mut connection).await?;
         let files = StateFiles::in_folder(&options.folder).map_err(OpenStateError::Folder)?;
         folder.note(files.all()).map_err(OpenStateError::Folder)?;
         let shared = Arc::new(StateInner::new(options, salt, consents, ran_before));
-        let watch = tokio::spawn(whole::watch(Arc::downgrade(&shared), files)).abort_handle();
+        let watch = tokio::spawn(file_identity::watch(Arc::downgrade(&shared), files)).abort_handle();
         let book = Transaction::open(connection, upkeep, folder).await?;
         let writer = Mutex::new(Some(tokio::spawn(StateWriter::new(Arc::clone(&shared), book).run())));
         Ok(StateStore { shared, writer, watch })

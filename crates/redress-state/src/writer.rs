@@ -6,13 +6,7 @@ use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 use redress_core::StoreError;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::{
-    book::Transaction,
-    job::{CommandReply, WriteCommand, WriteWork},
-    orders,
-    queue::{WriteBatch, RecordRow},
-    shared::StateInner,
-};
+use crate::{transaction::Transaction, command::{CommandReply, WriteCommand, WriteWork}, consent_orders, queue::{WriteBatch, RecordRow}, shared::StateInner};
 
 /// How often what is past its time is removed, and how soon again where one piece was not all of it.
 const UPKEEP: Duration = Duration::from_secs(60);
@@ -234,7 +228,7 @@ fn finish(shared: &StateInner, load: WriteBatch, answers: Vec<CommandReply>) {
             WriteWork::Uncount(calls) => shared.ledger().take_back(calls),
             WriteWork::Orders { order } => {
                 if let CommandReply::Ordered(ordered) = &answer {
-                    orders::tell(ordered);
+                    consent_orders::tell(ordered);
                     shared.consents().ordered(ordered, *order);
                 }
             }

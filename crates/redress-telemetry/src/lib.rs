@@ -16,7 +16,7 @@ mod dashboard;
 mod metrics;
 #[cfg(feature = "otlp")]
 mod otlp;
-mod own;
+mod log_targets;
 
 pub use access_log::{AccessLog, LogTarget};
 pub use alerts::alerts;
@@ -24,4 +24,4 @@ pub use dashboard::dashboard;
 pub use metrics::{CONTENT_TYPE, MetricName, Metrics, names};
 #[cfg(feature = "otlp")]
 pub use otlp::{Otlp, OtlpError, OtlpSettings, trace_headers};
-pub use own::LogTargets;
+pub use log_targets::LogTargets;

@@ -1,18 +1,18 @@
 //! JSON Web Tokens (RFC 7519), signed ones (RFC 7515) alone.
 
 #[cfg(feature = "jwks-url")]
-mod address;
+mod jwks_url;
 mod algorithm;
 mod claims;
 mod keys;
-mod object;
+mod unique_object;
 #[cfg(feature = "jwks-url")]
 mod remote;
-mod source;
+mod key_provider;
 mod verify;
 
 #[cfg(feature = "jwks-url")]
-pub(crate) use address::JwksUrl;
+pub(crate) use jwks_url::JwksUrl;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub(crate) use keys::VerificationKeys;
 pub(crate) use verify::Verifier;

@@ -7,13 +7,8 @@ use redress_contract::Caller;
 use redress_core::IdentityError;
 use serde_json::Value;
 
-use super::{
-    Algorithm, claims,
-    keys::Signed,
-    object::object,
-    source::{Age, KeyProvider},
-};
-use crate::{AccessError, JwtOptions, instant, remembered::TokenCache};
+use super::{Algorithm, claims, keys::Signed, unique_object::object, key_provider::{Age, KeyProvider}};
+use crate::{AccessError, JwtOptions, instant, token_cache::TokenCache};
 
 /// Verifies tokens.
 #[derive(Debug)]

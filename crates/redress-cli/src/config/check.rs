@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{AccessTable, HttpTable, JwtTable, LimitsTable, ServeSettings, access::OneOrMany, bounds::BOUNDS};
-use crate::{
-    terminal::{harmless, is_harmful},
-    trouble::CliError,
-};
+use crate::{terminal::output::{harmless, is_harmful}, error::CliError};
 
 /// What is wrong, and where.
 type ConfigMistake = (&'static str, String);

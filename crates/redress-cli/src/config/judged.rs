@@ -1,11 +1,7 @@
 //! A configuration as text, judged as `redress serve` would judge it.
 
 use super::{ConfigDocument, File, ServeSettings};
-use crate::{
-    CliErrorCode,
-    arguments::{BoundsArgs, FolderArgs, ServeArgs},
-    trouble::CliError,
-};
+use crate::{CliErrorCode, arguments::{BoundsArgs, FolderArgs, ServeArgs}, error::CliError};
 
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

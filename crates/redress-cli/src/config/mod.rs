@@ -1,5 +1,7 @@
 //! `redress.toml`: what it may hold, and what holds when flag, environment and file disagree.
 
+pub(crate) mod moment;
+pub(crate) mod secrets_outside_root;
 mod access;
 mod bounds;
 mod catalogue;

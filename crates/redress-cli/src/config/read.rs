@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{AccessLogSetting, ConfigDocument, File, WhereState, config_schema};
-use crate::trouble::CliError;
+use crate::error::CliError;
 
 impl File {
     /// Reads the file at `path`. A relative path in it starts from where the file is.

@@ -10,10 +10,7 @@ use super::{
     AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LogLevel, LimitsTable, ListenSetting, McpTable,
     OutputSchemaSetting, Span, StateTable, TelemetryTable, WhereState, read::folder,
 };
-use crate::{
-    arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs},
-    trouble::CliError,
-};
+use crate::{arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs}, error::CliError};
 
 /// The configuration that commands look at where none is named.
 pub(crate) const HERE: &str = "redress.toml";

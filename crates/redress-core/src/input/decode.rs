@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 use super::guide::Guide;
 use super::shape::{InputCheck, InputShape};
 use super::strict::Strict;
-use super::twice::twice;
+use super::duplicate_keys::twice;
 
 /// Why an input was not decoded. It holds nothing of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

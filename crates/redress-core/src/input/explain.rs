@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::budget::StepBudget;
 use super::decode::{document, parse};
 use super::fix::{changes, fix, is_true_to};
-use super::place::{push, shown, shown_at};
-use super::problem::{ViolationContext, Violation, problems};
+use super::instance_path::{push, shown, shown_at};
+use super::violation::{ViolationContext, Violation, problems};
 use super::shape::InputShape;
-use super::twice::twice;
+use super::duplicate_keys::twice;
 
 /// The most issues that are told: few enough to be read.
 pub(super) const MOST: usize = 30;

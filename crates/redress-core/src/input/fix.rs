@@ -12,10 +12,10 @@ use super::budget::StepBudget;
 use super::digits::{has_real, read_exactly, survive};
 use super::explain::MOST;
 use super::patch::PatchOperation;
-use super::place::pointer_to;
-use super::problem::{ViolationCause, ViolationContext, Violation, problems};
+use super::instance_path::pointer_to;
+use super::violation::{ViolationCause, ViolationContext, Violation, problems};
 use super::shape::InputShape;
-use super::twice::twice;
+use super::duplicate_keys::twice;
 
 /// The most bytes that a patch may have.
 const LARGEST: usize = 2048;

@@ -2,7 +2,7 @@
 
 use super::bounds::NumberBounds;
 use super::node::{DecodeKind, DecodeNode};
-use super::text::StringRules;
+use super::string_rules::StringRules;
 
 /// Rules at one place of an input and below; a place without any has no guide.
 #[derive(Debug)]

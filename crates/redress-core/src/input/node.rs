@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::bounds::NumberBounds;
 use super::shape::SchemaError;
-use super::text::{StringRules, size};
+use super::string_rules::{StringRules, size};
 
 /// One place of a schema.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::place::{around, last};
+use super::instance_path::{around, last};
 
 /// One change to a document.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::close::close;
+use super::closed_objects::close;
 
 /// The schema of `T` as an input. A type is opened to unknown fields by
 /// `#[schemars(extend("additionalProperties" = true))]`.

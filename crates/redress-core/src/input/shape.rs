@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::budget::StepBudget;
 use super::guide::Guide;
 use super::node::DecodeNode;
-use super::place::pointer_to;
+use super::instance_path::pointer_to;
 use super::probe::prove;
-use super::problem::problems;
-use super::text::build;
+use super::violation::problems;
+use super::string_rules::build;
 use super::tree::Tree;
 
 /// A schema made ready for calls, once, at registration.

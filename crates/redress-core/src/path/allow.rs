@@ -11,11 +11,7 @@ use redress_contract::{EngineCode, Envelope};
 use tokio::time::Instant;
 
 use super::{CallInput, FailedCall, Call, admit::Permits};
-use crate::{
-    Registry, Request,
-    handler::{BoundHandler, InputReader},
-    registry::RegisteredOperation,
-};
+use crate::{Registry, Request, author::handler::{BoundHandler, InputReader}, registry::RegisteredOperation};
 
 /// An operation that calls are asked about, once its caller may call it at all.
 struct OpenOperation {

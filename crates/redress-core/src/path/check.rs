@@ -7,14 +7,7 @@ use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
 use super::{FailedCall, Call, drive::panic_text};
-use crate::{
-    Fault, Refusal,
-    cause::LoggedCause,
-    check::OperationCheck,
-    fail::{FailCause, ErasedFail},
-    handler::ReadInput,
-    registry::RegisteredOperation,
-};
+use crate::{Fault, Refusal, call::logged_cause::LoggedCause, author::{access_check::OperationCheck, fail::{FailCause, ErasedFail}, handler::ReadInput}, registry::RegisteredOperation};
 
 impl Call {
     /// Asks the check of the operation. It sees the caller of this very call: in a composed call that is whom the

@@ -5,14 +5,8 @@ use std::sync::Arc;
 use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
 use sha2::{Digest as _, Sha256};
 
-use super::{CallInput, FailedCall, Call, admit::Permits, apart::OwnedCallInput};
-use crate::{
-    Conversation, Question, Registry, Request,
-    ask::{AskContext, Round},
-    consent::WrittenJson,
-    input::document,
-    registry::RegisteredOperation,
-};
+use super::{CallInput, FailedCall, Call, admit::Permits, detached::OwnedCallInput};
+use crate::{Conversation, Question, Registry, Request, call::ask::{AskContext, Round}, hooks::consent::WrittenJson, input::document, registry::RegisteredOperation};
 
 /// How one round of a call ends.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::Call;
-use crate::{Ctx, handler::BoxFuture};
+use crate::{Ctx, author::handler::BoxFuture};
 
 /// How a handler ended.
 pub(super) enum HandlerRun<T> {

@@ -15,16 +15,7 @@ use super::{
     FailedCall, Call,
     drive::{HandlerRun, panic_text},
 };
-use crate::{
-    AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault,
-    cause::LoggedCause,
-    encode::OutputUnwritten,
-    fail::{FailCause, ErasedFail},
-    input::Breach,
-    measure::Measured,
-    prepared::{Occurrence, Prepared},
-    registry::RegisteredOperation,
-};
+use crate::{AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault, call::{logged_cause::LoggedCause, encode::OutputUnwritten, measure::Measured}, author::fail::{FailCause, ErasedFail}, input::Breach, registry::{prepared::{Occurrence, Prepared}, RegisteredOperation}};
 
 impl Call {
     /// Turns how the handler ended into an outcome.

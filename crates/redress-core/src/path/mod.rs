@@ -7,7 +7,7 @@
 
 mod admit;
 mod allow;
-mod apart;
+mod detached;
 mod audit;
 mod begin;
 mod check;
@@ -19,14 +19,14 @@ mod drive;
 mod end;
 mod find;
 mod guards;
-mod large;
+mod large_work;
 mod map;
-mod next;
+mod next_calls;
 mod quota;
-mod read;
-mod refuse;
-mod repeat;
-mod room;
+mod invalid_input;
+mod refusal;
+mod idempotency;
+mod answer_budget;
 mod subscribe;
 mod verify;
 
@@ -45,17 +45,17 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use admit::{Permits, waited};
-use apart::{Detached, OwnedCallInput};
+use detached::{Detached, OwnedCallInput};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
 use drive::HandlerRun;
-pub(crate) use refuse::FailedCall;
-pub use refuse::Refusal;
+pub(crate) use refusal::FailedCall;
+pub use refusal::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, ask::AskContext, handler::BoundHandler, listener::BoundedListener};
+use crate::{Ctx, Registry, Request, Secret, call::{ask::AskContext, progress::BoundedListener}, author::handler::BoundHandler};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct CallInput<'a> {
@@ -227,8 +227,8 @@ impl Call {
             )))
             .await?
             {
-                repeat::Claimed::Run(claim) => Some(claim),
-                repeat::Claimed::Again(kept) => {
+                idempotency::Claimed::Run(claim) => Some(claim),
+                idempotency::Claimed::Again(kept) => {
                     return match (running, kept) {
                         // What is kept is not for somebody who may not have it any more.
                         (Err(failed), _) => Err(failed),

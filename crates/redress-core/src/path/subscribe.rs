@@ -27,11 +27,7 @@ use super::{
     admit::{Permits, waited},
     drive::{HandlerRun, let_go},
 };
-use crate::{
-    Ctx, Registry, Request,
-    handler::{BoundHandler, HandlerItems},
-    registry::RegisteredOperation,
-};
+use crate::{Ctx, Registry, Request, author::handler::{BoundHandler, HandlerItems}, registry::RegisteredOperation};
 
 /// What the reader of a stream gets: items, then one end.
 #[derive(Debug)]

@@ -13,12 +13,7 @@ use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{RegisteredOperation, RegistryInner, Registry, TextMap, check};
-use crate::{
-    Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
-    IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
-    ctx::AnyState,
-    extension::{self, Loaded},
-};
+use crate::{Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory, IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings, call::ctx::AnyState, hooks::extension::{self, Loaded}};
 
 /// Gathers what a registry is made of. Nothing is judged before [`build`](Builder::build).
 pub struct Builder {

@@ -1,5 +1,7 @@
 //! The operations of a service, checked and ready to be called.
 
+pub(crate) mod settings;
+pub(crate) mod prepared;
 mod builder;
 mod check;
 mod entry;
@@ -20,10 +22,7 @@ pub use builder::{BuildError, Builder};
 pub(crate) use entry::RegisteredOperation;
 pub use view::Shown;
 
-use crate::{
-    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
-    QuotaStore, Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
-};
+use crate::{Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer, QuotaStore, Secret, Settings, call::{changes::Announcer, ctx::AnyState}, hooks::extension::Loaded};
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
 /// clones are the same registry.

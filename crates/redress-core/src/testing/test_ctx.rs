@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Builder, Ctx, IntoOperation, ProgressListener, Registry, ask::AskContext};
+use crate::{Asker, Builder, Ctx, IntoOperation, ProgressListener, Registry, call::ask::AskContext};
 
 /// A context of nobody, with no state, for a function that needs no more.
 ///

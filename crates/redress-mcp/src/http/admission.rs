@@ -8,7 +8,7 @@ use ::http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use redress_wire::http::is_local_authority;
 
 use super::{HttpOptions, PageTrust, SentByTls};
-use crate::refused::Unfit;
+use crate::refusal::Unfit;
 
 /// Lets a message in, or says why not.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), Unfit> {

@@ -13,15 +13,8 @@ use redress_wire::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Body, HttpFace,
-    admission::Accepts,
-    empty,
-    running::ReaderEvents,
-    session::{CHANGES, HttpSession},
-    sse::{self, SseEvent},
-};
-use crate::{RequestContext, asked::McpRequest, checks, owner::Owner, refused::Unfit, session::unguessable, way::ClientChannel};
+use super::{Body, HttpFace, admission::Accepts, empty, streamable_request::ReaderEvents, session::{CHANGES, HttpSession}, sse::{self, SseEvent}};
+use crate::{RequestContext, request::McpRequest, request_checks, owner::Owner, refusal::Unfit, session::unguessable, client_channel::ClientChannel};
 
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
@@ -51,7 +44,7 @@ impl HttpFace {
         let reply = self.inner.answer(id, asked, Era::Legacy, asking, way).await;
         let mut response = self.respond(parts, reply, Era::Legacy);
         if let Ok(name) = HeaderValue::from_str(&session.name) {
-            response.headers_mut().insert(checks::SESSION.clone(), name);
+            response.headers_mut().insert(request_checks::SESSION.clone(), name);
         }
         response
     }
@@ -95,7 +88,7 @@ impl HttpFace {
             Err(refused) => return *refused,
         };
         let over = session.over.clone();
-        let (number, after) = match parts.headers.get(&checks::RESUMED) {
+        let (number, after) = match parts.headers.get(&request_checks::RESUMED) {
             None => (CHANGES, None),
             Some(said) => match said.to_str().ok().and_then(read_id) {
                 Some((number, after)) if session.resumable => (number, Some(after)),

@@ -3,7 +3,7 @@
 //! the answers.
 
 mod questions;
-mod spent;
+mod spent_states;
 mod state;
 
 use redress_contract::{EngineCode, Envelope};
@@ -18,14 +18,7 @@ pub(crate) use questions::{answer, asked};
 use state::OpenedState;
 pub(crate) use state::{Seal, random};
 
-use crate::{
-    asked::Rounds,
-    mcp::McpInner,
-    owner::Owner,
-    refused::Unfit,
-    reply::{ReplyKind, Reply, with_member},
-    way::ClientChannel,
-};
+use crate::{request::Rounds, mcp::McpInner, owner::Owner, refusal::Unfit, reply::{ReplyKind, Reply, with_member}, client_channel::ClientChannel};
 
 /// The questions that a client of these abilities can be asked.
 pub(crate) fn kinds(can: ClientCapabilities) -> impl Iterator<Item = QuestionKind> {

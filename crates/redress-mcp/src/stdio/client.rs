@@ -6,11 +6,7 @@ use redress_core::{Answer, AskError, Asker, Level, ProgressListener, Note, Progr
 use redress_wire::mcp::{ClientCapabilities, method};
 
 use super::out::Out;
-use crate::{
-    live::Questions,
-    rounds,
-    session::{self, Session, notification},
-};
+use crate::{client_questions::Questions, rounds, session::{self, Session, notification}};
 
 /// The client at the other end. Only one that has said hello, as the legacy era does, can be
 /// asked and told things: others say with each request what they want.

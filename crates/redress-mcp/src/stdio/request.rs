@@ -11,18 +11,7 @@ use redress_wire::{
 use tokio_util::sync::CancellationToken;
 
 use super::{client::StdioClient, out::Out};
-use crate::{
-    RequestContext,
-    asked::McpRequest,
-    checks,
-    mcp::McpInner,
-    prompts::failed,
-    refused::Unfit,
-    reply::Reply,
-    requests::Requests,
-    session,
-    way::{RequestEvent, NotifyingReply, Notifier, ClientChannel},
-};
+use crate::{RequestContext, request::McpRequest, request_checks, mcp::McpInner, prompts::failed, refusal::Unfit, reply::Reply, requests::Requests, session, client_channel::{RequestEvent, NotifyingReply, Notifier, ClientChannel}};
 
 pub(super) struct StdioRequest {
     pub(super) inner: Arc<McpInner>,
@@ -57,7 +46,7 @@ impl StdioRequest {
         let Some(asked) = McpRequest::read(method, params) else {
             return self.inner.refuse(&Unfit::params_of(method), id, &self.asking);
         };
-        let era = match checks::over_lines(&asked) {
+        let era = match request_checks::over_lines(&asked) {
             Ok(era) => era,
             Err(unfit) => return self.inner.refuse(&unfit, id, &self.asking),
         };

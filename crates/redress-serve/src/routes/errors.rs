@@ -6,7 +6,7 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
-use crate::{answer, etag::TaggedDocument, service::Exchange};
+use crate::request::{response, etag::TaggedDocument, service::Exchange};
 
 /// A page for people, if they ask for HTML, else the same for programs.
 pub(crate) async fn errors(exchange: Exchange) -> Response {
@@ -30,7 +30,7 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
         let unknown = Refusal::new(EngineCode::NotFound).with_hint("Look into /errors for the codes that there are.");
         return exchange.refuse(unknown);
     }
-    let media = if html { answer::HTML } else { answer::JSON };
+    let media = if html { response::HTML } else { response::JSON };
     let page = page.answer(&exchange.parts.headers, media, "accept, authorization");
     if html { super::home::confined(page) } else { page }
 }

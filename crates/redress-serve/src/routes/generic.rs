@@ -13,12 +13,8 @@ use redress_core::{BatchOrder, Refusal};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{
-    deprecated::told,
-    stream,
-    together::{BatchAnswer, BatchCalls, together},
-};
-use crate::{answer, body::CollectedBody, room::BodyBudget, service::Exchange};
+use super::{deprecated::told, stream, batch::{BatchAnswer, BatchCalls, together}};
+use crate::request::{response, body::CollectedBody, body_budget::BodyBudget, service::Exchange};
 
 /// What a message asks for.
 #[derive(Deserialize)]
@@ -55,9 +51,9 @@ pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
         Ok(asked) => {
             let request = exchange.asking.request(shared, asked.input());
             let envelope = shared.registry.call(&asked.operation, request).await;
-            told(&exchange, &asked.operation, answer::envelope(envelope)).await
+            told(&exchange, &asked.operation, response::envelope(envelope)).await
         }
-        Err(refusal) => answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => response::envelope(exchange.refused(refusal)),
     }
 }
 
@@ -65,7 +61,7 @@ pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
 pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
     let body = match exchange.read_owned(body).await {
         Ok(body) => body,
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let limit = exchange.shared.max_batch;
     let members = match read_batch(&body) {
@@ -74,16 +70,16 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
             let refusal = Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"max_batch": limit}))
                 .with_hint(format!("Send an array of 1 to {limit} calls."));
-            return answer::envelope(exchange.refused(refusal));
+            return response::envelope(exchange.refused(refusal));
         }
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let members: Vec<Bytes> = members.iter().map(|member| body.slice_ref(member.get().as_bytes())).collect();
     let id = exchange.asking.own_id();
     let order = Arc::new(BatchOrder::default());
     let batch = Arc::new(BatchContext::new(exchange, body, &order));
     let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
-    answer::with_id(answered(together(calls, order).await), id)
+    response::with_id(answered(together(calls, order).await), id)
 }
 
 /// What the calls of a batch share.
@@ -121,10 +117,10 @@ pub(super) fn answered(together: BatchCalls) -> Response {
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        BatchCalls::Whole(json) => answer::body(StatusCode::OK, answer::JSON, json),
+        BatchCalls::Whole(json) => response::body(StatusCode::OK, response::JSON, json),
         BatchCalls::Streamed(body) => {
             let mut response = Response::new(body);
-            response.headers_mut().insert(header::CONTENT_TYPE, answer::JSON);
+            response.headers_mut().insert(header::CONTENT_TYPE, response::JSON);
             response
         }
     }
@@ -135,11 +131,11 @@ pub(crate) async fn subscribe(exchange: Exchange, body: Body) -> Response {
     let body = exchange.read(body).await;
     let asked = match body.as_deref().map_err(Clone::clone).and_then(|body| GenericCall::read(body)) {
         Ok(asked) => asked,
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     match stream::open(&exchange, &asked.operation, asked.input()).await {
         Ok(response) => told(&exchange, &asked.operation, response).await,
-        Err(envelope) => answer::envelope(*envelope),
+        Err(envelope) => response::envelope(*envelope),
     }
 }
 

@@ -7,7 +7,7 @@ use axum::{
 use redress_core::offload::offload;
 use redress_wire::pages;
 
-use crate::{answer, etag::TaggedDocument, service::Exchange};
+use crate::request::{response, etag::TaggedDocument, service::Exchange};
 
 /// A page that leads on, for whoever asks for HTML. Programs find nothing here, and are told where to look.
 pub(crate) async fn home(exchange: Exchange) -> Response {
@@ -26,7 +26,7 @@ pub(crate) async fn home(exchange: Exchange) -> Response {
         })
     };
     match exchange.made(caller.as_deref(), made).await {
-        Ok(page) => confined(page.answer(&exchange.parts.headers, answer::HTML, "accept, authorization")),
+        Ok(page) => confined(page.answer(&exchange.parts.headers, response::HTML, "accept, authorization")),
         Err(refusal) => exchange.refuse(refusal),
     }
 }

@@ -11,12 +11,7 @@ use redress_wire::{consent, http::FlatInput};
 use serde_json::json;
 
 use super::{deprecated::told, stream};
-use crate::{
-    answer,
-    etag::TaggedDocument,
-    faces::AROUND_INPUT,
-    service::{Exchange, FacesInner},
-};
+use crate::{request::{response, etag::TaggedDocument, service::{Exchange, FacesInner}}, faces::AROUND_INPUT};
 
 /// `POST`: a call, or a subscription, with the body as its input.
 pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
@@ -43,10 +38,10 @@ async fn run(exchange: &Exchange, name: &str, operation: Option<&OperationDeclar
     if operation.is_some_and(|operation| operation.shape() == Shape::Subscription) {
         return match stream::open(exchange, name, input).await {
             Ok(response) => response,
-            Err(envelope) => answer::problem(*envelope, None),
+            Err(envelope) => response::problem(*envelope, None),
         };
     }
-    answer::plain(shared.registry.call(name, exchange.asking.request(shared, input)).await)
+    response::plain(shared.registry.call(name, exchange.asking.request(shared, input)).await)
 }
 
 /// `GET`: a call of a query whose input is flat, with the query string as its input; of a subscription, for whoever
@@ -56,7 +51,7 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.operation(&name).filter(|operation| operation.is_external()) else {
         // The path of a call knows how to say which names are near.
         let shared = &exchange.shared;
-        return answer::plain(shared.registry.call(&name, exchange.asking.request(shared, b"")).await);
+        return response::plain(shared.registry.call(&name, exchange.asking.request(shared, b"")).await);
     };
     if let (false, Some(flat)) = (exchange.asking.declaration, FlatInput::of(operation)) {
         if let Err(refusal) = exchange.admit() {
@@ -77,7 +72,7 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     };
     let declaration = TaggedDocument::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
-    let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
+    let media = if exchange.asking.declaration { response::OPERATION } else { response::JSON };
     declaration.answer(&exchange.parts.headers, media, "accept, authorization")
 }
 

@@ -12,12 +12,8 @@ use redress_core::{
 use redress_wire::jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable};
 use serde_json::json;
 
-use super::{
-    deprecated::told,
-    generic::{BatchContext, answered},
-    together::{BatchAnswer, together},
-};
-use crate::{answer, documents::ServedDocument, service::Exchange};
+use super::{deprecated::told, generic::{BatchContext, answered}, batch::{BatchAnswer, together}};
+use crate::{request::{response, service::Exchange}, routes::document_cache::ServedDocument};
 
 /// The method that OpenRPC reserves for finding out about the service.
 const DISCOVER: &str = "rpc.discover";
@@ -36,7 +32,7 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
             let order = Arc::new(BatchOrder::default());
             let batch = Arc::new(BatchContext::new(exchange, body, &order));
             let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
-            answer::with_id(answered(together(calls, order).await), id)
+            response::with_id(answered(together(calls, order).await), id)
         }
         Err(unreadable) => {
             let refusal = match unreadable {
@@ -49,7 +45,7 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
             let envelope = exchange.refused(refusal);
             let mut out = Vec::new();
             jsonrpc::write_answer(Id::NULL, &envelope, &mut out);
-            ok(out, answer::request_id(&envelope.meta().request_id))
+            ok(out, response::request_id(&envelope.meta().request_id))
         }
     }
 }
@@ -67,13 +63,13 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
             (call.id, envelope)
         }
     };
-    let request_id = answer::request_id(&envelope.meta().request_id);
+    let request_id = response::request_id(&envelope.meta().request_id);
     let Some(id) = id else { return nothing(request_id) };
     log_id(id, &envelope);
     let reservation = envelope.take_reservation();
     let out = written(id, envelope).await;
     let response =
-        answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id);
+        response::with_id(response::body(StatusCode::OK, response::JSON, response::held(out, reservation)), request_id);
     match called {
         Some(method) => told(exchange, &method, response).await,
         None => response,
@@ -151,8 +147,8 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
                 document.map(|_| Bytes::from(out))
             };
             match exchange.made(caller.as_deref(), made).await {
-                Ok(out) => answer::with_id(
-                    answer::body(StatusCode::OK, answer::JSON, out.bytes().clone()),
+                Ok(out) => response::with_id(
+                    response::body(StatusCode::OK, response::JSON, out.bytes().clone()),
                     exchange.asking.own_id(),
                 ),
                 Err(refusal) => refuse(exchange, refusal),
@@ -161,7 +157,7 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
         Err(refusal) => {
             let envelope = exchange.refused(refusal);
             jsonrpc::write_answer(id, &envelope, &mut out);
-            ok(out, answer::request_id(&envelope.meta().request_id))
+            ok(out, response::request_id(&envelope.meta().request_id))
         }
     }
 }
@@ -171,18 +167,18 @@ fn refuse(exchange: &Exchange, refusal: Refusal) -> Response {
     let envelope = exchange.refused(refusal);
     let mut out = Vec::new();
     jsonrpc::write_answer(Id::NULL, &envelope, &mut out);
-    let mut response = answer::envelope(envelope);
+    let mut response = response::envelope(envelope);
     *response.body_mut() = Body::from(out);
     response
 }
 
 fn ok(out: Vec<u8>, request_id: Option<axum::http::HeaderValue>) -> Response {
-    answer::with_id(answer::body(StatusCode::OK, answer::JSON, Bytes::from(out)), request_id)
+    response::with_id(response::body(StatusCode::OK, response::JSON, Bytes::from(out)), request_id)
 }
 
 /// The answer to notifications: none.
 fn nothing(request_id: Option<axum::http::HeaderValue>) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    answer::with_id(response, request_id)
+    response::with_id(response, request_id)
 }

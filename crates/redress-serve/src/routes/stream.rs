@@ -11,11 +11,7 @@ use redress_contract::{Caller, Envelope, Meta, Reservation};
 use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
-use crate::{
-    answer,
-    house::{OpenPermit, Holder},
-    service::{Exchange, FacesInner, going_down, is_cancelled},
-};
+use crate::{request::{response, service::{Exchange, FacesInner, going_down, is_cancelled}}, connection::server_state::{OpenPermit, Holder}};
 
 /// Subscribes, and answers with the stream; what refuses the call before the stream is open
 /// comes back.
@@ -41,7 +37,7 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         request = request.with_last_event_id(Arc::clone(id));
     }
     let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
-    let id = answer::request_id(subscription.request_id());
+    let id = response::request_id(subscription.request_id());
     let carried = Carried {
         subscription,
         shared: Arc::clone(shared),
@@ -53,7 +49,7 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         _held: held,
     };
     let keep_alive = KeepAlive::new().interval(shared.keep_alive);
-    Ok(answer::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
+    Ok(response::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
 }
 
 /// A stream on its way to its reader.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use redress_core::Refusal;
 
-use crate::{asking::Trace, bearer::Bearer, service::Exchange, ws::SocketOwner};
+use crate::{request::{meta::Trace, bearer::Bearer, service::Exchange}, ws::SocketOwner};
 
 pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     if let Err(refusal) = exchange.admit() {

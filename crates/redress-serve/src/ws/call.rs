@@ -10,18 +10,9 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::{
-    asking::Trace,
-    room::{BodyBudget, BodySource, BodyReservation},
-    service::{going_down, is_cancelled},
-};
+use crate::request::{meta::Trace, body_budget::{BodyBudget, BodySource, BodyReservation}, service::{going_down, is_cancelled}};
 
-use super::{
-    frame::{FrameKind, Frame},
-    lanes::{CallQueue, QueueRefused, RequestKind},
-    message::Requested,
-    session::WsSession,
-};
+use super::{frame::{FrameKind, Frame}, fair_queue::{CallQueue, QueueRefused, RequestKind}, message::Requested, session::WsSession};
 
 /// Up to how many bytes a message takes no room: the calls of a connection are counted.
 const SMALL_MESSAGE: usize = 1024;

@@ -10,9 +10,9 @@
 //! connection as a whole is held back by TCP.
 
 mod call;
-mod face;
+mod upgrade;
 mod frame;
-mod lanes;
+mod fair_queue;
 mod limits;
 mod message;
 mod peer;
@@ -20,10 +20,10 @@ mod peer_stream;
 mod session;
 #[cfg(test)]
 mod tests;
-mod unfinished;
+mod partial_message;
 
-pub(crate) use face::{WebSockets, SocketOwner};
-pub use lanes::WebSocketLoad;
+pub(crate) use upgrade::{WebSockets, SocketOwner};
+pub use fair_queue::WebSocketLoad;
 pub use limits::WebSocketLimits;
 pub use peer::{Peer, PeerError, PeerFailure, Peers};
 pub use peer_stream::PeerStream;

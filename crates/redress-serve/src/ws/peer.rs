@@ -14,13 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 
-use super::{
-    WebSocketLimits, WebSocketLoad,
-    frame::{FrameKind, Frame},
-    lanes::FairQueue,
-    message::OWN,
-    peer_stream::{Inbox, PeerStream},
-};
+use super::{WebSocketLimits, WebSocketLoad, frame::{FrameKind, Frame}, fair_queue::FairQueue, message::OWN, peer_stream::{Inbox, PeerStream}};
 
 /// The other side of a connection, which can be called too. A clone is the same connection.
 #[derive(Clone)]

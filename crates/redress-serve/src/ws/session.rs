@@ -22,19 +22,9 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{
-    asking::{Handshake, Trace},
-    connection::ConnContext,
-};
+use crate::{request::meta::{Handshake, Trace}, connection::conn::ConnContext};
 
-use super::{
-    WebSocketLimits,
-    frame::{FrameKind, Frame},
-    lanes::{Close, FairQueue},
-    message::{self, MessageFault, Malformed, WsMessage},
-    peer::{Peer, PeerError},
-    unfinished::ReadPosition,
-};
+use super::{WebSocketLimits, frame::{FrameKind, Frame}, fair_queue::{Close, FairQueue}, message::{self, MessageFault, Malformed, WsMessage}, peer::{Peer, PeerError}, partial_message::ReadPosition};
 
 /// How long the two sides may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(2);

@@ -6,12 +6,7 @@ use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    WebSocketLimits,
-    frame::{FrameKind, Frame},
-    lanes::{CallQueue, FairQueue, QueueRefused, RequestKind},
-    message::{self, Malformed, WsMessage},
-};
+use super::{WebSocketLimits, frame::{FrameKind, Frame}, fair_queue::{CallQueue, FairQueue, QueueRefused, RequestKind}, message::{self, Malformed, WsMessage}};
 
 fn small() -> WebSocketLimits {
     WebSocketLimits { window: 4, calls: 2, streams: 3, ..WebSocketLimits::default() }

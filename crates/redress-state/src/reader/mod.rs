@@ -13,11 +13,7 @@ pub use quota::{QuotaReader, QuotaRecord};
 pub use record::AuditRecord;
 use sqlx::{Row as _, SqliteConnection};
 
-use crate::{
-    book::IDS_IN_A_MS,
-    connect, folder,
-    hash::{self, Salt},
-};
+use crate::{transaction::IDS_IN_A_MS, connect, folder, hash::{self, Salt}};
 
 /// How many rows are read at once.
 const ROWS: i64 = 64;

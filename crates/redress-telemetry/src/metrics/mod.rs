@@ -1,6 +1,6 @@
 //! Counts of calls, kept in places that are made once and found by one look at a table.
 
-mod counted;
+mod operation_counts;
 mod family;
 mod name;
 mod process;
@@ -15,9 +15,9 @@ use std::{
 use redress_contract::{Contract, OperationDeclaration};
 use redress_core::{EndedCall, Observer};
 
-pub(crate) use counted::BOUNDS;
-use counted::OperationCounts;
-pub(crate) use counted::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
+pub(crate) use operation_counts::BOUNDS;
+use operation_counts::OperationCounts;
+pub(crate) use operation_counts::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
 pub(crate) use family::{Family, SampleValue, MetricSample, MetricKind};
 pub use name::{MetricName, names};
 
@@ -109,7 +109,7 @@ impl Metrics {
 
     /// All of it, as values.
     pub(crate) fn families(&self) -> Vec<Family> {
-        let mut families = counted::families(&self.counted);
+        let mut families = operation_counts::families(&self.counted);
         // What is given is read outside of the lock: it may take another.
         let given: Vec<_> = self.others().iter().map(|given| (given.name, Arc::clone(&given.read))).collect();
         families.extend(given.into_iter().map(|(name, read)| Family::single(name, read())));

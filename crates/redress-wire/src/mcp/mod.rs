@@ -31,7 +31,7 @@ mod result;
 mod schema;
 mod shared;
 mod text;
-mod told;
+mod failure_text;
 mod tool;
 
 pub use client::ClientCapabilities;
@@ -54,7 +54,7 @@ pub use resource::{resource, resource_template, write_contents};
 pub use result::{ResultOptions, open_result, write_call, write_output};
 pub use schema::plain;
 pub use shared::SharedFailures;
-pub use told::told;
+pub use failure_text::told;
 pub use tool::{Tool, ToolText};
 
 /// Where a result carries the envelope of a bad ending.

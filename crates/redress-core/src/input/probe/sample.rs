@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::ProbeTrial;
-use super::asked::{Probe, UNKNOWN};
+use super::probing::{Probe, UNKNOWN};
 use crate::input::node::{DecodeFields, DecodeNode};
 
 /// The type refused what it was tried with. Why does not matter.

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::union::OpenUnion;
 use super::{DEEPEST, SchemaWalk};
-use crate::input::place::PathStep;
-use crate::input::problem::{ViolationCause, Options, Violation};
+use crate::input::instance_path::PathStep;
+use crate::input::violation::{ViolationCause, Options, Violation};
 use crate::input::tree::{Further, ItemRules, MemberRules, NodeId, SchemaRule};
 
 /// The way to the value at hand.

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::SchemaWalk;
 use super::collect::InstancePath;
-use crate::input::place::PathStep;
-use crate::input::problem::{ViolationCause, Options, Violation};
+use crate::input::instance_path::PathStep;
+use crate::input::violation::{ViolationCause, Options, Violation};
 use crate::input::tree::NodeId;
 
 /// The place of a union whose branches are being judged: a branch that only refers to another schema is

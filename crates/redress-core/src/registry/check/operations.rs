@@ -5,7 +5,7 @@ use redress_contract::{Content, ExampleEnding, Finding, OperationDeclaration as 
 use serde_json::json;
 
 use super::{Builder, bad_schema, fit::fits};
-use crate::{Operation, handler::BoundHandler, input};
+use crate::{Operation, author::handler::BoundHandler, input};
 
 pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
     if builder.settings.deadline.is_zero() {

@@ -1,0 +1,74 @@
+//! `call`: one operation, here or at a server.
+
+use serde_json::json;
+
+use crate::{arguments, input, terminal::{outcome_view::{OutcomeView, Typing}, output::Terminal}, program::{CommandEnd, Setup, wait}, call_target::{Ask, CallTarget}, stream_items::{StreamItems, NextItem}, error::CliError};
+
+pub(crate) fn run(setup: &Setup, typed: &arguments::CallArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let input = input::read(typed.input.as_deref())?;
+    let server = typed.server.url.as_deref();
+    let flags = setup.flags(&typed.server);
+    let typing = Typing {
+        program: setup.program.name(),
+        flags: &flags,
+        operation: &typed.operation,
+        input: &input,
+        here: server.is_none(),
+    };
+    let ask = Ask {
+        operation: &typed.operation,
+        input: &input,
+        deadline: typed.deadline.map(|span| span.0),
+        key: typed.idempotency_key.as_deref(),
+    };
+    wait(async {
+        let service = match server {
+            Some(url) => CallTarget::at(url, typed.server.ca(), typed.server.token.as_deref())?,
+            None => CallTarget::Here(setup.local()?),
+        };
+        if let Some(reason) = &typed.consent
+            && let Some(refused) = consent(&service, &typed.operation, reason).await?
+        {
+            return Ok(refused.show(terminal, typing)?);
+        }
+        let answer = service.call(&ask).await?;
+        answer.note_deprecated(&typed.operation, terminal)?;
+        if !answer.wants_subscription() {
+            return Ok(answer.show(terminal, typing)?);
+        }
+        match service.subscribe(&ask).await? {
+            Ok(items) => follow(items, terminal, typing).await,
+            Err(refused) => Ok(refused.show(terminal, typing)?),
+        }
+    })
+}
+
+/// Gives the consent to `operation` of the person who typed the flag, with the token at a server; what refuses it comes
+/// back.
+async fn consent(service: &CallTarget, operation: &str, reason: &str) -> Result<Option<OutcomeView>, CliError> {
+    let mut input = json!({"operation": operation, "minutes": 1});
+    if !reason.is_empty() {
+        input["reason"] = reason.into();
+    }
+    let input = input.to_string();
+    let ask = Ask { operation: "consent.grant", input: input.as_bytes(), deadline: None, key: None };
+    let answer = service.call_as_person(&ask).await?;
+    Ok((!answer.is_ok()).then_some(answer))
+}
+
+/// Shows the items of a stream as they come, a line each, and then how it ended.
+async fn follow(mut items: StreamItems, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> Result<CommandEnd, CliError> {
+    while let Some(next) = items.next().await? {
+        match next {
+            NextItem::End(answer) => return Ok(answer.show(terminal, typing)?),
+            NextItem::Item(item) => {
+                // Programs tell the items from the end by their first member.
+                let (before, after): (&[u8], &[u8]) =
+                    if terminal.is_json() { (b"{\"item\":", b"}\n") } else { (b"", b"\n") };
+                terminal.out().bytes(&[before, &item, after].concat())?;
+            }
+        }
+    }
+    let url = typing.flags.last().cloned().unwrap_or_default();
+    Err(CliError::ServerUnreachable { url, says: "the stream broke off".to_owned() })
+}
