@@ -1,6 +1,6 @@
 //! Who may call, how much, what is kept and what is counted: the parts of `redress.toml` in a program of your own.
 //!
-//! `cargo run -p redress --features serve,access,limits,state,telemetry --example fitted`
+//! `cargo run -p redress --features serve,access,limits,state,telemetry --example with_layers`
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 use std::{path::Path, sync::Arc};
 
@@ -68,7 +68,7 @@ fn served(tokens: &Path, state: &StateStore) -> Result<(Router, Arc<Metrics>), B
 
     let registry = Registry::builder().add(pay).build()?;
     let metrics = Metrics::new(registry.contract());
-    let registry = registry.fitted(
+    let registry = registry.with_layers(
         Layers::new()
             .identity(Authenticator::open(access)?)
             .limit(Limits::new(limits)?)

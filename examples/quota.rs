@@ -41,7 +41,7 @@ async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
 
     let state = StateStore::open(StateOptions::new(folder)).await?;
     let fittings = Layers::new().limit(Limits::new(limits)?).quotas(state.quotas());
-    let registry = Registry::builder().add(build).build()?.fitted(fittings);
+    let registry = Registry::builder().add(build).build()?.with_layers(fittings);
     for _ in 0..2 {
         let ada = Caller::new("ada").scopes(["reports:build"]);
         let answer = registry.call("reports.build", Request::default().with_caller(ada)).await;

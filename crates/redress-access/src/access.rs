@@ -37,7 +37,7 @@ pub struct Authenticator {
     given: TokenTable,
     jwt: Option<Verifier>,
     certificates: Arc<Certificates>,
-    remembered: Arc<TokenCache>,
+    token_cache: Arc<TokenCache>,
     /// In seconds.
     remember: u64,
     watches: OnceLock<Vec<WatchHandle>>,
@@ -64,9 +64,9 @@ impl Authenticator {
     /// Reads what `options` name, and keeps an eye on the files. Keys at a URL are fetched when the first token
     /// needs them, or by [`fetch`](Authenticator::fetch).
     pub fn open(options: AccessOptions) -> Result<Arc<Authenticator>, AccessError> {
-        let remembered = Arc::new(TokenCache::new(options.cache));
+        let token_cache = Arc::new(TokenCache::new(options.cache));
         let given = TokenTable::of_hashes(&options.hashes)?;
-        let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &remembered)).transpose()?;
+        let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &token_cache)).transpose()?;
         let certificates = Arc::new(Certificates::new(options.certificates)?);
         let file = options.tokens.map(|path| TokenSnapshot { file: WatchedFile::at(path), table: ArcSwap::default() });
         let access = Arc::new(Authenticator {
@@ -74,7 +74,7 @@ impl Authenticator {
             given,
             jwt,
             certificates,
-            remembered,
+            token_cache,
             remember: options.remember.as_secs(),
             watches: OnceLock::new(),
         });
@@ -142,7 +142,7 @@ impl Authenticator {
 
     fn replace(&self, tokens: &TokenSnapshot, table: TokenTable) {
         tokens.table.store(Arc::new(table));
-        self.remembered.forget();
+        self.token_cache.forget();
     }
 
     async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
@@ -172,7 +172,7 @@ impl Authenticator {
 
 impl IdentityProvider for Authenticator {
     fn known(&self, token: &[u8]) -> Option<Arc<Caller>> {
-        self.remembered.get(token)
+        self.token_cache.get(token)
     }
 
     fn identify<'a>(
@@ -180,11 +180,11 @@ impl IdentityProvider for Authenticator {
         token: &'a Secret,
     ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
         Box::pin(async move {
-            let generation = self.remembered.generation();
+            let generation = self.token_cache.generation();
             let (caller, until) = self.verify(token.expose()).await?;
             let longest = instant::now().saturating_add(self.remember);
             let until = until.map_or(longest, |until| until.min(longest));
-            self.remembered.put(generation, token, until, &caller);
+            self.token_cache.put(generation, token, until, &caller);
             Ok((*caller).clone())
         })
     }
@@ -222,9 +222,9 @@ mod tests {
         for token in [&soon, &never, &later] {
             access.identify(token).await.unwrap();
         }
-        assert_eq!(access.remembered.until(soon.expose().as_bytes()), Some(instant::seconds(end)));
+        assert_eq!(access.token_cache.until(soon.expose().as_bytes()), Some(instant::seconds(end)));
         for token in [&never, &later] {
-            let until = access.remembered.until(token.expose().as_bytes()).unwrap();
+            let until = access.token_cache.until(token.expose().as_bytes()).unwrap();
             assert!((before + 300..=instant::now() + 300).contains(&until), "{until}");
         }
     }

@@ -12,7 +12,7 @@ use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude
 use crate::{AccessError, instant, names};
 
 /// How many certificates are remembered.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 /// Which certificate stands for which caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Certificates {
         }
         let stands = self.judge(der);
         let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        if known.len() >= MAX {
             known.clear();
         }
         known.insert(hash, CachedCertificate { der: der.into(), stands: stands.clone() });

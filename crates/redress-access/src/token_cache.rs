@@ -26,7 +26,7 @@ pub(crate) struct TokenCache {
     seed: foldhash::fast::RandomState,
     shards: [RwLock<CacheShard>; SHARDS],
     /// The most entries of one part; none at all, if nothing is to be remembered.
-    most: usize,
+    max: usize,
     generation: AtomicU64,
 }
 
@@ -46,12 +46,12 @@ struct CacheEntry {
 pub(crate) struct Generation(u64);
 
 impl TokenCache {
-    /// Room for `most` tokens.
-    pub(crate) fn new(most: usize) -> TokenCache {
+    /// Room for `max` tokens.
+    pub(crate) fn new(max: usize) -> TokenCache {
         TokenCache {
             seed: foldhash::fast::RandomState::default(),
             shards: std::array::from_fn(|_| RwLock::default()),
-            most: most.div_ceil(SHARDS),
+            max: max.div_ceil(SHARDS),
             generation: AtomicU64::new(0),
         }
     }
@@ -80,7 +80,7 @@ impl TokenCache {
     /// Remembers that `token` stands for `caller` until then, unless the world has changed since.
     pub(crate) fn put(&self, generation: Generation, token: &Secret, until: u64, caller: &Arc<Caller>) {
         let now = instant::now();
-        if self.most == 0 || until <= now {
+        if self.max == 0 || until <= now {
             return;
         }
         let hash = self.seed.hash_one(token.expose().as_bytes());
@@ -90,10 +90,10 @@ impl TokenCache {
         if self.generation() != generation {
             return;
         }
-        if shard.len() >= self.most && !shard.contains_key(&hash) {
+        if shard.len() >= self.max && !shard.contains_key(&hash) {
             shard.retain(|_, entry| now < entry.until);
             // The order of the entries is that of seeded hashes, so which one goes is as good as drawn.
-            if shard.len() >= self.most
+            if shard.len() >= self.max
                 && let Some(hash) = shard.keys().next().copied()
             {
                 shard.remove(&hash);
@@ -118,7 +118,7 @@ impl TokenCache {
 
 impl std::fmt::Debug for TokenCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenCache").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("TokenCache").field("most", &self.max).finish_non_exhaustive()
     }
 }
 
@@ -165,49 +165,49 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_the_very_token_until_it_ends() {
-        let remembered = TokenCache::new(100);
+        let token_cache = TokenCache::new(100);
         let token = Secret::new("a.b.c");
-        remembered.put(remembered.generation(), &token, far(), &ada());
-        assert_eq!(remembered.get(b"a.b.c").as_deref(), Some(&Caller::new("ada")));
-        assert_eq!(remembered.get(b"a.b.d"), None);
-        for shard in &remembered.shards {
+        token_cache.put(token_cache.generation(), &token, far(), &ada());
+        assert_eq!(token_cache.get(b"a.b.c").as_deref(), Some(&Caller::new("ada")));
+        assert_eq!(token_cache.get(b"a.b.d"), None);
+        for shard in &token_cache.shards {
             write(shard).values_mut().for_each(|entry| entry.until = instant::now());
         }
-        assert_eq!(remembered.get(b"a.b.c"), None);
-        remembered.put(remembered.generation(), &Secret::new("gone"), instant::now(), &ada());
-        assert_eq!(remembered.get(b"gone"), None);
+        assert_eq!(token_cache.get(b"a.b.c"), None);
+        token_cache.put(token_cache.generation(), &Secret::new("gone"), instant::now(), &ada());
+        assert_eq!(token_cache.get(b"gone"), None);
     }
 
     #[test]
     fn what_was_verified_against_an_older_world_is_not_remembered() {
-        let remembered = TokenCache::new(100);
+        let token_cache = TokenCache::new(100);
         let token = Secret::new("a.b.c");
-        let before = remembered.generation();
-        remembered.put(before, &token, far(), &ada());
-        remembered.forget();
-        assert_eq!(remembered.get(b"a.b.c"), None);
-        remembered.put(before, &token, far(), &ada());
-        assert_eq!(remembered.get(b"a.b.c"), None);
+        let before = token_cache.generation();
+        token_cache.put(before, &token, far(), &ada());
+        token_cache.forget();
+        assert_eq!(token_cache.get(b"a.b.c"), None);
+        token_cache.put(before, &token, far(), &ada());
+        assert_eq!(token_cache.get(b"a.b.c"), None);
     }
 
     #[test]
     fn a_clock_that_is_set_back_makes_nothing_last_longer() {
-        let remembered = TokenCache::new(100);
+        let token_cache = TokenCache::new(100);
         let token = Secret::new("a.b.c");
-        remembered.put(remembered.generation(), &token, far(), &ada());
-        for shard in &remembered.shards {
+        token_cache.put(token_cache.generation(), &token, far(), &ada());
+        for shard in &token_cache.shards {
             write(shard).values_mut().for_each(|entry| entry.from += 500);
         }
-        assert_eq!(remembered.get(b"a.b.c"), None);
+        assert_eq!(token_cache.get(b"a.b.c"), None);
     }
 
     #[test]
     fn no_more_is_remembered_than_there_is_room_for() {
-        let remembered = TokenCache::new(64);
+        let token_cache = TokenCache::new(64);
         for index in 0..10_000 {
-            remembered.put(remembered.generation(), &Secret::new(format!("token {index}")), far(), &ada());
+            token_cache.put(token_cache.generation(), &Secret::new(format!("token {index}")), far(), &ada());
         }
-        let held: usize = remembered.shards.iter().map(|shard| read(shard).len()).sum();
+        let held: usize = token_cache.shards.iter().map(|shard| read(shard).len()).sum();
         assert!(held <= 64, "{held}");
         let nothing = TokenCache::new(0);
         nothing.put(nothing.generation(), &Secret::new("a"), far(), &ada());

@@ -147,7 +147,7 @@ pub fn serve(folder: &Path, parts: &[&str]) -> io::Result<()> {
         for part in parts {
             fittings = fit(fittings, part, folder, &registry, &mut states).await?;
         }
-        ours::serve_all(registry.fitted(fittings)).await;
+        ours::serve_all(registry.with_layers(fittings)).await;
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{terminal::outcome_view::OutcomeView, signals, stream_items::StreamItems, tls, error::CliError};
 
 /// The most bytes of an answer. A server that goes on for ever is none of ours.
-const LARGEST: usize = 256 << 20;
+const MAX_SIZE: usize = 256 << 20;
 
 /// Where calls go.
 pub(crate) enum CallTarget {
@@ -213,7 +213,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) async fn body(url: &str, mut response: Response) -> Result<Vec<u8>, CliError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
-        if body.len().saturating_add(chunk.len()) > LARGEST {
+        if body.len().saturating_add(chunk.len()) > MAX_SIZE {
             return Err(unreadable(url, response.status()));
         }
         body.extend_from_slice(&chunk);

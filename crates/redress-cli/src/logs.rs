@@ -22,7 +22,7 @@ pub(crate) struct Log(Box<dyn Fn(LogLevel) + Send + Sync>);
 /// Starts the log of this process. A program that has started one already keeps its own.
 pub(crate) fn start(level: LogLevel, format: Format, colored: bool, own: LogTargets, otlp: Option<&Otlp>) -> Log {
     let registry = Registry::default();
-    let logged = LogOutput { level: least(level), own };
+    let logged = LogOutput { level: min(level), own };
     match otlp {
         Some(otlp) => on(registry.with(otlp.layer()), logged, format, colored),
         None => on(registry, logged, format, colored),
@@ -42,7 +42,7 @@ where
     let _ = subscriber.with(lines.with_filter(filter)).try_init();
     Log(Box::new(move |level| {
         // It fails only where a program keeps a log of its own.
-        let _ = handle.reload(LogOutput { level: least(level), ..logged.clone() });
+        let _ = handle.reload(LogOutput { level: min(level), ..logged.clone() });
     }))
 }
 
@@ -81,7 +81,7 @@ impl<S> Filter<S> for LogOutput {
     }
 }
 
-fn least(level: LogLevel) -> LevelFilter {
+fn min(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,

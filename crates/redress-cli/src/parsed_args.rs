@@ -21,14 +21,14 @@ pub(crate) fn read(
     let matches = command.try_get_matches_from(words)?;
     let mut arguments = Arguments::from_arg_matches(&matches)?;
     typed_first(&mut arguments.command, &matches);
-    let mut typed = ParsedArgs { arguments, folder: FolderArgs::default(), bounds: BoundsArgs::default() };
+    let mut args = ParsedArgs { arguments, folder: FolderArgs::default(), bounds: BoundsArgs::default() };
     if built_in {
-        typed.folder = FolderArgs::from_arg_matches(&matches)?;
+        args.folder = FolderArgs::from_arg_matches(&matches)?;
         if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
-            typed.bounds = BoundsArgs::from_arg_matches(bounded)?;
+            args.bounds = BoundsArgs::from_arg_matches(bounded)?;
         }
     }
-    Ok(typed)
+    Ok(args)
 }
 
 /// Forgets what the environment names where something else was typed that names the same.
@@ -91,8 +91,8 @@ mod tests {
         let own = crate::Program::of(redress_core::Registry::builder().build().unwrap()).named("r");
         for words in [["r", "--root", "a", "ops"], ["r", "ops", "--root", "a"]] {
             let words = words.map(Into::into).to_vec();
-            let typed = read(command(&built_in), words, true).unwrap();
-            assert_eq!(typed.folder.root.as_deref(), Some("a".as_ref()));
+            let args = read(command(&built_in), words, true).unwrap();
+            assert_eq!(args.folder.root.as_deref(), Some("a".as_ref()));
         }
         let mine = ["r", "ops", "--root", "a"].map(Into::into).to_vec();
         assert!(read(command(&own), mine, false).is_err());

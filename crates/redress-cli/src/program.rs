@@ -206,17 +206,17 @@ impl Program {
         // What cannot be read as a whole may still ask for JSON, and then gets it.
         terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
         let command = arguments::command(self);
-        let typed = match parsed_args::read(command, words, self.is_built_in()) {
-            Ok(typed) => typed,
+        let args = match parsed_args::read(command, words, self.is_built_in()) {
+            Ok(args) => args,
             Err(error) => return self.untyped(&error, terminal),
         };
-        terminal.set(typed.arguments.json, typed.arguments.color);
-        let command = format!("{} {}", self.name, typed.arguments.command.word());
-        self.carry_out(typed, terminal).map_err(|trouble| trouble.of_command(&command))
+        terminal.set(args.arguments.json, args.arguments.color);
+        let command = format!("{} {}", self.name, args.arguments.command.word());
+        self.carry_out(args, terminal).map_err(|trouble| trouble.of_command(&command))
     }
 
-    fn carry_out(&self, typed: ParsedArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let ParsedArgs { arguments, folder, bounds } = typed;
+    fn carry_out(&self, args: ParsedArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let ParsedArgs { arguments, folder, bounds } = args;
         let command = arguments.command.word();
         let setup = Setup { program: self.clone(), folder, bounds, level: arguments.log_level, command };
         let colored = terminal.err().is_colored();
@@ -224,22 +224,22 @@ impl Program {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
             logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, self.own(), otlp)
         };
-        if let Command::Serve(typed) = arguments.command {
-            let settings = setup.settings(&typed)?;
+        if let Command::Serve(args) = arguments.command {
+            let settings = setup.settings(&args)?;
             let otlp = layers::collector(&settings, self)?;
             let log = log((settings.level, settings.format), LogLevel::Info, otlp.as_ref());
-            return serve::ServeStart { setup: Arc::new(setup), typed, settings, log, otlp }.run(terminal);
+            return serve::ServeStart { setup: Arc::new(setup), args, settings, log, otlp }.run(terminal);
         }
-        if let Command::Mcp(typed) = &arguments.command {
+        if let Command::Mcp(args) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
             terminal.set(false, arguments.color);
-            let typed = arguments::ServeArgs {
-                config: typed.config.clone(),
-                kept: typed.kept.clone(),
-                tools: typed.tools.clone(),
+            let args = arguments::ServeArgs {
+                config: args.config.clone(),
+                kept: args.kept.clone(),
+                tools: args.tools.clone(),
                 ..Default::default()
             };
-            let settings = setup.settings(&typed)?;
+            let settings = setup.settings(&args)?;
             let otlp = layers::collector(&settings, self)?;
             log((settings.level, settings.format), LogLevel::Error, otlp.as_ref());
             return mcp::run(&setup, &settings, otlp, terminal);
@@ -247,18 +247,18 @@ impl Program {
         log((None, None), LogLevel::Error, None);
         match arguments.command {
             Command::Serve(_) | Command::Mcp(_) => Ok(CommandEnd::Well),
-            Command::Call(typed) => call::run(&setup, &typed, terminal),
-            Command::Ops(typed) => ops::run(&setup, &typed, terminal),
-            Command::Explain(typed) => explain::run(&setup, &typed, terminal),
-            Command::Token(typed) => token::run(&typed, terminal),
-            Command::Consent(typed) => consent::run(&setup, &typed, terminal),
-            Command::Audit(typed) => audit::run(&setup, &typed, terminal),
-            Command::Quota(typed) => quota::run(&setup, &typed, terminal),
-            Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
-            Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
-            Command::New(typed) => new::run(&typed, terminal),
-            Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
-            Command::Man(typed) => generated::man(&setup, &typed, terminal),
+            Command::Call(args) => call::run(&setup, &args, terminal),
+            Command::Ops(args) => ops::run(&setup, &args, terminal),
+            Command::Explain(args) => explain::run(&setup, &args, terminal),
+            Command::Token(args) => token::run(&args, terminal),
+            Command::Consent(args) => consent::run(&setup, &args, terminal),
+            Command::Audit(args) => audit::run(&setup, &args, terminal),
+            Command::Quota(args) => quota::run(&setup, &args, terminal),
+            Command::Gen(args) => generated::contract(&setup, &args, terminal),
+            Command::Doctor(args) => doctor::run(&setup, &args, terminal),
+            Command::New(args) => new::run(&args, terminal),
+            Command::Completions(args) => generated::completions(&setup, &args, terminal),
+            Command::Man(args) => generated::man(&setup, &args, terminal),
         }
     }
 
@@ -318,15 +318,15 @@ impl Program {
 
 impl Setup {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
-    pub(crate) fn settings(&self, typed: &arguments::ServeArgs) -> Result<ServeSettings, CliError> {
-        let document = typed.config.as_deref().map(ConfigDocument::at).transpose()?;
-        self.settings_of(typed, document)
+    pub(crate) fn settings(&self, args: &arguments::ServeArgs) -> Result<ServeSettings, CliError> {
+        let document = args.config.as_deref().map(ConfigDocument::at).transpose()?;
+        self.settings_of(args, document)
     }
 
     /// What holds for `serve` by this configuration, whatever is in its file by now.
     pub(crate) fn settings_of(
         &self,
-        typed: &arguments::ServeArgs,
+        args: &arguments::ServeArgs,
         document: Option<ConfigDocument>,
     ) -> Result<ServeSettings, CliError> {
         let mut file = File::default();
@@ -334,7 +334,7 @@ impl Setup {
             let read = File::in_place(written)?;
             file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
-        let mut settings = ServeSettings::of(typed, &self.folder, &self.bounds, file, document)?;
+        let mut settings = ServeSettings::of(args, &self.folder, &self.bounds, file, document)?;
         // A program of one's own has the bounds that its registry was built with.
         settings.max_in_flight = settings.max_in_flight.filter(|_| self.program.is_built_in());
         Ok(settings)

@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A server that runs, and what it runs by.
 pub(crate) struct Reloading {
     pub(crate) setup: Arc<Setup>,
-    pub(crate) typed: arguments::ServeArgs,
+    pub(crate) args: arguments::ServeArgs,
     pub(crate) settings: ServeSettings,
     /// The operations, with nothing around them.
     pub(crate) base: Registry,
@@ -92,7 +92,7 @@ impl Reloading {
     /// Checks everything that can be checked before anything changes.
     async fn check(&self, content: Option<io::Result<Vec<u8>>>) -> Result<CheckedConfig, CliError> {
         let (settings, (parts, reading)) = block_in_place(|| {
-            let settings = self.setup.settings_of(&self.typed, self.document(content)?)?;
+            let settings = self.setup.settings_of(&self.args, self.document(content)?)?;
             self.unchanged(&settings)?;
             // The operations stay, and are made once more to hear whether they could be made.
             self.setup.registry(&settings)?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{terminal::outcome_view::OutcomeView, call_target, error::CliError};
 
 /// The most bytes of one event.
-const LARGEST: usize = 64 << 20;
+const MAX_SIZE: usize = 64 << 20;
 
 /// A running stream.
 pub(crate) enum StreamItems {
@@ -72,7 +72,7 @@ impl SseDecoder {
                 }
             }
             match self.chunks.next().await {
-                Some(Ok(chunk)) if self.waiting.len().saturating_add(chunk.len()) > LARGEST => {
+                Some(Ok(chunk)) if self.waiting.len().saturating_add(chunk.len()) > MAX_SIZE => {
                     return Err(CliError::ServerAnswerUnreadable { url: self.url.clone(), status: self.status });
                 }
                 Some(Ok(chunk)) => self.waiting.extend(chunk),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How large a file may be to be edited.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_SIZE: u64 = 16 * 1024 * 1024;
 /// How many places are told.
 const TOLD: usize = 100;
 
@@ -153,12 +153,12 @@ fn replace(
 ) -> Outcome<Replaced, EditFailure> {
     let name = || path.as_str().to_owned();
     let (file, metadata) = sandbox.open_file::<EditFailure>(path)?;
-    let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
-    if metadata.len() > LARGEST {
+    let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: MAX_SIZE };
+    if metadata.len() > MAX_SIZE {
         return Err(large(metadata.len()).into());
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_SIZE).read_to_end(&mut bytes)?;
     let sha256 = hash_of(&bytes);
     if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
         return Err(ChangedFailure::FileChanged { path: name(), sha256 }.into());
@@ -177,7 +177,7 @@ fn replace(
     }
     let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
     let size = grown - found * u64::try_from(input.old.len())?;
-    if size > LARGEST {
+    if size > MAX_SIZE {
         return Err(large(size).into());
     }
     let text = text.replace(&input.old, &input.new);

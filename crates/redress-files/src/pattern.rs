@@ -7,7 +7,7 @@ use redress::data;
 use crate::{search::SearchFailure, wire_path::WirePath};
 
 /// How large a compiled expression may be.
-const LARGEST: usize = 1024 * 1024;
+const MAX_SIZE: usize = 1024 * 1024;
 
 /// Whether case matters.
 #[data]
@@ -29,8 +29,8 @@ pub(crate) fn expression(pattern: &str, literal: bool, case: CaseSensitivity) ->
         .fixed_strings(literal)
         .case_insensitive(case == CaseSensitivity::Insensitive)
         .case_smart(case == CaseSensitivity::Smart)
-        .size_limit(LARGEST)
-        .dfa_size_limit(LARGEST)
+        .size_limit(MAX_SIZE)
+        .dfa_size_limit(MAX_SIZE)
         .nest_limit(100)
         .line_terminator(Some(b'\n'))
         .build(pattern);

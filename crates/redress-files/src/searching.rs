@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// How large a file may be to be searched.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_SIZE: u64 = 64 * 1024 * 1024;
 /// How much of a file's text is held at once; a line longer than that ends the file's search.
 const HEAP: usize = 1024 * 1024;
 /// How much is read between two looks at whether anybody still waits.
@@ -237,7 +237,7 @@ impl<'a> Searching<'a> {
     /// Whether the file was searched.
     fn file(&mut self, path: &WirePath, file: File) -> io::Result<bool> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() > LARGEST {
+        if !metadata.is_file() || metadata.len() > MAX_SIZE {
             return Ok(false);
         }
         let mut lines = Lines {
@@ -248,7 +248,7 @@ impl<'a> Searching<'a> {
             left: &mut self.left,
             binary: false,
         };
-        let piecewise = Piecewise { file: file.take(LARGEST), stop: self.stop, until: self.until };
+        let piecewise = Piecewise { file: file.take(MAX_SIZE), stop: self.stop, until: self.until };
         self.searcher.search_reader(&self.plan.expression, piecewise, &mut lines)?;
         Ok(!lines.binary)
     }

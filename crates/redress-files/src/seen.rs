@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How many entries a watched folder may have.
-pub(crate) const MOST: usize = 100_000;
+pub(crate) const MAX: usize = 100_000;
 
 /// What happened.
 #[data]
@@ -84,7 +84,7 @@ impl FolderSnapshot {
         let mut looking = Looking { seen: self, fresh: Vec::new() };
         let walked = walk(folder, path, stop, &mut looking).map_err(SeeError::Io)?;
         let fresh = looking.fresh;
-        if walked.cut || self.entries.len() > MOST { Err(SeeError::TooMuch) } else { Ok(fresh) }
+        if walked.cut || self.entries.len() > MAX { Err(SeeError::TooMuch) } else { Ok(fresh) }
     }
 
     /// Looks at `path` in the watched folder again, and says what has happened there. `dir` is
@@ -162,7 +162,7 @@ impl Visitor for Looking<'_> {
         if self.seen.entries.insert(met.path.as_str().to_owned(), met.kind).is_none() {
             self.fresh.push(FileChange { path: met.path.as_str().to_owned(), change: Happened::Created, kind: met.kind });
         }
-        if self.seen.entries.len() > MOST {
+        if self.seen.entries.len() > MAX {
             WalkStep::End
         } else if self.seen.recursive {
             WalkStep::Into

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     entry::EntryKind,
     temporary,
-    wire_path::{DEEPEST, WirePath},
+    wire_path::{MAX_DEPTH, WirePath},
 };
 
 /// How many entries one walk looks at. A folder larger than that is told as cut short.
@@ -112,7 +112,7 @@ impl FolderWalk<'_> {
         match self.visitor.meet(&Met { folder, name, path, kind }) {
             WalkStep::End => false,
             WalkStep::Over => true,
-            WalkStep::Into if kind != EntryKind::Folder || path.names().count() >= DEEPEST => true,
+            WalkStep::Into if kind != EntryKind::Folder || path.names().count() >= MAX_DEPTH => true,
             WalkStep::Into => match folder.open_dir_nofollow(name).and_then(|folder| self.through(&folder, path)) {
                 Ok(on) => on,
                 Err(_) => {

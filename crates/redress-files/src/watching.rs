@@ -21,7 +21,7 @@ use crate::{
     entry::EntryKind,
     failures::FolderFailure,
     sandbox::{Sandbox, denied},
-    seen::{FileChange, Happened, MOST, SeeError, FolderSnapshot},
+    seen::{FileChange, Happened, MAX, SeeError, FolderSnapshot},
     watch::WatchFailure,
     watchers::entries_full,
     wire_path::WirePath,
@@ -58,7 +58,7 @@ impl WatchEnd {
     pub(crate) fn failure(self, path: &WirePath) -> Fail<WatchFailure> {
         match self {
             WatchEnd::Gone => FolderFailure::FolderNotFound { path: path.as_str().to_owned() }.into(),
-            WatchEnd::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MOST).unwrap_or_default() }.into(),
+            WatchEnd::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MAX).unwrap_or_default() }.into(),
             WatchEnd::Full => entries_full().into(),
             WatchEnd::Unavailable(cause) => WatchFailure::WatchUnavailable { cause }.into(),
             WatchEnd::Io(_, Some(number)) => denied(io::Error::from_raw_os_error(number), path),

@@ -24,7 +24,7 @@ pub(crate) struct Wanted {
     /// How many at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 9))]
-    most: Option<u8>,
+    max: Option<u8>,
     /// Whether case matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,

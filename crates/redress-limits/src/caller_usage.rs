@@ -101,10 +101,10 @@ impl SourceUsage {
 }
 
 impl HeldSlots {
-    /// Takes a place where fewer than `most` are taken.
-    pub(crate) fn enter(&self, streams: bool, most: u32) -> bool {
+    /// Takes a place where fewer than `max` are taken.
+    pub(crate) fn enter(&self, streams: bool, max: u32) -> bool {
         let taken = self.taken(streams);
-        let more = |now: u32| (now < most).then(|| now + 1);
+        let more = |now: u32| (now < max).then(|| now + 1);
         taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 

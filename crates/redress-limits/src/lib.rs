@@ -20,7 +20,7 @@
 //! options.rules.push(reports);
 //!
 //! let limits = Limits::new(options)?;
-//! let registry = Registry::builder().build().unwrap().fitted(Layers::new().limit(limits));
+//! let registry = Registry::builder().build().unwrap().with_layers(Layers::new().limit(limits));
 //! # drop(registry);
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```

@@ -38,7 +38,7 @@ pub struct Limits(Arc<LimitsInner>);
 struct LimitsInner {
     options: LimitOptions,
     sources: Vec<LimitSource>,
-    accounts: UsageTable,
+    usages: UsageTable,
     load: Arc<AdaptiveLimit>,
     /// Whether a call holds anything while it runs.
     calls_hold: bool,
@@ -67,8 +67,8 @@ impl Limits {
     pub fn new(options: LimitOptions) -> Result<Limits, LimitsError> {
         options.check()?;
         let sources = sources(&options);
-        let accounts = UsageTable::new(options.callers, &sources);
-        Ok(Limits::of(options, sources, accounts, Arc::new(AdaptiveLimit::of_this_machine())))
+        let usages = UsageTable::new(options.callers, &sources);
+        Ok(Limits::of(options, sources, usages, Arc::new(AdaptiveLimit::of_this_machine())))
     }
 
     /// Other limits in place of these: what stays the same keeps its counts, so that nobody gets a second burst or
@@ -86,27 +86,27 @@ impl Limits {
                 (place, old.refills == source.refills)
             }));
         }
-        let accounts = self.0.accounts.moved(options.callers, &kept, &sources);
-        Ok(Limits::of(options, sources, accounts, Arc::clone(&self.0.load)))
+        let usages = self.0.usages.moved(options.callers, &kept, &sources);
+        Ok(Limits::of(options, sources, usages, Arc::clone(&self.0.load)))
     }
 
     /// What is counted right now.
     pub fn figures(&self) -> LimitFigures {
-        let LimitsInner { options, accounts, load, .. } = &*self.0;
+        let LimitsInner { options, usages, load, .. } = &*self.0;
         LimitFigures {
             in_flight: load.in_flight(),
             streams: load.streams.load(Ordering::Relaxed),
-            callers: accounts.len(),
+            callers: usages.len(),
             shed_above: load.bound(Instant::now()).filter(|_| options.shed),
         }
     }
 
-    fn of(options: LimitOptions, sources: Vec<LimitSource>, accounts: UsageTable, load: Arc<AdaptiveLimit>) -> Limits {
+    fn of(options: LimitOptions, sources: Vec<LimitSource>, usages: UsageTable, load: Arc<AdaptiveLimit>) -> Limits {
         let counted = options.shed || options.in_flight_total.is_some();
         let calls_hold = counted || sources.iter().any(LimitSource::counts_calls);
         let streams_hold = counted || sources.iter().any(LimitSource::counts_streams);
         let has_quotas = sources.iter().any(LimitSource::has_quotas);
-        Limits(Arc::new(LimitsInner { options, sources, accounts, load, calls_hold, streams_hold, has_quotas }))
+        Limits(Arc::new(LimitsInner { options, sources, usages, load, calls_hold, streams_hold, has_quotas }))
     }
 }
 
@@ -118,17 +118,17 @@ impl Limit for Limits {
         }
         let inner = &*self.0;
         let now = Instant::now();
-        let at = inner.accounts.at(now);
+        let at = inner.usages.at(now);
         let chosen = choose(&inner.sources, call);
-        let account = inner.accounts.of(call, at, &inner.sources);
+        let usage = inner.usages.of(call, at, &inner.sources);
         // The rate comes last: a call that is refused for another reason takes nothing from it.
         let streams = call.operation.shape() == Shape::Subscription;
         if if streams { inner.streams_hold } else { inner.calls_hold } {
-            let held = self.hold(call, streams, account, chosen, now)?;
-            inner.take(&held.account, chosen, at)?;
+            let held = self.hold(call, streams, usage, chosen, now)?;
+            inner.take(&held.usage, chosen, at)?;
             Ok(Some(held.admitted()))
         } else {
-            inner.take(&account, chosen, at)?;
+            inner.take(&usage, chosen, at)?;
             Ok(None)
         }
     }
@@ -144,9 +144,9 @@ impl Limit for Limits {
 
 impl LimitsInner {
     /// Takes the call from its caller's rate.
-    fn take(&self, account: &CallerUsage, chosen: Chosen, at: Duration) -> Result<(), Limited> {
+    fn take(&self, usage: &CallerUsage, chosen: Chosen, at: Duration) -> Result<(), Limited> {
         let Some(place) = chosen.rate else { return Ok(()) };
-        match account.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
+        match usage.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
             Some(Err(wait)) => Err(Limited::rate(millis(wait)).named("rate", "caller")),
             Some(Ok(())) | None => Ok(()),
         }
@@ -163,25 +163,25 @@ impl Limits {
         &self,
         call: &LimitedCall<'_>,
         streams: bool,
-        account: Arc<CallerUsage>,
+        usage: Arc<CallerUsage>,
         chosen: Chosen,
         now: Instant,
     ) -> Result<LimitPermit, Limited> {
         let inner = &*self.0;
         let mut held = LimitPermit {
             limits: Arc::clone(&self.0),
-            account,
+            usage,
             streams,
             place: None,
             together: None,
             counted: CallClass::Not,
             admitted: false,
         };
-        if let Some((place, most)) = chosen.places
-            && let Some(slot) = held.account.slot(place, &inner.sources[place])
+        if let Some((place, max)) = chosen.places
+            && let Some(slot) = held.usage.slot(place, &inner.sources[place])
         {
             let places = slot.places();
-            if !places.enter(streams, most) {
+            if !places.enter(streams, max) {
                 let name = if streams { "streams" } else { "in_flight" };
                 let wait = places.free_in().filter(|_| !streams).unwrap_or(A_WHILE);
                 return Err(Limited::rate(millis(wait)).named(name, "caller"));
@@ -193,8 +193,8 @@ impl Limits {
             held.counted = CallClass::Stream;
             return Ok(held);
         }
-        if let Some((place, most)) = chosen.together {
-            let more = |now: u32| (now < most).then(|| now + 1);
+        if let Some((place, max)) = chosen.together {
+            let more = |now: u32| (now < max).then(|| now + 1);
             let together = &inner.sources[place].together;
             if together.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
                 return Err(inner.no_room(ShedReason::Total).named("in_flight", "rule"));
@@ -202,7 +202,7 @@ impl Limits {
             held.together = Some(place);
         }
         let measured = inner.options.shed.then(|| call.operation.name());
-        match inner.load.enter(&held.account.own, measured, inner.options.in_flight_total, now) {
+        match inner.load.enter(&held.usage.own, measured, inner.options.in_flight_total, now) {
             Ok(entered) => held.counted = CallClass::Call(entered),
             Err(full) => {
                 let limited = inner.no_room(full);
@@ -232,7 +232,7 @@ enum CallClass {
 /// What a call holds; dropping it gives everything back.
 struct LimitPermit {
     limits: Arc<LimitsInner>,
-    account: Arc<CallerUsage>,
+    usage: Arc<CallerUsage>,
     streams: bool,
     /// The source that counts it for its caller.
     place: Option<usize>,
@@ -251,7 +251,7 @@ impl LimitPermit {
 
     fn places(&self) -> Option<&HeldSlots> {
         let place = self.place?;
-        self.account.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
+        self.usage.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
     }
 }
 
@@ -279,14 +279,14 @@ impl Drop for LimitPermit {
                 load.streams.fetch_sub(1, Ordering::Relaxed);
             }
             CallClass::Call(_) if !self.admitted => {
-                load.give_back(&self.account.own);
+                load.give_back(&self.usage.own);
             }
             CallClass::Call(entered) => {
                 let now = Instant::now();
                 if let Some(places) = self.places().filter(|_| entered.ran) {
                     places.kept(now.saturating_duration_since(entered.since));
                 }
-                load.leave(&self.account.own, entered, now);
+                load.leave(&self.usage.own, entered, now);
             }
         }
     }

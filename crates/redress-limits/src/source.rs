@@ -90,8 +90,8 @@ pub(crate) fn choose(sources: &[LimitSource], call: &LimitedCall<'_>) -> Chosen 
         let places = if streams { rule.streams } else { rule.in_flight };
         let together = rule.in_flight_total.filter(|_| !streams);
         chosen.rate = chosen.rate.or(source.refills.map(|_| place));
-        chosen.places = chosen.places.or(places.map(|most| (place, most)));
-        chosen.together = chosen.together.or(together.map(|most| (place, most)));
+        chosen.places = chosen.places.or(places.map(|max| (place, max)));
+        chosen.together = chosen.together.or(together.map(|max| (place, max)));
     }
     chosen
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The most arguments for which there are checks.
-const MOST_ARGUMENTS: usize = 6;
+const MAX_ARGUMENTS: usize = 6;
 
 const RETURNS: &str = "a check returns `Outcome<bool, E>`, where `E` derives `Failure`; write that here";
 
@@ -68,7 +68,7 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<CheckSignature> {
     let count = sig.inputs.len();
     for (place, argument) in sig.inputs.iter().enumerate() {
         match argument {
-            FnArg::Typed(argument) if place < MOST_ARGUMENTS => {
+            FnArg::Typed(argument) if place < MAX_ARGUMENTS => {
                 if let Type::ImplTrait(ty) = unreferenced(&argument.ty) {
                     let message = "name the type, as in `fn owns<T: OfTicket>(…, input: &T)`";
                     refuse(ty.impl_token.to_token_stream(), message);

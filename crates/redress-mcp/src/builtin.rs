@@ -14,7 +14,7 @@ const OPERATIONS: &str = "redress.operations";
 const OPERATION: &str = "redress.operation";
 
 /// How many values are offered at once to somebody who is typing.
-const MOST_OFFERED: usize = 100;
+const MAX_OFFERED: usize = 100;
 
 /// The documents, as declarations: they are listed like any other, and nothing calls them.
 pub(crate) fn documents() -> [OperationDeclaration; 4] {
@@ -79,6 +79,6 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
     };
     let mut offered: Vec<String> = all.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
     let total = offered.len();
-    offered.truncate(MOST_OFFERED);
+    offered.truncate(MAX_OFFERED);
     (offered, total)
 }

@@ -15,7 +15,7 @@ use crate::{McpError, McpOptions, arguments::Tidy, discovery, search::Index};
 
 /// How many sets of visible tools are kept ready. There may be as many as there are sets of
 /// scopes; past this, lists are made anew.
-const MOST_SETS: usize = 64;
+const MAX_SETS: usize = 64;
 
 /// The tools of a registry.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Catalogue {
             registry: registry.clone(),
         };
         let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
-        let reader = ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
+        let reader = ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.notifier(operation, failure) };
         let entry = |operation: &&OperationDeclaration| ToolEntry {
             tool: Tool::told(operation, options.form, reader),
             declaration: OperationDeclaration::clone(operation),
@@ -182,7 +182,7 @@ impl Catalogue {
         let disclosure = Disclosure::to(None, &reach);
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
-        let reader = ToolReader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
+        let reader = ToolReader { names: &names, shared: &|operation, failure| self.shared.notifier(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(ToolEntry { declaration, .. }) = self.tools.get(*place) else { continue };
@@ -228,7 +228,7 @@ impl Catalogue {
             index: OnceLock::new(),
             instructions: OnceLock::new(),
         });
-        if sets.len() < MOST_SETS {
+        if sets.len() < MAX_SETS {
             sets.insert(set, Arc::clone(&visible));
         }
         visible

@@ -20,7 +20,7 @@ const WAITING: usize = 64;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ClientChannel<'a> {
     /// Where what the handler tells goes.
-    pub(crate) tells: Option<&'a Notifier>,
+    pub(crate) notifier: Option<&'a Notifier>,
     /// Who hears the notes of every request of the connection, where this one has no place of
     /// its own for them.
     pub(crate) listener: Option<&'a Arc<dyn ProgressListener>>,
@@ -132,9 +132,9 @@ impl Notifier {
 impl ClientChannel<'_> {
     /// The request, with the ways to its caller.
     pub(crate) fn attend<'a>(&self, request: Request<'a>) -> Request<'a> {
-        let request = match (self.tells, self.listener) {
-            (Some(tells), _) => {
-                let heard = NotifyingListener { tells: tells.clone(), last: Mutex::new(f64::NEG_INFINITY) };
+        let request = match (self.notifier, self.listener) {
+            (Some(notifier), _) => {
+                let heard = NotifyingListener { notifier: notifier.clone(), last: Mutex::new(f64::NEG_INFINITY) };
                 request.with_listener(Arc::new(heard))
             }
             (None, Some(listener)) => request.with_listener(Arc::clone(listener)),
@@ -150,28 +150,28 @@ impl ClientChannel<'_> {
 /// Hands on what a handler says. Steps that lead nowhere or back are not told: clients take them
 /// for a mistake.
 struct NotifyingListener {
-    tells: Notifier,
+    notifier: Notifier,
     last: Mutex<f64>,
 }
 
 impl ProgressListener for NotifyingListener {
     fn progress(&self, progress: core::Progress) {
-        if !self.tells.steps {
+        if !self.notifier.steps {
             return;
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if progress.done.is_finite() && progress.done > *last {
             *last = progress.done;
             let total = progress.total.filter(|total| total.is_finite());
-            self.tells.step(ProgressStep { progress: progress.done, total, message: progress.message });
+            self.notifier.step(ProgressStep { progress: progress.done, total, message: progress.message });
         }
     }
 
     fn note(&self, note: Note) {
-        let _ = self.tells.to.try_send(OutgoingNotification::Note(note));
+        let _ = self.notifier.to.try_send(OutgoingNotification::Note(note));
     }
 
     fn wants(&self, level: Level) -> bool {
-        self.tells.notes.is_some_and(|least| level >= least)
+        self.notifier.notes.is_some_and(|min| level >= min)
     }
 }

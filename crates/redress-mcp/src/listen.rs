@@ -31,11 +31,11 @@ impl McpInner {
         &self,
         id: Id<'_>,
         params: &ListenParams<'_>,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Result<Listening, Reply> {
         let changes = self.registry.changes().subscribe();
-        let (asked, can) = (&params.notifications, self.shelf.capabilities());
-        let readable = self.readable(&asked.resource_subscriptions, asking).await;
+        let (asked, can) = (&params.notifications, self.prompts_and_resources.capabilities());
+        let readable = self.readable(&asked.resource_subscriptions, context).await;
         let resource_subscriptions = readable.map_err(|envelope| failed(id, &envelope, None, Era::Modern))?;
         let wanted = SubscriptionFilter {
             tools_list_changed: asked.tools_list_changed,

@@ -26,7 +26,7 @@ pub(crate) struct McpInner {
     pub(crate) registry: Registry,
     pub(crate) options: McpOptions,
     pub(crate) catalogue: Catalogue,
-    pub(crate) shelf: PromptsAndResources,
+    pub(crate) prompts_and_resources: PromptsAndResources,
     seal: Arc<Seal>,
     /// That of the face in whose place this one came.
     carried_on: OnceLock<Arc<Seal>>,
@@ -62,12 +62,12 @@ impl Mcp {
         // From here on there is nothing but what the face shows.
         let registry = registry.view(|operation| options.shows(operation));
         let catalogue = Catalogue::new(&registry, &options)?;
-        let shelf = PromptsAndResources::new(&registry, &options);
+        let prompts_and_resources = PromptsAndResources::new(&registry, &options);
         let seal = Arc::new(Seal::new(options.state_key.as_ref(), options.state_lasts)?);
         let carried_on = OnceLock::new();
-        let alone = Capabilities { tools: true, ..shelf.capabilities() };
+        let alone = Capabilities { tools: true, ..prompts_and_resources.capabilities() };
         let in_session = Capabilities { logging: true, announces: true, ..alone };
-        Ok(Mcp(Arc::new(McpInner { registry, options, catalogue, shelf, seal, carried_on, in_session, alone })))
+        Ok(Mcp(Arc::new(McpInner { registry, options, catalogue, prompts_and_resources, seal, carried_on, in_session, alone })))
     }
 
     /// What each tool that `caller` is listed costs a model that is shown it, the dearest first.
@@ -81,20 +81,20 @@ impl Mcp {
     }
 
     /// The face over one input and one output, a message a line, until the input ends. Every
-    /// request runs as `asking` says.
+    /// request runs as `context` says.
     pub async fn stdio(
         &self,
         input: impl std::io::Read + Send + 'static,
         output: impl std::io::Write + Send + 'static,
-        asking: RequestContext,
+        context: RequestContext,
     ) -> std::io::Result<()> {
-        stdio::serve(&self.0, input, output, asking).await
+        stdio::serve(&self.0, input, output, context).await
     }
 
     /// The face over the input and output of this process, which are its alone from here on: what
-    /// an operation prints goes to the error stream. Every request runs as `asking` says.
-    pub async fn standard_io(&self, asking: RequestContext) -> std::io::Result<()> {
-        stdio::serve_process(&self.0, asking).await
+    /// an operation prints goes to the error stream. Every request runs as `context` says.
+    pub async fn standard_io(&self, context: RequestContext) -> std::io::Result<()> {
+        stdio::serve_process(&self.0, context).await
     }
 }
 
@@ -115,21 +115,21 @@ impl McpInner {
 
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
     /// a connection may carry the requests of many.
-    pub(crate) async fn answer(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, asking: &RequestContext, way: ClientChannel<'_>) -> Reply {
-        let Some(account) = asking.account.as_ref().filter(|_| asked.runs()) else {
-            return self.traced(id, asked, era, asking, way).await;
+    pub(crate) async fn answer(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+        let Some(account) = context.account.as_ref().filter(|_| asked.runs()) else {
+            return self.traced(id, asked, era, context, channel).await;
         };
         let account = account.message(COPIES);
-        let asking = RequestContext { account: Some(account.clone()), ..asking.clone() };
-        let reply = self.traced(id, asked, era, &asking, way).await;
+        let context = RequestContext { account: Some(account.clone()), ..context.clone() };
+        let reply = self.traced(id, asked, era, &context, channel).await;
         let reservation = account.settle(reply.body.len());
         reply.holding(reservation)
     }
 
-    async fn traced(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, asking: &RequestContext, way: ClientChannel<'_>) -> Reply {
+    async fn traced(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
         let reply = match asked.meta().and_then(span) {
-            None => self.respond(id, asked, era, asking, way).await,
-            Some(span) => Box::pin(self.respond(id, asked, era, asking, way).instrument(span)).await,
+            None => self.respond(id, asked, era, context, channel).await,
+            Some(span) => Box::pin(self.respond(id, asked, era, context, channel).instrument(span)).await,
         };
         // By which id the client knows the call, so that what it reports can be found.
         if let Some(request_id) = &reply.request_id {
@@ -138,18 +138,18 @@ impl McpInner {
         reply
     }
 
-    async fn respond(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, asking: &RequestContext, way: ClientChannel<'_>) -> Reply {
-        if let Some(reply) = self.needless_key(id, asked, era, asking) {
+    async fn respond(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+        if let Some(reply) = self.needless_key(id, asked, era, context) {
             return reply;
         }
         match asked {
-            McpRequest::Call(params) => self.call(id, params, era, asking, way).await,
-            McpRequest::List(listed, params) => self.list(id, *listed, params, era, asking),
-            McpRequest::Prompt(params) => Box::pin(self.prompt(id, params, era, asking, way)).await,
-            McpRequest::Read(params) => Box::pin(self.read(id, params, era, asking, way)).await,
-            McpRequest::Complete(params) => Box::pin(self.complete(id, params, era, asking)).await,
-            McpRequest::Discover(_) => self.discovered(id, asking),
-            McpRequest::Initialize(params) if era == Era::Legacy => self.initialize(id, params, asking, way),
+            McpRequest::Call(params) => self.call(id, params, era, context, channel).await,
+            McpRequest::List(listed, params) => self.list(id, *listed, params, era, context),
+            McpRequest::Prompt(params) => Box::pin(self.prompt(id, params, era, context, channel)).await,
+            McpRequest::Read(params) => Box::pin(self.read(id, params, era, context, channel)).await,
+            McpRequest::Complete(params) => Box::pin(self.complete(id, params, era, context)).await,
+            McpRequest::Discover(_) => self.discovered(id, context),
+            McpRequest::Initialize(params) if era == Era::Legacy => self.initialize(id, params, context, channel),
             McpRequest::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
             McpRequest::Initialize(_)
             | McpRequest::Ping(_)
@@ -157,9 +157,9 @@ impl McpInner {
             | McpRequest::SetLevel(_)
             | McpRequest::Subscribe(_)
             | McpRequest::Unsubscribe(_)
-            | McpRequest::Other(_) => match (era, way.session) {
-                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, asking, session)).await,
-                (Era::Legacy | Era::Modern, _) => self.refuse(&Unfit::NoMethod, id, asking),
+            | McpRequest::Other(_) => match (era, channel.session) {
+                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, context, session)).await,
+                (Era::Legacy | Era::Modern, _) => self.refuse(&Unfit::NoMethod, id, context),
             },
         }
     }
@@ -170,36 +170,36 @@ impl McpInner {
         id: Id<'_>,
         asked: &McpRequest<'_>,
         era: Era,
-        asking: &RequestContext,
+        context: &RequestContext,
         session: &session::Session,
     ) -> Reply {
         if let McpRequest::SetLevel(params) = asked {
             let Some(level) = session::level(&params.level) else {
-                return self.refuse(&Unfit::Level, id, asking);
+                return self.refuse(&Unfit::Level, id, context);
             };
             session.set_level(level);
             return Reply::result(id, b"{}");
         }
         if let McpRequest::Subscribe(params) = asked {
-            return self.subscribe(id, &params.uri, era, asking, session).await;
+            return self.subscribe(id, &params.uri, era, context, session).await;
         }
         if let McpRequest::Unsubscribe(params) = asked {
             session.unsubscribe(&params.uri);
             return Reply::result(id, b"{}");
         }
-        self.refuse(&Unfit::NoMethod, id, asking)
+        self.refuse(&Unfit::NoMethod, id, context)
     }
 
-    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, asking: &RequestContext, way: ClientChannel<'_>) -> Reply {
-        let can = if way.session.is_some() { self.in_session } else { self.alone };
-        let visible = self.catalogue.visible(asking.caller());
+    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+        let can = if channel.session.is_some() { self.in_session } else { self.alone };
+        let visible = self.catalogue.visible(context.caller());
         let instructions = self.catalogue.instructions(&visible);
         let agreed = negotiate(&params.protocol_version);
         Reply::result(id, &mcp::initialize_result(agreed, self.catalogue.info(), can, instructions))
     }
 
-    fn discovered(&self, id: Id<'_>, asking: &RequestContext) -> Reply {
-        let visible = self.catalogue.visible(asking.caller());
+    fn discovered(&self, id: Id<'_>, context: &RequestContext) -> Reply {
+        let visible = self.catalogue.visible(context.caller());
         let instructions = self.catalogue.instructions(&visible);
         let caching = self.options.caching(&self.registry);
         Reply::result(id, &mcp::discover_result(self.catalogue.info(), self.in_session, caching, instructions))

@@ -19,8 +19,8 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    pub(crate) fn of(asking: &RequestContext) -> Owner {
-        match (asking.caller(), asking.peer) {
+    pub(crate) fn of(context: &RequestContext) -> Owner {
+        match (context.caller(), context.peer) {
             (Some(caller), _) => Owner::Caller(caller.id().into()),
             (None, Some(peer)) => Owner::Household(client_prefix(peer)),
             (None, None) => Owner::Unknown,

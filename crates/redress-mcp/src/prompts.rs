@@ -16,22 +16,22 @@ impl McpInner {
         id: Id<'_>,
         params: &CallParams<'_>,
         era: Era,
-        asking: &RequestContext,
-        way: ClientChannel<'_>,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
     ) -> Reply {
-        let known = self.shelf.prompt(&params.name);
+        let known = self.prompts_and_resources.prompt(&params.name);
         let hidden = |name: &str| self.registry.changes().is_hidden(name);
         let Some(item) = known.filter(|item| !hidden(item.operation.name().as_str())) else {
-            return self.unknown_prompt(id, &params.name, asking);
+            return self.unknown_prompt(id, &params.name, context);
         };
         let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
         let operation = &item.operation;
-        let keyed = match keyed(asking, params.meta.as_ref()) {
+        let keyed = match keyed(context, params.meta.as_ref()) {
             Ok(keyed) => keyed,
-            Err(refusal) => return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era),
+            Err(refusal) => return failed(id, &self.registry.refuse(refusal, context.request(b"")), None, era),
         };
         let request = keyed.request(input);
-        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
+        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(context), channel).await {
             Ok(envelope) => envelope,
             Err(reply) => return reply,
         };
@@ -48,12 +48,12 @@ impl McpInner {
     }
 
     /// Says that there is no such prompt, and what is near.
-    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &RequestContext) -> Reply {
+    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, context: &RequestContext) -> Reply {
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/name", "the name of a prompt that prompts/list shows")
-            .with_similar(self.near_prompts(name, asking))
+            .with_similar(self.near_prompts(name, context))
             .with_hint("Use one of the prompts that prompts/list shows.");
-        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.registry.refuse(refusal, context.request(b""));
         let mut reply =
             Reply::error(id, ProtocolError::InvalidParams, "there is no such prompt", Some(&envelope.to_bytes()));
         reply.request_id = Some(envelope.meta().request_id.clone());

@@ -32,17 +32,17 @@ impl PromptsAndResources {
     pub(crate) fn new(registry: &Registry, options: &McpOptions) -> PromptsAndResources {
         let declared = registry.contract().operations().iter();
         let held = declared.filter(|operation| options.shows(operation) == Shown::Listed);
-        let mut shelf = PromptsAndResources { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
+        let mut prompts_and_resources = PromptsAndResources { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
         for operation in held {
-            shelf.put(operation, false);
+            prompts_and_resources.put(operation, false);
         }
         for operation in &builtin::documents() {
-            shelf.put(operation, true);
+            prompts_and_resources.put(operation, true);
         }
-        for items in [&mut shelf.prompts, &mut shelf.documents, &mut shelf.templates] {
+        for items in [&mut prompts_and_resources.prompts, &mut prompts_and_resources.documents, &mut prompts_and_resources.templates] {
             items.sort_by(|one, other| one.operation.name().cmp(other.operation.name()));
         }
-        shelf
+        prompts_and_resources
     }
 
     fn put(&mut self, operation: &OperationDeclaration, builtin: bool) {
@@ -135,27 +135,27 @@ impl PromptOrResource {
 
 impl McpInner {
     /// A page of a list: what this caller may use.
-    pub(crate) fn list(&self, id: Id<'_>, listed: ListKind, params: &ListParams<'_>, era: Era, asking: &RequestContext) -> Reply {
-        let caller = asking.caller();
+    pub(crate) fn list(&self, id: Id<'_>, listed: ListKind, params: &ListParams<'_>, era: Era, context: &RequestContext) -> Reply {
+        let caller = context.caller();
         let write = |listing: &ListPages| match listing.page(params.cursor.as_deref()) {
             Some(page) => Reply::result(id, page),
-            None => self.refuse(&Unfit::Cursor, id, asking),
+            None => self.refuse(&Unfit::Cursor, id, context),
         };
         if listed == ListKind::Tools {
             return write(self.catalogue.visible(caller).listing(era));
         }
-        if listed == ListKind::Prompts && self.shelf.prompts.is_empty() {
-            return self.refuse(&Unfit::NoPrompts, id, asking);
+        if listed == ListKind::Prompts && self.prompts_and_resources.prompts.is_empty() {
+            return self.refuse(&Unfit::NoPrompts, id, context);
         }
-        let open = self.shelf.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
+        let open = self.prompts_and_resources.items(listed).iter().filter(|item| item.is_open(&self.registry, caller));
         let texts: Vec<Cow<'_, [u8]>> = open.map(|item| item.text(&self.registry, caller)).collect();
         let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
         write(&ListPages::new(listed, &texts, self.options.page, era, self.options.caching(&self.registry)))
     }
 
     /// The prompts that are near `name` among those that the caller may use.
-    pub(crate) fn near_prompts(&self, name: &str, asking: &RequestContext) -> Vec<String> {
-        let open = self.shelf.prompts.iter().filter(|item| item.is_open(&self.registry, asking.caller()));
+    pub(crate) fn near_prompts(&self, name: &str, context: &RequestContext) -> Vec<String> {
+        let open = self.prompts_and_resources.prompts.iter().filter(|item| item.is_open(&self.registry, context.caller()));
         let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
         search::near(name, names.iter().map(String::as_str))
     }

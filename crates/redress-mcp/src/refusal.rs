@@ -304,9 +304,9 @@ impl Unfit {
 
 impl McpInner {
     /// Refuses a message as a whole; with the status that HTTP has for it.
-    pub(crate) fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> (Reply, u16) {
+    pub(crate) fn unfit(&self, unfit: &Unfit, id: Id<'_>, context: &RequestContext) -> (Reply, u16) {
         let RefusalMessage { error, says, refusal } = unfit.told();
-        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.registry.refuse(refusal, context.request(b""));
         // The protocol wants these two beside whatever else is said.
         let data = if let Unfit::Version(requested) = unfit {
             with_members(&envelope, &[("supported", &json!(VERSIONS)), ("requested", &json!(requested))])
@@ -324,7 +324,7 @@ impl McpInner {
     }
 
     /// Refuses one request.
-    pub(crate) fn refuse(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> Reply {
-        self.unfit(unfit, id, asking).0
+    pub(crate) fn refuse(&self, unfit: &Unfit, id: Id<'_>, context: &RequestContext) -> Reply {
+        self.unfit(unfit, id, context).0
     }
 }

@@ -99,21 +99,21 @@ impl<'a> McpRequest<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds<'a> {
     pub(crate) params: RoundParams<'a>,
-    pub(crate) asking: &'a RequestContext,
+    pub(crate) context: &'a RequestContext,
 }
 
 /// A request that may be a further round of an earlier one.
 pub(crate) trait InRounds {
-    fn rounds<'a>(&'a self, asking: &'a RequestContext) -> Rounds<'a>;
+    fn rounds<'a>(&'a self, context: &'a RequestContext) -> Rounds<'a>;
 }
 
 macro_rules! in_rounds {
     ($($params:ident),*) => {$(
         impl InRounds for $params<'_> {
-            fn rounds<'a>(&'a self, asking: &'a RequestContext) -> Rounds<'a> {
+            fn rounds<'a>(&'a self, context: &'a RequestContext) -> Rounds<'a> {
                 let can = self.meta.as_ref().map(RequestMeta::client_can).unwrap_or_default();
                 let params = RoundParams { can, responses: self.input_responses, state: self.request_state };
-                Rounds { params, asking }
+                Rounds { params, context }
             }
         }
     )*};

@@ -9,7 +9,7 @@ use redress_wire::{
     mcp::{CacheScope, Caching, Era, ProtocolError, ReadParams, write_contents},
 };
 
-use crate::{RequestContext, request::InRounds as _, builtin, call, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply, with_member}, session::{ResourceSubscriptions, MOST_DOCUMENTS, Session}, prompts_and_resources::PromptOrResource, client_channel::ClientChannel};
+use crate::{RequestContext, request::InRounds as _, builtin, call, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply, with_member}, session::{ResourceSubscriptions, MAX_DOCUMENTS, Session}, prompts_and_resources::PromptOrResource, client_channel::ClientChannel};
 
 /// What is in a document may be another thing at any time, and is for who asked.
 const FRESH: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
@@ -23,19 +23,19 @@ impl McpInner {
         id: Id<'_>,
         params: &ReadParams<'_>,
         era: Era,
-        asking: &RequestContext,
-        way: ClientChannel<'_>,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
     ) -> Reply {
         let uri = &*params.uri;
-        let refused = |refusal| failed(id, &self.registry.refuse(refusal, asking.request(b"")), Some(uri), era);
-        let keyed = match call::keyed(asking, params.meta.as_ref()) {
+        let refused = |refusal| failed(id, &self.registry.refuse(refusal, context.request(b"")), Some(uri), era);
+        let keyed = match call::keyed(context, params.meta.as_ref()) {
             Ok(keyed) => keyed,
             Err(refusal) => return refused(refusal),
         };
         if let Some((operation, input)) = self.document(uri) {
             let request = keyed.request(&input);
             let envelope =
-                match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
+                match self.turn(id, operation.name().as_str(), request, era, params.rounds(context), channel).await {
                     Ok(envelope) => envelope,
                     Err(reply) => return reply,
                 };
@@ -54,28 +54,28 @@ impl McpInner {
             });
             return Reply { body: body.await.into(), ending: ReplyKind::Result, request_id };
         }
-        if let Some((item, about)) = self.shelf.builtin(uri) {
+        if let Some((item, about)) = self.prompts_and_resources.builtin(uri) {
             if keyed.idempotency_key.is_some() {
                 return refused(Refusal::needless_key());
             }
             let about = about.unwrap_or_default();
             let name = item.operation.name().as_str();
-            if let Some(document) = builtin::read(&self.registry, name, &about, asking.caller.clone()).await {
+            if let Some(document) = builtin::read(&self.registry, name, &about, context.caller.clone()).await {
                 return contents(id, &[ResourceContents::text(uri, "application/json", document.to_string())], era);
             }
         }
-        self.no_document(id, uri, era, asking)
+        self.no_document(id, uri, era, context)
     }
 
     /// Takes note that the client wants to be told when a document changes.
-    pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, asking: &RequestContext, session: &Session) -> Reply {
-        match self.may_read(&[uri], asking).await {
+    pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, context: &RequestContext, session: &Session) -> Reply {
+        match self.may_read(&[uri], context).await {
             Ok(may) if may == [true] => {}
-            Ok(_) => return self.no_document(id, uri, era, asking),
+            Ok(_) => return self.no_document(id, uri, era, context),
             Err(envelope) => return failed(id, &envelope, Some(uri), era),
         }
         if !session.subscribe(uri) {
-            return self.refuse(&crate::refusal::Unfit::Documents, id, asking);
+            return self.refuse(&crate::refusal::Unfit::Documents, id, context);
         }
         Reply::result(id, b"{}")
     }
@@ -83,15 +83,15 @@ impl McpInner {
     /// At which of `uris` there is a document that the caller may read: that it changes is told to nobody else. All
     /// that has to be asked of the operations is asked at once, so that one message takes the time and the limits of
     /// one call; where those refuse it, what they say comes back.
-    async fn may_read(&self, uris: &[&str], asking: &RequestContext) -> Result<Vec<bool>, Envelope> {
+    async fn may_read(&self, uris: &[&str], context: &RequestContext) -> Result<Vec<bool>, Envelope> {
         let mut calls = Vec::new();
         let judged: Vec<Option<bool>> = uris
             .iter()
             .map(|uri| {
                 let document = self.document(uri);
-                let item = document.as_ref().and_then(|(operation, _)| self.shelf.of(operation));
-                let item = item.or_else(|| self.shelf.builtin(uri).map(|(item, _)| item));
-                if !item.is_some_and(|item: &PromptOrResource| item.is_open(&self.registry, asking.caller())) {
+                let item = document.as_ref().and_then(|(operation, _)| self.prompts_and_resources.of(operation));
+                let item = item.or_else(|| self.prompts_and_resources.builtin(uri).map(|(item, _)| item));
+                if !item.is_some_and(|item: &PromptOrResource| item.is_open(&self.registry, context.caller())) {
                     return Some(false);
                 }
                 let asks = |access: &Access| access.is_checked() || access.needs_consent();
@@ -109,7 +109,7 @@ impl McpInner {
         }
         let wanted: Vec<(&str, &[u8])> =
             calls.iter().map(|(operation, input)| (operation.name().as_str(), input.as_slice())).collect();
-        let mut allowed = self.registry.allows(&wanted, asking.request(b"")).await?.into_iter();
+        let mut allowed = self.registry.allows(&wanted, context.request(b"")).await?.into_iter();
         Ok(judged.into_iter().map(|known| known.or_else(|| allowed.next()).unwrap_or(false)).collect())
     }
 
@@ -118,10 +118,10 @@ impl McpInner {
     pub(crate) async fn readable(
         &self,
         uris: &BTreeSet<String>,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Result<BTreeSet<String>, Envelope> {
-        let uris: Vec<&str> = uris.iter().take(MOST_DOCUMENTS).map(String::as_str).collect();
-        let may = self.may_read(&uris, asking).await?;
+        let uris: Vec<&str> = uris.iter().take(MAX_DOCUMENTS).map(String::as_str).collect();
+        let may = self.may_read(&uris, context).await?;
         let mut documents = ResourceSubscriptions::default();
         for (uri, _) in uris.iter().zip(may).filter(|(_, may)| *may) {
             documents.add(uri);
@@ -134,15 +134,15 @@ impl McpInner {
         if uri.len() > LONGEST_URI {
             return None;
         }
-        self.registry.resource(uri).filter(|(operation, _)| self.shelf.of(operation).is_some())
+        self.registry.resource(uri).filter(|(operation, _)| self.prompts_and_resources.of(operation).is_some())
     }
 
-    fn no_document(&self, id: Id<'_>, uri: &str, era: Era, asking: &RequestContext) -> Reply {
+    fn no_document(&self, id: Id<'_>, uri: &str, era: Era, context: &RequestContext) -> Reply {
         let hint = "Read one of the documents that resources/list shows, or fill in a template.";
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/uri", "a document that resources/list or a template shows")
             .with_hint(hint);
-        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.registry.refuse(refusal, context.request(b""));
         // What was sent comes back, as the protocol asks, but no more of it than a URI has.
         let said: String = uri.chars().take(LONGEST_URI).collect();
         let data = with_member(&envelope, "uri", &said.into());

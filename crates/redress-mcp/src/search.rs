@@ -14,8 +14,8 @@ const PREFIX: f64 = 0.6;
 const TYPO: f64 = 0.4;
 /// How many words of a query are looked for. Likeness costs the product of two lengths, so it is asked of no word that
 /// is longer than names are.
-const MOST_WORDS: usize = 32;
-const LONGEST: usize = 64;
+const MAX_WORDS: usize = 32;
+const MAX_LENGTH: usize = 64;
 
 /// What can be searched for, made once for each set of tools.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Index {
     fn search_counted(&self, query: &str, steps: &Cell<usize>) -> Vec<(usize, f64)> {
         let step = || steps.set(steps.get() + 1);
         let mut scores: Vec<f64> = vec![0.0; self.names.len()];
-        for asked in words(query).take(MOST_WORDS) {
+        for asked in words(query).take(MAX_WORDS) {
             let mut best: HashMap<usize, f64> = HashMap::new();
             for (stands, worth) in self.meant(&asked, step) {
                 for (place, weight) in stands {
@@ -94,8 +94,8 @@ impl Index {
             .inspect(|_| step())
             .map(|(word, stands)| (stands.as_slice(), if word == asked { 1.0 } else { PREFIX } * worth(stands)))
             .collect();
-        if meant.is_empty() && (4..=LONGEST).contains(&asked.len()) {
-            let known = self.words.iter().filter(|(word, _)| word.len() <= LONGEST).inspect(|_| step());
+        if meant.is_empty() && (4..=MAX_LENGTH).contains(&asked.len()) {
+            let known = self.words.iter().filter(|(word, _)| word.len() <= MAX_LENGTH).inspect(|_| step());
             let near = known.filter(|(word, _)| strsim::jaro_winkler(word, asked) >= NEAR);
             meant.extend(near.map(|(_, stands)| (stands.as_slice(), TYPO * worth(stands))));
         }
@@ -116,8 +116,8 @@ pub(crate) fn near<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec
 
 /// The same. `steps` counts the product of the lengths that are compared.
 fn near_counted<'a>(wrong: &str, names: impl Iterator<Item = &'a str>, steps: &Cell<usize>) -> Vec<String> {
-    let likely = |name: &&str| wrong.len() <= 2 * name.len() + LONGEST && wrong.len() <= 8 * LONGEST;
-    let wanted = if wrong.len() <= 8 * LONGEST { wrong.replace('.', "_") } else { String::new() };
+    let likely = |name: &&str| wrong.len() <= 2 * name.len() + MAX_LENGTH && wrong.len() <= 8 * MAX_LENGTH;
+    let wanted = if wrong.len() <= 8 * MAX_LENGTH { wrong.replace('.', "_") } else { String::new() };
     let likeness = |name: &'a str| {
         steps.set(steps.get() + name.len() * wanted.len());
         (strsim::jaro_winkler(name, &wanted), name)
@@ -191,11 +191,11 @@ mod tests {
             steps.get()
         };
         for word in ["something ", "zzzzqqqq ", "ac ", "group1 ", "actionn1 "] {
-            let (at, beyond) = (steps(&word.repeat(MOST_WORDS)), steps(&word.repeat(MOST_WORDS * 64)));
+            let (at, beyond) = (steps(&word.repeat(MAX_WORDS)), steps(&word.repeat(MAX_WORDS * 64)));
             assert_eq!(at, beyond, "{word}");
-            assert!(at <= MOST_WORDS * 4 * (index.words.len() + 200 * 8), "{word}: {at}");
+            assert!(at <= MAX_WORDS * 4 * (index.words.len() + 200 * 8), "{word}: {at}");
         }
-        assert_eq!(steps(&"q".repeat(LONGEST + 1)), 0, "what is longer than any name is like none");
+        assert_eq!(steps(&"q".repeat(MAX_LENGTH + 1)), 0, "what is longer than any name is like none");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::rounds::random;
 
 /// How many documents one connection may ask to be told of, and how many bytes their names may have together.
-pub(crate) const MOST_DOCUMENTS: usize = 1024;
-pub(crate) const MOST_NAMES: usize = 128 * 1024;
+pub(crate) const MAX_DOCUMENTS: usize = 1024;
+pub(crate) const MAX_NAMES: usize = 128 * 1024;
 
 /// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
 pub(crate) fn unguessable() -> Option<Arc<str>> {
@@ -54,7 +54,7 @@ impl ResourceSubscriptions {
             return true;
         }
         let bytes = self.bytes.saturating_add(uri.len());
-        if self.names.len() >= MOST_DOCUMENTS || bytes > MOST_NAMES {
+        if self.names.len() >= MAX_DOCUMENTS || bytes > MAX_NAMES {
             return false;
         }
         self.bytes = bytes;
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn a_connection_is_told_of_so_many_documents_and_of_so_many_bytes_of_their_names() {
         let short = Session::default();
-        assert!((0..MOST_DOCUMENTS).all(|number| short.subscribe(&format!("a://{number}"))));
+        assert!((0..MAX_DOCUMENTS).all(|number| short.subscribe(&format!("a://{number}"))));
         assert!(!short.subscribe("a://more") && short.subscribe("a://1"), "what it is told of already needs no room");
         let long = Session::default();
         let name = |number: usize| format!("a://{}/{number}", "x".repeat(8_000));
-        let taken = (0..MOST_DOCUMENTS).take_while(|number| long.subscribe(&name(*number))).count();
-        assert_eq!(taken, MOST_NAMES / name(10).len());
+        let taken = (0..MAX_DOCUMENTS).take_while(|number| long.subscribe(&name(*number))).count();
+        assert_eq!(taken, MAX_NAMES / name(10).len());
         long.unsubscribe(&name(0));
         long.unsubscribe(&name(0));
         assert!(long.subscribe(&name(0)) && !long.subscribe(&name(taken)));

@@ -21,7 +21,7 @@ pub(crate) enum CollectedStream {
 }
 
 /// The longest that a stream is gathered where its deadline is beyond every clock.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_LENGTH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Subscribes, and gathers the items until the stream ends or a bound is met.
 pub(crate) async fn collect(
@@ -29,16 +29,16 @@ pub(crate) async fn collect(
     operation: &OperationDeclaration,
     request: Request<'_>,
     bounds: StreamBounds,
-    tells: Option<&Notifier>,
+    notifier: Option<&Notifier>,
 ) -> CollectedStream {
     let deadline = operation.deadline().unwrap_or(registry.settings().deadline).min(bounds.time);
     // One that no clock can show is as good as the longest that any call has.
-    let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + LONGEST);
+    let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + MAX_LENGTH);
     let mut subscription = match registry.subscribe(operation.name().as_str(), request).await {
         Ok(subscription) => subscription,
         Err(envelope) => return CollectedStream::Failed(Box::new(envelope), None),
     };
-    let mut items = ItemBuffer::new(tells.filter(|tells| tells.wants_steps()));
+    let mut items = ItemBuffer::new(notifier.filter(|notifier| notifier.wants_steps()));
     let cut = loop {
         let event = match timeout_at(until, subscription.next()).await {
             Ok(Some(event)) => event,
@@ -73,13 +73,13 @@ pub(crate) async fn collect(
 struct ItemBuffer<'a> {
     json: Vec<u8>,
     count: usize,
-    tells: Option<&'a Notifier>,
+    notifier: Option<&'a Notifier>,
     told: Option<Instant>,
 }
 
 impl<'a> ItemBuffer<'a> {
-    fn new(tells: Option<&'a Notifier>) -> ItemBuffer<'a> {
-        ItemBuffer { json: br#"{"items":["#.to_vec(), count: 0, tells, told: None }
+    fn new(notifier: Option<&'a Notifier>) -> ItemBuffer<'a> {
+        ItemBuffer { json: br#"{"items":["#.to_vec(), count: 0, notifier, told: None }
     }
 
     fn push(&mut self, item: &[u8]) {
@@ -88,12 +88,12 @@ impl<'a> ItemBuffer<'a> {
         }
         self.json.extend_from_slice(item);
         self.count += 1;
-        let Some(tells) = self.tells else { return };
+        let Some(notifier) = self.notifier else { return };
         let now = Instant::now();
         if self.told.is_none_or(|told| now - told >= BETWEEN_STEPS) {
             self.told = Some(now);
             let message = Some(format!("{} items", self.count));
-            tells.step(ProgressStep { progress: self.count as f64, total: None, message });
+            notifier.step(ProgressStep { progress: self.count as f64, total: None, message });
         }
     }
 

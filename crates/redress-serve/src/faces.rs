@@ -306,9 +306,9 @@ impl Faces {
     /// # }
     /// ```
     pub fn mount(self) -> (Router, Handle) {
-        let house = Arc::new(ServerState::default());
-        let served = Arc::new(ArcSwap::new(self.shared(&house)));
-        let handle = Handle { house, served: Arc::clone(&served), calls: TaskTracker::new() };
+        let server_state = Arc::new(ServerState::default());
+        let served = Arc::new(ArcSwap::new(self.shared(&server_state)));
+        let handle = Handle { server_state, served: Arc::clone(&served), calls: TaskTracker::new() };
         let service = Mounted { faces: FacesService { served }, calls: handle.calls.clone() };
         let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
         (router.fallback_service(service), handle)
@@ -337,12 +337,12 @@ impl Faces {
     }
 
     /// What is served, in a house that may have served other faces before.
-    pub(crate) fn shared(self, house: &Arc<ServerState>) -> Arc<FacesInner> {
+    pub(crate) fn shared(self, server_state: &Arc<ServerState>) -> Arc<FacesInner> {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
-        let streams = crate::routes::mcp::CallerStreams { house: Arc::clone(house), most: self.limits.streams };
-        house.budget.set_limits(BudgetLimits {
+        let streams = crate::routes::mcp::CallerStreams { server_state: Arc::clone(server_state), max: self.limits.streams };
+        server_state.budget.set_limits(BudgetLimits {
             connection: self.limits.answer_bytes_per_connection,
             caller: self.limits.answer_bytes_per_caller,
             all: self.limits.answer_bytes,
@@ -369,14 +369,14 @@ impl Faces {
             max_batch,
             keep_alive,
             grace: self.grace,
-            limits: house.descriptors.map_or(self.limits, |descriptors| descriptors.hold(self.limits)),
+            limits: server_state.descriptors.map_or(self.limits, |descriptors| descriptors.hold(self.limits)),
             origins: self.origins,
             proxies: self.proxies,
             #[cfg(feature = "compression")]
             compression: self.compression,
             ready: self.ready,
             documents: DocumentCache::default(),
-            house: Arc::clone(house),
+            server_state: Arc::clone(server_state),
             web_sockets,
             metrics,
         })

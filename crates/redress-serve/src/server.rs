@@ -106,10 +106,10 @@ impl Server {
         if listeners.is_empty() {
             return Err(ServeError::Nowhere);
         }
-        let house = Arc::new(ServerState::within(Descriptors::now()));
-        let served = Arc::new(ArcSwap::new(self.faces.shared(&house)));
+        let server_state = Arc::new(ServerState::within(Descriptors::now()));
+        let served = Arc::new(ArcSwap::new(self.faces.shared(&server_state)));
         let serving = Arc::new(ServerInner {
-            house,
+            server_state,
             served,
             #[cfg(feature = "tls")]
             tls: self.tls,
@@ -151,9 +151,9 @@ impl BoundServer {
 
     pub(crate) async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
         let BoundServer { serving, listeners } = self;
-        let house = Arc::clone(&serving.house);
+        let server_state = Arc::clone(&serving.server_state);
         // A server that is dropped takes its connections with it.
-        let _closing = CloseServer(Arc::clone(&house));
+        let _closing = CloseServer(Arc::clone(&server_state));
         let (accepting, connections) = (TaskTracker::new(), TaskTracker::new());
         // Nobody waits for it: a call that comes first does what is left of it.
         drop(tokio::task::spawn_blocking(redress_core::warm_up));
@@ -163,31 +163,31 @@ impl BoundServer {
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = &serving.tls {
-            accepting.spawn(tls.clone().watch(house.shutdown.token().clone()));
+            accepting.spawn(tls.clone().watch(server_state.shutdown.token().clone()));
         }
         let served = async {
             shutdown.await;
             let grace = serving.served.load().grace;
-            house.shutdown.drain();
-            house.paces.tell(ConnCommand::Drain);
+            server_state.shutdown.drain();
+            server_state.tracker.tell(ConnCommand::Drain);
             accepting.close();
             connections.close();
             let ended = async {
                 accepting.wait().await;
                 connections.wait().await;
                 // A connection that was upgraded is no longer the server's to wait for.
-                house.sockets.close();
-                house.sockets.wait().await;
-                house.settled(&serving.served.load_full().registry).await;
+                server_state.sockets.close();
+                server_state.sockets.wait().await;
+                server_state.settled(&serving.served.load_full().registry).await;
             };
             tokio::select! {
                 () = ended => {}
-                () = house.shutdown.stop(grace, LAST_WORDS) => {}
+                () = server_state.shutdown.stop(grace, LAST_WORDS) => {}
             }
         };
         tokio::select! {
             () = served => {}
-            () = house.paces.look_after(&house, || serving.served.load().limits) => {}
+            () = server_state.tracker.reap(&server_state, || serving.served.load().limits) => {}
         }
     }
 }
@@ -211,8 +211,8 @@ impl ServerHandle {
     /// has begun goes on as it began: calls, streams, and the calls that run on WebSockets.
     /// Their next calls are the new faces'.
     pub fn replace(&self, faces: Faces) {
-        let before = self.0.served.swap(faces.shared(&self.0.house));
-        self.0.house.remember(&before);
+        let before = self.0.served.swap(faces.shared(&self.0.server_state));
+        self.0.server_state.remember(&before);
     }
 
     /// The limits that hold now: those of the faces, as far as there are file descriptors for them.
@@ -222,12 +222,12 @@ impl ServerHandle {
 
     /// What the server counts.
     pub fn stats(&self) -> ServerStats {
-        self.0.house.stats()
+        self.0.server_state.stats()
     }
 
     /// Whether no new calls are taken.
     pub fn is_draining(&self) -> bool {
-        self.0.house.shutdown.is_draining()
+        self.0.server_state.shutdown.is_draining()
     }
 
     /// Whether `/readyz` says so.

@@ -55,7 +55,7 @@ fn main() {
             for sync in [Sync::Full, Sync::Normal] {
                 let folder = tempfile::tempdir().unwrap();
                 let state = StateStore::open(StateOptions::new(folder.path()).sync(sync)).await.unwrap();
-                let audited = plain.fitted(Layers::new().audit(state.audit()));
+                let audited = plain.with_layers(Layers::new().audit(state.audit()));
                 let on = measure(&format!("audit, sync {sync:?}"), &audited, callers).await;
                 println!("{:32} a record costs {:?}", "", on.saturating_sub(off));
                 state.close().await.unwrap();

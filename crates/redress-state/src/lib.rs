@@ -9,7 +9,7 @@
 //! # let folder = folder.path().join("state");
 //! let state = StateStore::open(StateOptions::new(&folder)).await.unwrap();
 //! let registry = Registry::builder().build().unwrap();
-//! let registry = registry.fitted(
+//! let registry = registry.with_layers(
 //!     Layers::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()),
 //! );
 //! assert!(registry.is_ready());

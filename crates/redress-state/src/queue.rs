@@ -40,19 +40,19 @@ pub(crate) struct About {
 #[derive(Default)]
 pub(crate) struct WriteBatch {
     pub(crate) rows: Vec<RecordRow>,
-    pub(crate) jobs: Vec<WriteCommand>,
+    pub(crate) commands: Vec<WriteCommand>,
 }
 
 /// How much waits for the writer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Backlog {
     pub(crate) records: i64,
-    pub(crate) jobs: usize,
+    pub(crate) commands: usize,
 }
 
 impl WriteBatch {
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.jobs.is_empty()
+        self.rows.is_empty() && self.commands.is_empty()
     }
 
     /// How many records are in it.
@@ -67,7 +67,7 @@ struct Pending {
     /// The row that is being filled, a JSON array that is not closed. It keeps its room from row to row.
     text: String,
     about: About,
-    jobs: Vec<WriteCommand>,
+    commands: Vec<WriteCommand>,
     closed: bool,
 }
 
@@ -186,12 +186,12 @@ impl WriteQueue {
 
     /// Adds a job. What comes back resolves once it is kept, or has failed.
     pub(crate) fn push(&self, work: WriteWork) -> Result<PendingReply, StoreError> {
-        let (job, waiting) = WriteCommand::new(work);
+        let (command, waiting) = WriteCommand::new(work);
         let mut pending = self.pending();
         if pending.closed {
             return Err(StoreError::new("the state is closed"));
         }
-        pending.jobs.push(job);
+        pending.commands.push(command);
         drop(pending);
         self.wake.notify_one();
         Ok(waiting)
@@ -201,7 +201,7 @@ impl WriteQueue {
     pub(crate) fn waiting(&self) -> Backlog {
         let pending = self.pending();
         let records = pending.full.iter().map(|row| row.about.count).sum::<i64>() + pending.about.count;
-        Backlog { records, jobs: pending.jobs.len() }
+        Backlog { records, commands: pending.commands.len() }
     }
 
     /// Takes all that waits.
@@ -210,7 +210,7 @@ impl WriteQueue {
         if pending.about.count > 0 {
             pending.seal();
         }
-        WriteBatch { rows: mem::take(&mut pending.full).into(), jobs: mem::take(&mut pending.jobs) }
+        WriteBatch { rows: mem::take(&mut pending.full).into(), commands: mem::take(&mut pending.commands) }
     }
 
     /// Takes note that records are kept.

@@ -51,8 +51,8 @@ impl RetentionClock {
 
     pub(crate) fn now_ms(&self, shared: &StateInner) -> i64 {
         let passed = ms(shared.running().saturating_sub(self.since));
-        let most = self.at_ms.saturating_add(passed.saturating_mul(CATCH_UP + 1));
-        shared.wall_ms().clamp(self.at_ms, most)
+        let max = self.at_ms.saturating_add(passed.saturating_mul(CATCH_UP + 1));
+        shared.wall_ms().clamp(self.at_ms, max)
     }
 
     /// Keeps the clocks.

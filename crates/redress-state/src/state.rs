@@ -102,8 +102,8 @@ impl StateStore {
         folder.note(files.all()).map_err(OpenStateError::Folder)?;
         let shared = Arc::new(StateInner::new(options, salt, consents, ran_before));
         let watch = tokio::spawn(file_identity::watch(Arc::downgrade(&shared), files)).abort_handle();
-        let book = Transaction::open(connection, upkeep, folder).await?;
-        let writer = Mutex::new(Some(tokio::spawn(StateWriter::new(Arc::clone(&shared), book).run())));
+        let transaction = Transaction::open(connection, upkeep, folder).await?;
+        let writer = Mutex::new(Some(tokio::spawn(StateWriter::new(Arc::clone(&shared), transaction).run())));
         Ok(StateStore { shared, writer, watch })
     }
 

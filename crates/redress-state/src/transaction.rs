@@ -55,7 +55,7 @@ impl Transaction {
     /// One transaction with all of the load in it.
     pub(crate) async fn attempt(&mut self, shared: &StateInner, load: &WriteBatch) -> Result<Vec<CommandReply>, sqlx::Error> {
         // By far the most frequent load is one statement, which is a transaction of its own.
-        if let ([row], []) = (load.rows.as_slice(), load.jobs.as_slice()) {
+        if let ([row], []) = (load.rows.as_slice(), load.commands.as_slice()) {
             self.insert(shared, row).await?;
             return Ok(Vec::new());
         }
@@ -76,9 +76,9 @@ impl Transaction {
         for row in &load.rows {
             self.insert(shared, row).await?;
         }
-        let mut answers = Vec::with_capacity(load.jobs.len());
-        for job in &load.jobs {
-            answers.push(self.carry_out(shared, &job.work).await?);
+        let mut answers = Vec::with_capacity(load.commands.len());
+        for command in &load.commands {
+            answers.push(self.carry_out(shared, &command.work).await?);
         }
         Ok(answers)
     }

@@ -26,7 +26,7 @@ const LAST_TRIES: Duration = Duration::from_secs(10);
 
 pub(crate) struct StateWriter {
     shared: Arc<StateInner>,
-    book: Transaction,
+    transaction: Transaction,
     /// How long the last write took, and how many records were in it.
     last: (Duration, i64),
 }
@@ -52,8 +52,8 @@ impl Drop for CloseWriter {
 }
 
 impl StateWriter {
-    pub(crate) fn new(shared: Arc<StateInner>, book: Transaction) -> StateWriter {
-        StateWriter { shared, book, last: (Duration::ZERO, 0) }
+    pub(crate) fn new(shared: Arc<StateInner>, transaction: Transaction) -> StateWriter {
+        StateWriter { shared, transaction, last: (Duration::ZERO, 0) }
     }
 
     /// Writes until the queue is closed and empty.
@@ -64,7 +64,7 @@ impl StateWriter {
         let (mut upkeep, mut look) = (Instant::now(), Instant::now());
         loop {
             if Instant::now() >= look {
-                if looked(&shared, self.book.is_changed()).await {
+                if looked(&shared, self.transaction.is_changed()).await {
                     // Under the lock, so that the order of changes is that of the queue.
                     let mut consents = shared.consents();
                     let order = consents.next();
@@ -92,12 +92,12 @@ impl StateWriter {
             let (began, records) = (shared.running(), load.records());
             self.keep(load).await?;
             self.last = (shared.running().saturating_sub(began), records);
-            if self.book.upkeep.take_more() {
+            if self.transaction.upkeep.take_more() {
                 upkeep = upkeep.min(Instant::now() + NEXT_PIECE);
             }
         }
         let lost = queue.is_lost();
-        let closed = self.book.close(&shared).await.map_err(Broken::Unclosed);
+        let closed = self.transaction.close(&shared).await.map_err(Broken::Unclosed);
         if lost { Err(Broken::Lost) } else { closed }
     }
 
@@ -115,7 +115,7 @@ impl StateWriter {
         }
         let (took, records) = self.last;
         let together = waiting.records > 1 || records > 1;
-        if together && waiting.jobs == 0 && took >= WORTH_WAITING && !queue.is_closed() {
+        if together && waiting.commands == 0 && took >= WORTH_WAITING && !queue.is_closed() {
             sleep(took.min(LONGEST_GATHERING)).await;
         }
     }
@@ -129,7 +129,7 @@ impl StateWriter {
             // What is written to a file that is gone is not kept, whatever SQLite says.
             let attempt = match shared.queue.is_lost() {
                 true => Err(lost()),
-                false => attend(&shared, &load.rows, self.book.attempt(&shared, &load)).await,
+                false => attend(&shared, &load.rows, self.transaction.attempt(&shared, &load)).await,
             };
             let cause = match attempt {
                 Ok(answers) => {
@@ -198,14 +198,14 @@ async fn looked(shared: &StateInner, look: impl Future<Output = bool>) -> bool {
 /// Tells those whose work has not begun that it will not.
 fn refuse_new(shared: &StateInner, load: &mut WriteBatch, cause: &sqlx::Error) {
     let (insisting, refused): (Vec<WriteCommand>, Vec<WriteCommand>) =
-        std::mem::take(&mut load.jobs).into_iter().partition(|job| job.work.insists());
-    load.jobs = insisting;
-    for job in refused {
-        if let WriteWork::Count(calls, _) = &job.work {
+        std::mem::take(&mut load.commands).into_iter().partition(|command| command.work.insists());
+    load.commands = insisting;
+    for command in refused {
+        if let WriteWork::Count(calls, _) = &command.work {
             shared.ledger().release(calls);
         }
         // Whoever has gone needs no answer.
-        let _ = job.reply.send(Err(StoreError::new(cause.to_string())));
+        let _ = command.reply.send(Err(StoreError::new(cause.to_string())));
     }
 }
 
@@ -214,8 +214,8 @@ fn finish(shared: &StateInner, load: WriteBatch, answers: Vec<CommandReply>) {
     shared.queue.kept(&load.rows);
     // Which lets their calls be answered.
     drop(load.rows);
-    for (job, answer) in load.jobs.into_iter().zip(answers) {
-        match &job.work {
+    for (command, answer) in load.commands.into_iter().zip(answers) {
+        match &command.work {
             WriteWork::Settle { key, claim, .. } => shared.let_go(key, *claim),
             WriteWork::Grant { consent, order } => shared.consents().granted(consent, *order),
             WriteWork::Withdraw { caller, scope, order } => shared.consents().withdrawn(caller, scope, *order),
@@ -238,7 +238,7 @@ fn finish(shared: &StateInner, load: WriteBatch, answers: Vec<CommandReply>) {
             }
             WriteWork::Begin { .. } | WriteWork::Peek { .. } | WriteWork::Free { .. } => {}
         }
-        let _ = job.reply.send(Ok(answer));
+        let _ = command.reply.send(Ok(answer));
     }
 }
 

@@ -11,7 +11,7 @@ use super::keys::{VerificationKeys, KeyVisibility};
 use crate::{AccessError, Algorithm, JwtOptions, KeySource, token_cache::TokenCache, watch::{Fresh, WatchedFile}};
 
 /// The most bytes of a file of keys.
-const LARGEST: u64 = 1 << 20;
+const MAX_SIZE: u64 = 1 << 20;
 
 /// The keys in use, and the place where newer ones may be.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct KeyProvider {
     keys: ArcSwap<VerificationKeys>,
     algorithms: Vec<Algorithm>,
     origin: KeyOrigin,
-    remembered: Arc<TokenCache>,
+    token_cache: Arc<TokenCache>,
 }
 
 /// How old keys are.
@@ -62,12 +62,12 @@ impl KeyOrigin {
 }
 
 impl KeyProvider {
-    pub(crate) fn open(options: &JwtOptions, remembered: &Arc<TokenCache>) -> Result<KeyProvider, AccessError> {
+    pub(crate) fn open(options: &JwtOptions, token_cache: &Arc<TokenCache>) -> Result<KeyProvider, AccessError> {
         let source = KeyProvider {
             keys: ArcSwap::default(),
             algorithms: options.algorithms.clone(),
             origin: KeyOrigin::of(options)?,
-            remembered: Arc::clone(remembered),
+            token_cache: Arc::clone(token_cache),
         };
         source.refresh(true)?;
         Ok(source)
@@ -109,7 +109,7 @@ impl KeyProvider {
 
     fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<VerificationKeys, AccessError>) -> Result<VerificationKeys, AccessError> {
         let bytes =
-            redress_disk::read(path, LARGEST).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
+            redress_disk::read(path, MAX_SIZE).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
         read(bytes, path)?.only(&self.algorithms, &path.display().to_string())
     }
 
@@ -162,6 +162,6 @@ impl KeyProvider {
 
     fn replace(&self, keys: VerificationKeys) {
         self.keys.store(Arc::new(keys));
-        self.remembered.forget();
+        self.token_cache.forget();
     }
 }

@@ -27,7 +27,7 @@ const ED25519: &[Algorithm] = &[Algorithm::EdDsa];
 const TRIES: usize = 16;
 
 /// The most keys of a set. An issuer has a handful; each one is looked at for each token that names none.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// The keys that may have signed a token.
 #[derive(Debug, Default)]
@@ -67,8 +67,8 @@ impl VerificationKeys {
         let Ok(set) = serde_json::from_slice::<JwkSet>(bytes) else {
             return Err(AccessError::KeysMalformed { origin: origin.to_owned() });
         };
-        if set.keys.len() > MOST {
-            return Err(AccessError::KeysMany { origin: origin.to_owned(), most: MOST });
+        if set.keys.len() > MAX {
+            return Err(AccessError::KeysMany { origin: origin.to_owned(), max: MAX });
         }
         let keys = set.keys.into_iter().filter_map(|key| VerificationKey::of_jwk(&serde_json::from_value(key).ok()?, place));
         VerificationKeys(keys.collect()).some(origin)

@@ -15,7 +15,7 @@ use super::{jwks_url::JwksUrl, key_provider::{Age, KeyProvider}};
 use crate::{AccessError, JwtOptions};
 
 /// The most bytes that a set of keys may have.
-const MOST: usize = 1024 * 1024;
+const MAX: usize = 1024 * 1024;
 /// How often the pause may double.
 const DOUBLINGS: u32 = 6;
 
@@ -177,7 +177,7 @@ impl Remote {
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
-            if bytes.len() + chunk.len() > MOST {
+            if bytes.len() + chunk.len() > MAX {
                 return Err("the answer is too large");
             }
             bytes.extend_from_slice(&chunk);

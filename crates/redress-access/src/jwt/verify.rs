@@ -28,8 +28,8 @@ struct TokenParts<'a> {
 }
 
 impl Verifier {
-    pub(crate) fn open(options: JwtOptions, remembered: &Arc<TokenCache>) -> Result<Verifier, AccessError> {
-        let source = Arc::new(KeyProvider::open(&options, remembered)?);
+    pub(crate) fn open(options: JwtOptions, token_cache: &Arc<TokenCache>) -> Result<Verifier, AccessError> {
+        let source = Arc::new(KeyProvider::open(&options, token_cache)?);
         Ok(Verifier { options, source })
     }
 

@@ -16,7 +16,7 @@ use super::{NewToken, TokenEntry, text};
 use crate::{AccessError, instant, names};
 
 /// The most bytes of a file of tokens: some two hundred thousand of them.
-const LARGEST: u64 = 64 << 20;
+const MAX_SIZE: u64 = 64 << 20;
 /// How long a change waits for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -62,7 +62,7 @@ impl TokenFile {
 
     /// The tokens, in the order in which they were made.
     pub fn list(&self) -> Result<Vec<TokenEntry>, AccessError> {
-        let bytes = match redress_disk::read(&self.path, LARGEST) {
+        let bytes = match redress_disk::read(&self.path, MAX_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(AccessError::Read { path: self.path.clone(), source }),

@@ -47,7 +47,7 @@ impl Site {
             .with_access(contract::Access::caller().scope("things:read"));
         let read =
             Operation::dynamic(read).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-        let registry = Registry::builder().add(read).build().unwrap().fitted(Layers::new().identity(access));
+        let registry = Registry::builder().add(read).build().unwrap().with_layers(Layers::new().identity(access));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

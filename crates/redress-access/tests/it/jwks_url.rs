@@ -402,7 +402,7 @@ async fn a_set_of_more_keys_than_an_issuer_needs_is_refused() {
     access.fetch().await.unwrap();
     issuer.gives(200, format!("{{\"keys\":[{}{{}}]}}", "{},".repeat(100_000)));
     let error = access.fetch().await.unwrap_err();
-    assert!(matches!(error, AccessError::KeysMany { most: 1_000, .. }), "{error}");
+    assert!(matches!(error, AccessError::KeysMany { max: 1_000, .. }), "{error}");
     assert!(access.identify(&token(&key)).await.is_ok(), "the keys that were fetched last stay in use");
 }
 

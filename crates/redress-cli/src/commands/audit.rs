@@ -13,12 +13,12 @@ use crate::{arguments, config::HERE, input, near::nearest, program::{CommandEnd,
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::AuditArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(setup: &Setup, args: &arguments::AuditArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let unread = |says| CliError::AuditUnreadable { says };
-    let folder = folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
+    let folder = folder(setup, args.state.as_deref(), args.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = AuditReader::open(&folder).await.map_err(unreadable)?;
-        let filter = filter(typed, &reader)?;
+        let filter = filter(args, &reader)?;
         let records = reader.read(&filter).await.map_err(unreadable)?;
         if records.is_empty() {
             terminal.nothing("no call is recorded that fits")?;
@@ -26,7 +26,7 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::AuditArgs, terminal: &mut Te
         for record in &records {
             show(record, terminal)?;
         }
-        if !typed.follow {
+        if !args.follow {
             return Ok(CommandEnd::Well);
         }
         let stop = signals::stop().map_err(CliError::RuntimeUnavailable)?;
@@ -75,31 +75,31 @@ pub(crate) fn folder(
     }
 }
 
-fn filter(typed: &arguments::AuditArgs, reader: &AuditReader) -> Result<AuditFilter, CliError> {
+fn filter(args: &arguments::AuditArgs, reader: &AuditReader) -> Result<AuditFilter, CliError> {
     let usage = |says: String, tip: Option<String>| CliError::Usage { says, tip, command: "redress audit".to_owned() };
     let now = SystemTime::now();
-    let mut filter = AuditFilter::new().limit(typed.limit);
-    if let Some(since) = typed.since {
+    let mut filter = AuditFilter::new().limit(args.limit);
+    if let Some(since) = args.since {
         filter = filter.since(since.seen_from(now));
     }
-    if let Some(until) = typed.until {
+    if let Some(until) = args.until {
         filter = filter.until(until.seen_from(now));
     }
-    if let Some(caller) = &typed.caller {
+    if let Some(caller) = &args.caller {
         filter = filter.caller(caller);
     }
-    if let Some(pattern) = &typed.operation {
+    if let Some(pattern) = &args.operation {
         filter = filter.operation(pattern).map_err(|error| usage(error.to_string(), None))?;
     }
-    if let Some(code) = &typed.code {
+    if let Some(code) = &args.code {
         // `ok` and `asks` are no codes, and are written small.
         let small = code.to_lowercase();
         filter = filter.code(if matches!(small.as_str(), "ok" | "asks") { small } else { code.to_uppercase() });
     }
-    if let Some(id) = &typed.request_id {
+    if let Some(id) = &args.request_id {
         filter = filter.request_id(id);
     }
-    if let Some(face) = &typed.face {
+    if let Some(face) = &args.face {
         let names = Face::ALL.map(Face::as_str);
         if !names.contains(&face.as_str()) {
             let tip = nearest(face, names).first().map(|near| format!("A face of a similar name exists: '{near}'"));
@@ -107,7 +107,7 @@ fn filter(typed: &arguments::AuditArgs, reader: &AuditReader) -> Result<AuditFil
         }
         filter = filter.face(face);
     }
-    if let Some(given) = &typed.input {
+    if let Some(given) = &args.input {
         filter = filter.input(reader.hash(&input::read(Some(given))?));
     }
     Ok(filter)

@@ -4,35 +4,35 @@ use serde_json::json;
 
 use crate::{arguments, input, terminal::{outcome_view::{OutcomeView, Typing}, output::Terminal}, program::{CommandEnd, Setup, wait}, call_target::{Ask, CallTarget}, stream_items::{StreamItems, NextItem}, error::CliError};
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::CallArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let input = input::read(typed.input.as_deref())?;
-    let server = typed.server.url.as_deref();
-    let flags = setup.flags(&typed.server);
+pub(crate) fn run(setup: &Setup, args: &arguments::CallArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let input = input::read(args.input.as_deref())?;
+    let server = args.server.url.as_deref();
+    let flags = setup.flags(&args.server);
     let typing = Typing {
         program: setup.program.name(),
         flags: &flags,
-        operation: &typed.operation,
+        operation: &args.operation,
         input: &input,
         here: server.is_none(),
     };
     let ask = Ask {
-        operation: &typed.operation,
+        operation: &args.operation,
         input: &input,
-        deadline: typed.deadline.map(|span| span.0),
-        key: typed.idempotency_key.as_deref(),
+        deadline: args.deadline.map(|span| span.0),
+        key: args.idempotency_key.as_deref(),
     };
     wait(async {
         let service = match server {
-            Some(url) => CallTarget::at(url, typed.server.ca(), typed.server.token.as_deref())?,
+            Some(url) => CallTarget::at(url, args.server.ca(), args.server.token.as_deref())?,
             None => CallTarget::Here(setup.local()?),
         };
-        if let Some(reason) = &typed.consent
-            && let Some(refused) = consent(&service, &typed.operation, reason).await?
+        if let Some(reason) = &args.consent
+            && let Some(refused) = consent(&service, &args.operation, reason).await?
         {
             return Ok(refused.show(terminal, typing)?);
         }
         let answer = service.call(&ask).await?;
-        answer.note_deprecated(&typed.operation, terminal)?;
+        answer.note_deprecated(&args.operation, terminal)?;
         if !answer.wants_subscription() {
             return Ok(answer.show(terminal, typing)?);
         }

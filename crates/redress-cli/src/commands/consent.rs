@@ -12,8 +12,8 @@ use crate::{arguments::{self, ConsentCommand, ConsentPlace}, config::{ServeSetti
 /// Whose calls a consent in a folder lets pass, where nobody says and nothing tells callers apart.
 const LOCAL: &str = "local";
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::ConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let place = match &typed.what {
+pub(crate) fn run(setup: &Setup, args: &arguments::ConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let place = match &args.what {
         ConsentCommand::Grant(grant) => &grant.place,
         ConsentCommand::List(list) => &list.place,
         ConsentCommand::Revoke(revoke) => &revoke.place,
@@ -22,10 +22,10 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::ConsentArgs, terminal: &mut 
         if place.config.is_some() || place.state.is_some() {
             return Err(usage("a server and a folder are both named", "Name one of the two, and leave the other out."));
         }
-        return at_server(setup, &typed.what, place, terminal);
+        return at_server(setup, &args.what, place, terminal);
     }
     let folder = StateFolder::of(setup, place)?;
-    match &typed.what {
+    match &args.what {
         ConsentCommand::Grant(grant) => folder.grant(grant, terminal),
         ConsentCommand::List(list) => folder.list(list, terminal),
         ConsentCommand::Revoke(revoke) => folder.revoke(revoke, terminal),
@@ -131,45 +131,45 @@ impl<'a> StateFolder<'a> {
         document
     }
 
-    fn grant(&self, typed: &arguments::GrantConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let caller = self.caller(&typed.place)?;
-        let scope = self.asking(&typed.operation)?;
+    fn grant(&self, args: &arguments::GrantConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let caller = self.caller(&args.place)?;
+        let scope = self.asking(&args.operation)?;
         self.doubt(&scope, terminal)?;
         let consent = Consent {
             caller: caller.to_owned(),
             scope: scope.clone(),
-            lasts: Duration::from_secs(typed.minutes * 60),
-            reason: typed.reason.clone().unwrap_or_default(),
+            lasts: Duration::from_secs(args.minutes * 60),
+            reason: args.reason.clone().unwrap_or_default(),
         };
         wait(async { self.desk.grant(consent).await.map_err(|error| self.unusable(&error)) })?;
         if terminal.is_json() {
-            let told = json!({"caller": caller, "operation": scope.to_string(), "minutes": typed.minutes});
+            let told = json!({"caller": caller, "operation": scope.to_string(), "minutes": args.minutes});
             terminal.document(&self.done(told))?;
             return Ok(CommandEnd::Well);
         }
-        granted(caller, &scope.to_string(), typed.minutes, terminal)?;
+        granted(caller, &scope.to_string(), args.minutes, terminal)?;
         self.used(terminal)?;
         Ok(CommandEnd::Well)
     }
 
-    fn list(&self, typed: &arguments::ListConsentsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let consents: Vec<Value> = self.held(typed.place.caller.as_deref())?.iter().map(line).collect();
+    fn list(&self, args: &arguments::ListConsentsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let consents: Vec<Value> = self.held(args.place.caller.as_deref())?.iter().map(line).collect();
         listed(&consents, terminal)
     }
 
-    fn revoke(&self, typed: &arguments::RevokeConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let caller = self.caller(&typed.place)?;
+    fn revoke(&self, args: &arguments::RevokeConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let caller = self.caller(&args.place)?;
         let unknown = || {
             let held = self.held(Some(caller)).unwrap_or_default();
             let scopes: Vec<String> = held.iter().map(|held| held.scope.to_string()).collect();
-            let similar = nearest(&typed.operation, scopes.iter().map(String::as_str));
+            let similar = nearest(&args.operation, scopes.iter().map(String::as_str));
             let place = match &self.config {
                 Some(config) => ["--config".to_owned(), config.display().to_string()],
                 None => ["--state".to_owned(), self.path.display().to_string()],
             };
-            CliError::ConsentUnknown { caller: caller.to_owned(), scope: typed.operation.clone(), similar, place }
+            CliError::ConsentUnknown { caller: caller.to_owned(), scope: args.operation.clone(), similar, place }
         };
-        let scope: ConsentScope = typed.operation.parse().map_err(|_| unknown())?;
+        let scope: ConsentScope = args.operation.parse().map_err(|_| unknown())?;
         let taken = wait(async { self.desk.withdraw(caller, &scope).await.map_err(|error| self.unusable(&error)) })?;
         if !taken {
             return Err(unknown());

@@ -11,8 +11,8 @@ use crate::{arguments, error_code::CliErrorCode, near::nearest, program::{Comman
 /// The pages of the rules, each named as its rule.
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::ExplainArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let (code, rule) = (typed.name.to_uppercase(), typed.name.to_lowercase());
+pub(crate) fn run(setup: &Setup, args: &arguments::ExplainArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let (code, rule) = (args.name.to_uppercase(), args.name.to_lowercase());
     let trouble = CliErrorCode::parse(&code);
     let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(CliErrorCode::page));
     let ruled = RULES.get_file(format!("{rule}.md")).and_then(|file| file.contents_utf8());
@@ -30,9 +30,9 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::ExplainArgs, terminal: &mut 
     }
     let registry = setup.local()?;
     // An extension's code has its namespace in front, in small letters.
-    let found = registry.failure(&code).or_else(|| registry.failure(&typed.name));
+    let found = registry.failure(&code).or_else(|| registry.failure(&args.name));
     let Some(failure) = found else {
-        return Err(CliError::PageUnknown { wanted: typed.name.clone(), similar: similar(&registry, &typed.name) });
+        return Err(CliError::PageUnknown { wanted: args.name.clone(), similar: similar(&registry, &args.name) });
     };
     if terminal.is_json() {
         let page = pages::code_json(registry.contract(), Some(&failure), failure.code().as_str());

@@ -11,13 +11,13 @@ fn command(setup: &Setup) -> clap::Command {
 /// Prints completions for a shell.
 pub(crate) fn completions(
     setup: &Setup,
-    typed: &arguments::CompletionsArgs,
+    args: &arguments::CompletionsArgs,
     terminal: &mut Terminal<'_>,
 ) -> Result<CommandEnd, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(typed.shell, &mut command(setup), setup.program.name(), &mut script);
+    clap_complete::generate(args.shell, &mut command(setup), setup.program.name(), &mut script);
     if terminal.is_json() {
-        let shell = typed.shell.to_string();
+        let shell = args.shell.to_string();
         let script = String::from_utf8_lossy(&script);
         terminal.document(&serde_json::json!({"shell": shell, "script": script}))?;
     } else {
@@ -27,8 +27,8 @@ pub(crate) fn completions(
 }
 
 /// Writes a manual page for each command.
-pub(crate) fn man(setup: &Setup, typed: &arguments::ManArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let folder = &typed.folder;
+pub(crate) fn man(setup: &Setup, args: &arguments::ManArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let folder = &args.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
     let path = folder.display().to_string();
     written.map_err(|cause| CliError::FileUnwritable { path: path.clone(), cause })?;
@@ -41,10 +41,10 @@ pub(crate) fn man(setup: &Setup, typed: &arguments::ManArgs, terminal: &mut Term
 }
 
 /// Writes what is made from the operations.
-pub(crate) fn contract(setup: &Setup, typed: &arguments::GenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let contract = match (&typed.from, &typed.config) {
+pub(crate) fn contract(setup: &Setup, args: &arguments::GenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let contract = match (&args.from, &args.config) {
         (Some(url), _) => {
-            let service = CallTarget::at(url, typed.ca(), typed.token.as_deref())?;
+            let service = CallTarget::at(url, args.ca(), args.token.as_deref())?;
             wait(service.contract())?
         }
         (None, Some(config)) => {
@@ -53,16 +53,16 @@ pub(crate) fn contract(setup: &Setup, typed: &arguments::GenArgs, terminal: &mut
         }
         (None, None) => setup.local()?.contract().clone(),
     };
-    let text = match typed.what {
+    let text = match args.what {
         Generated::Dashboard => format!("{:#}\n", redress_telemetry::dashboard(&contract)),
         Generated::Alerts => redress_telemetry::alerts(&contract),
     };
-    if typed.out == Path::new("-") {
+    if args.out == Path::new("-") {
         terminal.out().bytes(text.as_bytes())?;
         return Ok(CommandEnd::Well);
     }
-    let path = typed.out.display().to_string();
-    std::fs::write(&typed.out, text).map_err(|cause| CliError::FileUnwritable { path: path.clone(), cause })?;
+    let path = args.out.display().to_string();
+    std::fs::write(&args.out, text).map_err(|cause| CliError::FileUnwritable { path: path.clone(), cause })?;
     if terminal.is_json() {
         terminal.document(&serde_json::json!({"file": path}))?;
     } else {

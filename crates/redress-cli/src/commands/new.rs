@@ -33,8 +33,8 @@ const TAKEN: [&str; 14] = [
     "deps",
 ];
 
-pub(crate) fn run(typed: &arguments::NewArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    let name = typed.name.as_str();
+pub(crate) fn run(args: &arguments::NewArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    let name = args.name.as_str();
     let usage = |says: String, tip: &str| {
         Err(CliError::Usage { says, tip: Some(tip.to_owned()), command: "redress new".to_owned() })
     };
@@ -42,7 +42,7 @@ pub(crate) fn run(typed: &arguments::NewArgs, terminal: &mut Terminal<'_>) -> Re
         let says = format!("`{name}` cannot be the name of a package");
         return usage(says, "Write lower-case letters, digits and hyphens, a letter first: `redress new my-desk`.");
     }
-    let from = match (&typed.path, &typed.git) {
+    let from = match (&args.path, &args.git) {
         (Some(path), _) => match found(path) {
             Some(path) => format!("path = {}", quoted(&path)),
             None => {

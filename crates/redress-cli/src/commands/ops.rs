@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{arguments::{self, ToolsArgs}, config::ServeSettings, commands::mcp, program::{CommandEnd, Setup, wait}, call_target::CallTarget, terminal::output::{NAME, SOFT, Terminal, harmless}, error::CliError};
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::OpsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    if typed.cost {
-        return cost(setup, &typed.tools, terminal);
+pub(crate) fn run(setup: &Setup, args: &arguments::OpsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    if args.cost {
+        return cost(setup, &args.tools, terminal);
     }
     let operations = wait(async {
-        let service = match &typed.server.url {
-            Some(url) => CallTarget::at(url, typed.server.ca(), typed.server.token.as_deref())?,
+        let service = match &args.server.url {
+            Some(url) => CallTarget::at(url, args.server.ca(), args.server.token.as_deref())?,
             None => CallTarget::Here(setup.local()?),
         };
         service.operations().await

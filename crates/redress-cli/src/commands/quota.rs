@@ -7,12 +7,12 @@ use redress_state::{QuotaReader, QuotaRecord, ReadError};
 
 use crate::{arguments, commands::audit, program::{CommandEnd, Setup, wait}, terminal::output::{BAD, GOOD, NAME, SOFT, Terminal, harmless}, error::{CliError, chain}};
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::QuotaArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(setup: &Setup, args: &arguments::QuotaArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let unread = |says| CliError::QuotaUnreadable { says };
-    let folder = audit::folder(setup, typed.state.as_deref(), typed.config.as_deref(), unread, terminal)?;
+    let folder = audit::folder(setup, args.state.as_deref(), args.config.as_deref(), unread, terminal)?;
     wait(async {
         let mut reader = QuotaReader::open(&folder).await.map_err(unreadable)?;
-        let records = reader.read(SystemTime::now(), typed.caller.as_deref()).await.map_err(unreadable)?;
+        let records = reader.read(SystemTime::now(), args.caller.as_deref()).await.map_err(unreadable)?;
         if records.is_empty() {
             terminal.nothing("nobody has used anything of a quota that runs")?;
         }

@@ -16,7 +16,7 @@ use crate::{arguments, config::{ListenSetting, ServeSettings, Span}, listening, 
 /// What was settled before the server starts.
 pub(crate) struct ServeStart {
     pub(crate) setup: Arc<Setup>,
-    pub(crate) typed: arguments::ServeArgs,
+    pub(crate) args: arguments::ServeArgs,
     pub(crate) settings: ServeSettings,
     pub(crate) log: Log,
     pub(crate) otlp: Option<Otlp>,
@@ -32,7 +32,7 @@ impl ServeStart {
     }
 
     async fn serve(self, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let ServeStart { setup, typed, settings, log, otlp } = self;
+        let ServeStart { setup, args, settings, log, otlp } = self;
         // Before anything is opened: what connections may take is read when the server is bound.
         let descriptors = Descriptors::raise();
         let base = setup.registry(&settings)?;
@@ -70,7 +70,7 @@ impl ServeStart {
         let server_handle = server.handle();
         let reloading = Reloading {
             setup: Arc::clone(&setup),
-            typed,
+            args,
             settings: settings.clone(),
             base: base.clone(),
             parts,

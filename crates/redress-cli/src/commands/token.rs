@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{arguments::{self, TokenCommand}, config::{File, moment::{calendar, day, days_left}}, near::nearest, program::CommandEnd, terminal::output::{NAME, SOFT, Stream, Terminal, harmless}, error::{CliError, chain}};
 
-pub(crate) fn run(typed: &arguments::TokenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    match &typed.what {
+pub(crate) fn run(args: &arguments::TokenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    match &args.what {
         TokenCommand::New(new) if new.print_hash => draw(new, terminal)?,
         TokenCommand::New(new) => {
             let file = file(&new.file)?;
@@ -28,11 +28,11 @@ pub(crate) fn run(typed: &arguments::TokenArgs, terminal: &mut Terminal<'_>) -> 
 
 /// The file that is named, or the one that a configuration names which is named itself. One that lies in the current folder
 /// is not taken up unasked: whoever may write files there could have it lead to the tokens of another service.
-fn file(typed: &arguments::TokenFileArgs) -> Result<TokenFile, CliError> {
-    if let Some(path) = &typed.path {
+fn file(args: &arguments::TokenFileArgs) -> Result<TokenFile, CliError> {
+    if let Some(path) = &args.path {
         return Ok(TokenFile::at(path));
     }
-    let Some(config) = &typed.config else {
+    let Some(config) = &args.config else {
         return Err(CliError::Usage {
             says: "no file of tokens is named".to_owned(),
             tip: Some("Name the file with `--file`, or the configuration with `--config`.".to_owned()),
@@ -46,15 +46,15 @@ fn file(typed: &arguments::TokenFileArgs) -> Result<TokenFile, CliError> {
 }
 
 /// Tells which file a configuration has led to.
-fn used(file: &TokenFile, typed: &arguments::TokenFileArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
-    if typed.path.is_none() {
-        terminal.used(file.path(), typed.config.as_deref())?;
+fn used(file: &TokenFile, args: &arguments::TokenFileArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+    if args.path.is_none() {
+        terminal.used(file.path(), args.config.as_deref())?;
     }
     Ok(())
 }
 
-fn make(file: &TokenFile, typed: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
-    let (token, entry) = file.create(wanted(typed)?).map_err(|error| unusable(error, file))?;
+fn make(file: &TokenFile, args: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+    let (token, entry) = file.create(wanted(args)?).map_err(|error| unusable(error, file))?;
     if terminal.is_json() {
         let mut document = line(&entry);
         document["token"] = token.expose().into();
@@ -70,8 +70,8 @@ fn make(file: &TokenFile, typed: &arguments::NewTokenArgs, terminal: &mut Termin
 }
 
 /// Makes a token that the configuration knows by its hash.
-fn draw(typed: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
-    let (token, hash) = wanted(typed)?.draw().map_err(|error| usage(&error.to_string()))?;
+fn draw(args: &arguments::NewTokenArgs, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+    let (token, hash) = wanted(args)?.draw().map_err(|error| usage(&error.to_string()))?;
     let ends = hash.expires.map(calendar);
     if terminal.is_json() {
         let mut document = json!({"caller": hash.caller, "scopes": hash.scopes, "sha256": hash.sha256});
@@ -103,23 +103,23 @@ fn warn(scopes: &[String], err: &mut Stream<'_>) -> Result<(), CliError> {
     Ok(())
 }
 
-fn wanted(typed: &arguments::NewTokenArgs) -> Result<NewToken, CliError> {
-    let mut new = NewToken::new(&typed.caller).scopes(&typed.scopes);
-    if let Some(lasts) = typed.expires {
+fn wanted(args: &arguments::NewTokenArgs) -> Result<NewToken, CliError> {
+    let mut new = NewToken::new(&args.caller).scopes(&args.scopes);
+    if let Some(lasts) = args.expires {
         if lasts.0.as_secs() == 0 {
             return Err(usage("the token would have ended when it is made: the shortest is `1s`"));
         }
         let now = SystemTime::now();
-        let most = days_left(now);
-        let end = now.checked_add(lasts.0).filter(|_| lasts.0.as_secs() / 86_400 <= most);
+        let max = days_left(now);
+        let end = now.checked_add(lasts.0).filter(|_| lasts.0.as_secs() / 86_400 <= max);
         let late = || {
             usage(&format!(
-                "the token would end after the year 9999: the longest is `{most}d`, and without `--expires` it never ends"
+                "the token would end after the year 9999: the longest is `{max}d`, and without `--expires` it never ends"
             ))
         };
         new = new.expires(end.ok_or_else(late)?);
     }
-    if let Some(note) = &typed.note {
+    if let Some(note) = &args.note {
         new = new.note(note);
     }
     Ok(new)

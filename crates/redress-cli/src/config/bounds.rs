@@ -8,8 +8,8 @@ use super::{ServeSettings, ByteSize, Span};
 pub(super) struct SettingBound {
     key: &'static str,
     value: BoundValue,
-    least: u128,
-    most: u128,
+    min: u128,
+    max: u128,
 }
 
 /// Where a value is found, and what it counts.
@@ -107,26 +107,26 @@ impl BoundValue {
 }
 
 impl SettingBound {
-    const fn bytes(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, least: u128, most: u128) -> SettingBound {
-        SettingBound { key, value: BoundValue::Bytes(value), least, most }
+    const fn bytes(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, min: u128, max: u128) -> SettingBound {
+        SettingBound { key, value: BoundValue::Bytes(value), min, max }
     }
 
-    const fn count(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, least: u128, most: u128) -> SettingBound {
-        SettingBound { key, value: BoundValue::Count(value), least, most }
+    const fn count(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, min: u128, max: u128) -> SettingBound {
+        SettingBound { key, value: BoundValue::Count(value), min, max }
     }
 
-    const fn time(key: &'static str, value: fn(&ServeSettings) -> Option<Duration>, least: u128, most: u128) -> SettingBound {
-        SettingBound { key, value: BoundValue::Time(value), least, most }
+    const fn time(key: &'static str, value: fn(&ServeSettings) -> Option<Duration>, min: u128, max: u128) -> SettingBound {
+        SettingBound { key, value: BoundValue::Time(value), min, max }
     }
 
     /// What is wrong with the value, where something is.
     pub(super) fn wrong(&self, settings: &ServeSettings) -> Option<(&'static str, String)> {
-        let SettingBound { key, value, least, most } = self;
+        let SettingBound { key, value, min, max } = self;
         let written = value.of(settings)?;
-        let (bound, word) = if written < *least {
-            (*least, "least")
-        } else if written > *most {
-            (*most, "most")
+        let (bound, word) = if written < *min {
+            (*min, "least")
+        } else if written > *max {
+            (*max, "most")
         } else {
             return None;
         };

@@ -14,7 +14,7 @@ use crate::{near::nearest, error::CliError};
 /// How many of the same name elsewhere are worth showing.
 const SHOWN: usize = 3;
 /// The most bytes of a configuration.
-const LARGEST: u64 = 1 << 20;
+const MAX_SIZE: u64 = 1 << 20;
 
 /// A configuration file: where it is and what is written in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl ConfigDocument {
 
     /// What is in the file at `path`, as bytes.
     pub(crate) fn content(path: &Path) -> io::Result<Vec<u8>> {
-        redress_disk::read(path, LARGEST)
+        redress_disk::read(path, MAX_SIZE)
     }
 
     /// The file at `path` with this in it.
@@ -85,18 +85,18 @@ impl ConfigDocument {
 /// What a message says of a type of Rust, in words of the file.
 fn in_words(message: &str) -> String {
     let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
-    let (least, word) = match expected.strip_prefix("a nonzero ") {
+    let (min, word) = match expected.strip_prefix("a nonzero ") {
         Some(word) => (1, word),
         None => (0, expected),
     };
-    let most = match word {
+    let max = match word {
         "u8" => u64::from(u8::MAX),
         "u16" => u64::from(u16::MAX),
         "u32" => u64::from(u32::MAX),
-        "u64" | "usize" => return format!("{before}expected a whole number, {least} or more"),
+        "u64" | "usize" => return format!("{before}expected a whole number, {min} or more"),
         _ => return message.to_owned(),
     };
-    format!("{before}expected a whole number from {least} to {most}")
+    format!("{before}expected a whole number from {min} to {max}")
 }
 
 /// Where the last part of `key` that is written stands.

@@ -176,8 +176,8 @@ fn every_setting_is_tried_at_its_extremes() {
 
 #[test]
 fn what_is_typed_is_judged_as_what_is_in_the_file() {
-    let held = |typed: &ServeArgs, bounds: &BoundsArgs| {
-        let held = ServeSettings::of(typed, &FolderArgs::default(), bounds, File::default(), None);
+    let held = |args: &ServeArgs, bounds: &BoundsArgs| {
+        let held = ServeSettings::of(args, &FolderArgs::default(), bounds, File::default(), None);
         held.map_or_else(|trouble| trouble.to_string(), |_| String::new())
     };
     let none = || BoundsArgs { max_in_flight: None, deadline: None };

@@ -75,15 +75,15 @@ pub(crate) struct ToolSettings {
 
 impl ToolSettings {
     /// What was typed goes before the file; profiles of both are known, by their names.
-    fn of(typed: &ToolsArgs, file: McpTable) -> ToolSettings {
+    fn of(args: &ToolsArgs, file: McpTable) -> ToolSettings {
         let mut profiles = file.profiles.unwrap_or_default();
-        profiles.extend(typed.profiles.iter().map(|profile| (profile.name.clone(), profile.patterns.clone())));
+        profiles.extend(args.profiles.iter().map(|profile| (profile.name.clone(), profile.patterns.clone())));
         ToolSettings {
-            profile: typed.profile.clone().or(file.profile),
+            profile: args.profile.clone().or(file.profile),
             profiles,
-            output_schema: typed.output_schema.or(file.output_schema),
-            envelope: typed.envelope.or(file.envelope),
-            discovery_above: typed.discovery_above.or(file.discovery_above),
+            output_schema: args.output_schema.or(file.output_schema),
+            envelope: args.envelope.or(file.envelope),
+            discovery_above: args.discovery_above.or(file.discovery_above),
             error_meta: file.error_meta,
             subscriptions: file.subscriptions,
             subscription_time: file.subscription_time,
@@ -96,31 +96,31 @@ impl ServeSettings {
     /// What was typed goes before the file; the environment counts as typed where a flag is
     /// missing.
     pub(crate) fn of(
-        typed: &ServeArgs,
+        args: &ServeArgs,
         folder: &FolderArgs,
         bounds: &BoundsArgs,
         file: File,
         document: Option<ConfigDocument>,
     ) -> Result<ServeSettings, CliError> {
         let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp } = file;
-        let span = |typed: Option<Span>, file: Option<Span>, default| typed.or(file).map_or(default, |span| span.0);
+        let span = |args: Option<Span>, file: Option<Span>, default| args.or(file).map_or(default, |span| span.0);
         let mut access = access;
-        if let Some(tokens) = &typed.tokens {
+        if let Some(tokens) = &args.tokens {
             access.get_or_insert_default().tokens = Some(tokens.clone());
         }
-        telemetry.otlp = typed.kept.otlp.clone().or(telemetry.otlp);
+        telemetry.otlp = args.kept.otlp.clone().or(telemetry.otlp);
         let tls = tls.unwrap_or_default();
         let settings = ServeSettings {
-            listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
+            listen: args.listen.clone().or(serve.listen).unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
             url: serve.url,
             check_outputs: serve.check_outputs,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
-            max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
-            grace: span(typed.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
+            max_body: args.max_body.or(serve.max_body).map(|size| size.0),
+            grace: span(args.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
             max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).or(Some(DEFAULT_IN_FLIGHT)),
             deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
-            state: kept(typed.kept.state.as_deref(), state, document.as_ref()),
+            state: kept(args.kept.state.as_deref(), state, document.as_ref()),
             tls: None,
             audit,
             limits,
@@ -128,12 +128,12 @@ impl ServeSettings {
             telemetry,
             level: log.level,
             format: log.format,
-            tools: ToolSettings::of(&typed.tools, mcp),
+            tools: ToolSettings::of(&args.tools, mcp),
             access,
             document,
         };
-        let certificate = typed.tls_certificate.clone().or(tls.certificate);
-        let key = typed.tls_key.clone().or(tls.key);
+        let certificate = args.tls_certificate.clone().or(tls.certificate);
+        let key = args.tls_key.clone().or(tls.key);
         let settings = match (certificate, key) {
             (Some(certificate), Some(key)) => ServeSettings { tls: Some(TlsSettings { certificate, key }), ..settings },
             (None, None) => settings,
@@ -157,8 +157,8 @@ impl ServeSettings {
 
     /// The same, with operations that become tools as was typed.
     pub(crate) fn with_tools(folder: &FolderArgs, tools: &ToolsArgs) -> Result<ServeSettings, CliError> {
-        let typed = ServeArgs { tools: tools.clone(), ..ServeArgs::default() };
-        ServeSettings::of(&typed, folder, &BoundsArgs::default(), File::default(), None)
+        let args = ServeArgs { tools: tools.clone(), ..ServeArgs::default() };
+        ServeSettings::of(&args, folder, &BoundsArgs::default(), File::default(), None)
     }
 
     /// What is wrong with the value at `key`: told with its line, where it is in a file.
@@ -198,16 +198,16 @@ impl ServeSettings {
 
 /// Where state is kept. Without a configuration there is no place of its own for it, and nothing is left behind; with
 /// one, it is beside the file.
-fn kept(typed: Option<&Path>, file: Option<WhereState>, document: Option<&ConfigDocument>) -> WhereState {
-    let mut table = match (typed, file) {
-        (Some(typed), _) if typed == Path::new("memory") => return WhereState::Memory,
+fn kept(args: Option<&Path>, file: Option<WhereState>, document: Option<&ConfigDocument>) -> WhereState {
+    let mut table = match (args, file) {
+        (Some(args), _) if args == Path::new("memory") => return WhereState::Memory,
         (None, Some(WhereState::Memory)) => return WhereState::Memory,
         (None, None) if document.is_none() => return WhereState::Memory,
         (_, Some(WhereState::Folder(table))) => table,
         (_, Some(WhereState::Memory) | None) => StateTable::default(),
     };
     let beside = || folder(document.map_or(Path::new(""), |document| &document.path)).join(DEFAULT_STATE);
-    table.folder = typed.map(Path::to_path_buf).or(table.folder).or_else(|| Some(beside()));
+    table.folder = args.map(Path::to_path_buf).or(table.folder).or_else(|| Some(beside()));
     WhereState::Folder(table)
 }
 
@@ -241,8 +241,8 @@ mod tests {
     }
 
     fn held(text: &str) -> Result<ServeSettings, CliError> {
-        let (typed, file) = (ServeArgs::default(), toml::from_str(text).unwrap());
-        ServeSettings::of(&typed, &FolderArgs::default(), &BoundsArgs::default(), file, Some(document(text)))
+        let (args, file) = (ServeArgs::default(), toml::from_str(text).unwrap());
+        ServeSettings::of(&args, &FolderArgs::default(), &BoundsArgs::default(), file, Some(document(text)))
     }
 
     #[test]
@@ -263,20 +263,20 @@ mod tests {
     fn what_was_typed_goes_before_the_file_and_that_before_the_default() {
         let file =
             || toml::from_str::<File>("[serve]\nlisten = \"127.0.0.1:1\"\nwrite = true\ndeadline = \"1s\"\n").unwrap();
-        let typed = |listen: Option<&str>| ServeArgs { listen: listen.map(|to| to.parse().unwrap()), ..ServeArgs::default() };
+        let args = |listen: Option<&str>| ServeArgs { listen: listen.map(|to| to.parse().unwrap()), ..ServeArgs::default() };
         let folder = FolderArgs { root: None, write: Some(false) };
-        let held = ServeSettings::of(&typed(Some("127.0.0.1:2")), &folder, &BoundsArgs::default(), file(), None).unwrap();
+        let held = ServeSettings::of(&args(Some("127.0.0.1:2")), &folder, &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));
-        let held = ServeSettings::of(&typed(None), &FolderArgs::default(), &BoundsArgs::default(), file(), None).unwrap();
+        let held = ServeSettings::of(&args(None), &FolderArgs::default(), &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.grace.as_secs()), ("127.0.0.1:1", true, 10));
     }
 
     #[test]
     fn state_is_in_memory_without_a_configuration_and_beside_it_with_one() {
-        let place = |typed: Option<&str>, text: Option<&str>| {
+        let place = |args: Option<&str>, text: Option<&str>| {
             let file: File = toml::from_str(text.unwrap_or_default()).unwrap();
             let document = text.map(|text| ConfigDocument { path: "/etc/redress.toml".into(), text: text.to_owned() });
-            match kept(typed.map(Path::new), file.state, document.as_ref()) {
+            match kept(args.map(Path::new), file.state, document.as_ref()) {
                 WhereState::Memory => "memory".to_owned(),
                 WhereState::Folder(table) => table.folder.unwrap().display().to_string(),
             }

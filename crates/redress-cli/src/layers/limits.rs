@@ -20,7 +20,7 @@ pub(super) fn options(settings: &ServeSettings) -> Result<LimitOptions, CliError
     let table = &settings.limits;
     let mut options = LimitOptions::default();
     options.rate = rate(table.rate, table.burst).map_err(|error| wrong(settings, &error))?;
-    options.in_flight_total = settings.max_in_flight.map(|most| u32::try_from(most).unwrap_or(u32::MAX).max(1));
+    options.in_flight_total = settings.max_in_flight.map(|max| u32::try_from(max).unwrap_or(u32::MAX).max(1));
     // A call that waits takes nothing but its place, so one caller could have them all for next to nothing.
     let share = options.in_flight_total.map(|all| all.div_ceil(SHARES));
     options.in_flight = table.in_flight.map(NonZeroU32::get).or(share);

@@ -112,32 +112,32 @@ impl ServiceLayers {
 
     /// `registry` with all of it around.
     pub(crate) fn around(&self, registry: &Registry, settings: &ServeSettings) -> Registry {
-        let mut fittings = Layers::new().limit(self.limits.clone()).observer(self.metrics.clone());
+        let mut layers = Layers::new().limit(self.limits.clone()).observer(self.metrics.clone());
         if let Some((access, _)) = &self.access {
-            fittings = fittings.identity(access.clone());
+            layers = layers.identity(access.clone());
         }
         if let Some(state) = &self.state {
-            fittings = fittings.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
+            layers = layers.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
             if self.audited {
-                fittings = fittings.audit(state.audit());
+                layers = layers.audit(state.audit());
             }
         }
         if let Some(log) = &self.log {
-            fittings = fittings.observer(log.clone());
+            layers = layers.observer(log.clone());
         }
         if let Some(depth) = settings.limits.json_depth {
-            fittings = fittings.json_depth(depth.get());
+            layers = layers.json_depth(depth.get());
         }
         if let Some(members) = settings.limits.json_members {
-            fittings = fittings.json_members(members.get());
+            layers = layers.json_members(members.get());
         }
         if let Some(bytes) = settings.limits.max_output {
-            fittings = fittings.max_output(bytes.0);
+            layers = layers.max_output(bytes.0);
         }
         if let Some(yes) = settings.check_outputs {
-            fittings = fittings.check_outputs(yes);
+            layers = layers.check_outputs(yes);
         }
-        registry.fitted(fittings)
+        registry.with_layers(layers)
     }
 
     /// Counts what the server counts, and sends it all where a collector is named.

@@ -46,7 +46,7 @@ fn the_doctor_knows_that_a_program_may_know_its_callers_itself() {
     };
     let (code, out) = looked(registry());
     assert!(code == 1 && out.contains("other machines could call, and nothing says who may"), "{out}");
-    let (code, out) = looked(registry().fitted(Layers::new().identity(Arc::new(Strict))));
+    let (code, out) = looked(registry().with_layers(Layers::new().identity(Arc::new(Strict))));
     assert!(code == 0 && out.contains("tokens would travel unencrypted"), "{out}");
 }
 

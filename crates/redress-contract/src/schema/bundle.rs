@@ -20,11 +20,11 @@ use super::{
 };
 
 /// How deep a schema may nest.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 /// How many parts may be copied. Without dynamic references there are hardly any.
-const MOST_COPIED: usize = 10_000;
+const MAX_COPIED: usize = 10_000;
 /// How many scopes dynamic references may have.
-const MOST_SCOPES: usize = 1_000;
+const MAX_SCOPES: usize = 1_000;
 
 /// The schema, bundled.
 pub(super) fn bundled(schema: &Value) -> Result<Value, BundleError> {
@@ -83,8 +83,8 @@ struct BundleCursor {
 impl<'s> Bundler<'s> {
     fn schema(&mut self, mut at: BundleCursor, schema: &'s Value) -> Result<Value, BundleError> {
         let Value::Object(keywords) = schema else { return Ok(schema.clone()) };
-        if at.depth == DEEPEST {
-            return Err(BundleError::TooDeep { most: DEEPEST });
+        if at.depth == MAX_DEPTH {
+            return Err(BundleError::TooDeep { max: MAX_DEPTH });
         }
         at.depth += 1;
         if let Some(resource) = self.places.place(schema).map(|place| place.resource)
@@ -95,8 +95,8 @@ impl<'s> Bundler<'s> {
         }
         if at.is_copy {
             self.copied += 1;
-            if self.copied > MOST_COPIED {
-                return Err(BundleError::TooLarge { most: MOST_COPIED });
+            if self.copied > MAX_COPIED {
+                return Err(BundleError::TooLarge { max: MAX_COPIED });
             }
         }
         let is_root = address(schema) == self.root.0 && !at.is_copy;
@@ -167,8 +167,8 @@ impl<'s> Bundler<'s> {
     /// The reference to `target`, and whether that is where it stands.
     fn leads_to(&mut self, at: BundleCursor, target: RefTarget<'s>) -> Result<(String, bool), BundleError> {
         let scope = self.places.enter(at.scope, target.resource);
-        if self.places.scopes() > MOST_SCOPES {
-            return Err(BundleError::TooLarge { most: MOST_SCOPES });
+        if self.places.scopes() > MAX_SCOPES {
+            return Err(BundleError::TooLarge { max: MAX_SCOPES });
         }
         if self.places.place(target.schema).is_some_and(|place| place.scope == scope) {
             let pointer = self.places.pointer(target.schema).unwrap_or_default();
@@ -400,7 +400,7 @@ mod tests {
             all.push(json!({"$ref": format!("#/x-parts{}", "/not".repeat(n))}));
         }
         let schema = json!({"x-parts": parts, "anyOf": all});
-        assert!(matches!(bundled(&schema), Err(BundleError::TooLarge { most: MOST_COPIED })));
+        assert!(matches!(bundled(&schema), Err(BundleError::TooLarge { max: MAX_COPIED })));
     }
 
     #[test]

@@ -44,16 +44,16 @@ pub enum BundleError {
         reference: String,
     },
     /// It nests deeper than is followed.
-    #[error("the schema nests deeper than {most} levels")]
+    #[error("the schema nests deeper than {max} levels")]
     TooDeep {
         /// The most levels.
-        most: usize,
+        max: usize,
     },
     /// Its dynamic references stand for more schemas than are written out.
-    #[error("the dynamic references of the schema stand for more than {most} schemas")]
+    #[error("the dynamic references of the schema stand for more than {max} schemas")]
     TooLarge {
         /// The most schemas.
-        most: usize,
+        max: usize,
     },
 }
 

@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 use crate::{Credentials, Secret, hooks::classify};
 
 /// How many bytes of a cause the log holds.
-const MOST: usize = 1024;
+const MAX: usize = 1024;
 /// How much of a chain is read at all.
 const READ: usize = 8 * 1024;
 /// What stands in the place of what was taken out.
@@ -59,7 +59,7 @@ impl fmt::Display for LoggedCause<'_> {
             }
         }
         let text = redacted(&text);
-        match text.get(..text.floor_char_boundary(MOST)) {
+        match text.get(..text.floor_char_boundary(MAX)) {
             Some(cut) if cut.len() < text.len() => write!(f, "{cut}…"),
             Some(_) | None => f.write_str(&text),
         }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_cause_is_bounded_whatever_it_says() {
         let long = "word ".repeat(10_000);
-        assert!(told(&long).len() <= MOST + '…'.len_utf8(), "{}", told(&long).len());
+        assert!(told(&long).len() <= MAX + '…'.len_utf8(), "{}", told(&long).len());
         let quoted = format!("invalid type: string \"{}\", expected u8", "hunter2 ".repeat(10_000));
         assert_eq!(told(&quoted), "invalid type: string \"…\"");
     }

@@ -10,7 +10,7 @@ const TOLD: usize = 3;
 const LONGEST_NAME: usize = 256;
 /// How far an output is looked through: so many times the bytes that it may have, and so many bytes at least.
 const TIMES: usize = 4;
-const AT_LEAST: usize = 256 * 1024;
+const MIN: usize = 256 * 1024;
 
 /// What is known of the size of an output.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) struct Measured {
 /// Measures `value`, of which `max` bytes would have been written. Nothing of it is kept, and the work has an end like
 /// writing it has.
 pub(crate) fn measure<T: Serialize + ?Sized>(value: &T, max: usize) -> Measured {
-    let mut scale = Scale { most: max.saturating_mul(TIMES).max(AT_LEAST), ..Scale::default() };
+    let mut scale = Scale { max: max.saturating_mul(TIMES).max(MIN), ..Scale::default() };
     let whole = serde_json::to_writer(&mut scale, value).is_ok();
     if !whole {
         scale.member_ends();
@@ -38,7 +38,7 @@ pub(crate) fn measure<T: Serialize + ?Sized>(value: &T, max: usize) -> Measured 
 /// Weighs the members of an object as its JSON goes by.
 #[derive(Debug, Default)]
 struct Scale {
-    most: usize,
+    max: usize,
     bytes: usize,
     depth: usize,
     in_string: bool,
@@ -114,8 +114,8 @@ impl Scale {
         }
         let Ok(name) = serde_json::from_slice::<String>(&self.name) else { return };
         if self.largest.len() == TOLD {
-            let least = self.largest.iter().enumerate().min_by_key(|(_, (_, bytes))| *bytes).map(|(place, _)| place);
-            least.map(|place| self.largest.swap_remove(place));
+            let min = self.largest.iter().enumerate().min_by_key(|(_, (_, bytes))| *bytes).map(|(place, _)| place);
+            min.map(|place| self.largest.swap_remove(place));
         }
         self.largest.push((name, bytes));
     }
@@ -123,7 +123,7 @@ impl Scale {
 
 impl io::Write for Scale {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.saturating_add(bytes.len()) > self.most {
+        if self.bytes.saturating_add(bytes.len()) > self.max {
             // A long text comes in one piece, and belongs to the member that is being weighed.
             self.bytes = self.bytes.saturating_add(bytes.len());
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -174,9 +174,9 @@ mod tests {
         let value = json!({"a": "x".repeat(10), "b": (0..100_000).collect::<Vec<u32>>()});
         let Measured { size, largest } = measure(&value, 100);
         assert_eq!(size, None);
-        assert!(largest[0].0 == "b" && (AT_LEAST - 100..AT_LEAST + 100).contains(&largest[0].1), "{largest:?}");
-        let text = measure(&json!({"a": 1, "text": "x".repeat(AT_LEAST)}), 100);
-        assert_eq!((text.size, &*text.largest[0].0, text.largest[0].1 >= AT_LEAST), (None, "text", true));
+        assert!(largest[0].0 == "b" && (MIN - 100..MIN + 100).contains(&largest[0].1), "{largest:?}");
+        let text = measure(&json!({"a": 1, "text": "x".repeat(MIN)}), 100);
+        assert_eq!((text.size, &*text.largest[0].0, text.largest[0].1 >= MIN), (None, "text", true));
         let long = json!({"n".repeat(LONGEST_NAME): 1, "short": 1});
         assert_eq!(measure(&long, 1 << 20).largest, [("short".to_owned(), 1)]);
     }

@@ -103,7 +103,7 @@ pub trait ProgressListener: Send + Sync + 'static {
 /// How many reports of progress are told before they are told more seldom.
 const CLOSE_REPORTS: u32 = 100;
 /// How many notes of one call are told.
-const MOST_NOTES: usize = 1000;
+const MAX_NOTES: usize = 1000;
 
 /// Keeps what one call tells within bounds, whoever listens: a handler that reports each of a million steps must not
 /// drown its caller. Each further hundred reports that are told come half as often as the hundred before, so what is
@@ -162,13 +162,13 @@ impl ProgressListener for BoundedListener {
     }
 
     fn note(&self, note: Note) {
-        if self.notes.fetch_add(1, Ordering::Relaxed) < MOST_NOTES {
+        if self.notes.fetch_add(1, Ordering::Relaxed) < MAX_NOTES {
             self.to.note(note);
         }
     }
 
     fn wants(&self, level: Level) -> bool {
-        self.notes.load(Ordering::Relaxed) < MOST_NOTES && self.to.wants(level)
+        self.notes.load(Ordering::Relaxed) < MAX_NOTES && self.to.wants(level)
     }
 }
 
@@ -227,9 +227,9 @@ pub enum Notification {
 /// assert_eq!(ear.next().await, None);
 /// # });
 /// ```
-pub fn progress_channel(at_most: usize, least: Level) -> (Arc<ProgressSender>, ProgressReceiver) {
+pub fn progress_channel(at_most: usize, min: Level) -> (Arc<ProgressSender>, ProgressReceiver) {
     let shared = Arc::new(ProgressShared { at_most: at_most.max(1), queue: Mutex::default(), told: Notify::new() });
-    (Arc::new(ProgressSender { shared: Arc::clone(&shared), least }), ProgressReceiver(shared))
+    (Arc::new(ProgressSender { shared: Arc::clone(&shared), min }), ProgressReceiver(shared))
 }
 
 #[derive(Debug)]
@@ -257,7 +257,7 @@ impl ProgressShared {
 #[derive(Debug)]
 pub struct ProgressSender {
     shared: Arc<ProgressShared>,
-    least: Level,
+    min: Level,
 }
 
 impl ProgressSender {
@@ -289,7 +289,7 @@ impl ProgressListener for ProgressSender {
     }
 
     fn wants(&self, level: Level) -> bool {
-        level >= self.least
+        level >= self.min
     }
 }
 

@@ -100,7 +100,7 @@ impl std::fmt::Debug for Receipt {
 /// let wink = Operation::dynamic(wink).with_handler(|_, _| async { Ok(json!("wink")) });
 /// let lines = Arc::new(Lines::default());
 /// let registry = Registry::builder().add(wink).build().unwrap();
-/// let registry = registry.fitted(Layers::new().audit(lines.clone()));
+/// let registry = registry.with_layers(Layers::new().audit(lines.clone()));
 /// registry.call("eye.wink", Request::default()).await;
 /// assert_eq!(*lines.0.lock().unwrap(), ["eye.wink ok"]);
 /// # });

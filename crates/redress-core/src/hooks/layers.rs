@@ -15,7 +15,7 @@ use crate::{
 /// use redress_core::{Layers, InFlight, Registry};
 ///
 /// let built = Registry::builder().build().unwrap();
-/// let served = built.fitted(Layers::new().limit(InFlight::new(64)));
+/// let served = built.with_layers(Layers::new().limit(InFlight::new(64)));
 /// assert_eq!(served.contract(), built.contract());
 /// ```
 #[derive(Clone, Default)]
@@ -122,10 +122,10 @@ impl Layers {
 impl Registry {
     /// The same operations with other parts around them. Which operations are hidden stays one and the same for
     /// both; a call that runs goes on with the parts that it began with.
-    pub fn fitted(&self, fittings: Layers) -> Registry {
+    pub fn with_layers(&self, layers: Layers) -> Registry {
         let mut inner = RegistryInner::clone(&self.0);
-        let Layers { identity, consent, idempotency, audit, quotas, limits, observers, .. } = fittings;
-        let Layers { json_depth, json_members, max_output, check_outputs, .. } = fittings;
+        let Layers { identity, consent, idempotency, audit, quotas, limits, observers, .. } = layers;
+        let Layers { json_depth, json_members, max_output, check_outputs, .. } = layers;
         inner.identity = identity.or(inner.identity);
         inner.consent = consent.unwrap_or(inner.consent);
         inner.idempotency = idempotency.unwrap_or(inner.idempotency);

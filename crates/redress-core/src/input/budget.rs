@@ -18,17 +18,17 @@ pub(super) struct StepBudget<'a> {
 
 impl<'a> StepBudget<'a> {
     /// What even the smallest document may take: schemas with thousands of alternatives exist.
-    const LEAST: u64 = 200_000;
+    const MIN: u64 = 200_000;
     /// What a byte of a document adds to that.
     const PER_BYTE: u64 = 16;
     /// What no document may take. Measured in an optimised build, that many take 0.06 s where a step is cheap; where it
     /// hashes or compares text, half a million take 0.2 s, so that all of them may take more than a second.
-    const MOST: u64 = 4_000_000;
+    const MAX: u64 = 4_000_000;
 
     /// The budget for a document of this many bytes. `stop` is asked every so many steps.
     pub(super) fn of(bytes: usize, stop: &'a dyn Fn() -> bool) -> Self {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        Self::new(Self::LEAST.saturating_add(bytes.saturating_mul(Self::PER_BYTE)).min(Self::MOST), stop)
+        Self::new(Self::MIN.saturating_add(bytes.saturating_mul(Self::PER_BYTE)).min(Self::MAX), stop)
     }
 
     /// A budget of `steps`.
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn a_budget_grows_with_the_document_up_to_a_cap() {
         let left = |bytes| StepBudget::of(bytes, &|| false).left.get();
-        assert_eq!(left(0), StepBudget::LEAST);
-        assert_eq!(left(1000), StepBudget::LEAST + 1000 * StepBudget::PER_BYTE);
-        assert_eq!(left(usize::MAX), StepBudget::MOST);
+        assert_eq!(left(0), StepBudget::MIN);
+        assert_eq!(left(1000), StepBudget::MIN + 1000 * StepBudget::PER_BYTE);
+        assert_eq!(left(usize::MAX), StepBudget::MAX);
     }
 }

@@ -18,7 +18,7 @@ use super::shape::InputShape;
 use super::duplicate_keys::twice;
 
 /// The most issues that are told: few enough to be read.
-pub(super) const MOST: usize = 30;
+pub(super) const MAX: usize = 30;
 /// The steps for finding near words, for all issues together.
 const NEAR: u64 = 300_000;
 
@@ -84,7 +84,7 @@ pub(super) fn explain_counted(
     let budget = StepBudget::of(bytes.len(), stop);
     let words = StepBudget::new(NEAR, stop);
     let (issues, changes) = {
-        let found = problems(tree, &value, &budget, MOST);
+        let found = problems(tree, &value, &budget, MAX);
         let context = ViolationContext::new(tree, &value, &words);
         (issues(&found, &context), changes(&found, &context))
     };
@@ -125,7 +125,7 @@ fn issues<'a>(found: &[Violation<'a>], context: &ViolationContext<'a>) -> Vec<In
     const ROOM: usize = 4096;
     let mut issues: Vec<InputIssue> = Vec::new();
     let mut size = 0;
-    for problem in found.iter().take(MOST) {
+    for problem in found.iter().take(MAX) {
         let issue = InputIssue {
             pointer: shown_at(&problem.at, problem.name()),
             rule: problem.rule.to_owned(),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::budget::StepBudget;
 use super::digits::{has_real, read_exactly, survive};
-use super::explain::MOST;
+use super::explain::MAX;
 use super::patch::PatchOperation;
 use super::instance_path::pointer_to;
 use super::violation::{ViolationCause, ViolationContext, Violation, problems};
@@ -18,7 +18,7 @@ use super::shape::InputShape;
 use super::duplicate_keys::twice;
 
 /// The most bytes that a patch may have.
-const LARGEST: usize = 2048;
+const MAX_SIZE: usize = 2048;
 
 /// Whether nothing of the document was lost when it was read that the patch `operations` is about: the caller
 /// applies it to the text that was sent.
@@ -44,14 +44,14 @@ pub(super) fn fix(
             change.apply(&mut document)?;
             operations.push(change.operation());
         }
-        if budget.is_spent() || !is_within(&operations, LARGEST) {
+        if budget.is_spent() || !is_within(&operations, MAX_SIZE) {
             return None;
         }
         if shape.is_valid(&document) {
             let bytes = serde_json::to_vec(&document).ok()?;
             return accepts(&bytes).then_some(operations);
         }
-        let found = problems(shape.tree(), &document, budget, MOST);
+        let found = problems(shape.tree(), &document, budget, MAX);
         next = changes(&found, &ViolationContext::new(shape.tree(), &document, words))?;
     }
     None
@@ -60,14 +60,14 @@ pub(super) fn fix(
 /// The one repair of each problem; `None` as soon as one has none.
 pub(super) fn changes<'a>(found: &[Violation<'a>], context: &ViolationContext<'a>) -> Option<Vec<PatchOperation>> {
     // A document with more problems than are told was not meant for this operation.
-    if found.is_empty() || found.len() > MOST {
+    if found.is_empty() || found.len() > MAX {
         return None;
     }
     let mut changes: Vec<PatchOperation> = Vec::new();
     let mut missing: Vec<String> = Vec::new();
     for problem in found {
         if let ViolationCause::Missing { name, .. } = problem.cause {
-            missing.push(pointer_to(&problem.at, Some(name), LARGEST)?);
+            missing.push(pointer_to(&problem.at, Some(name), MAX_SIZE)?);
             continue;
         }
         let change = change(problem, context)?;
@@ -88,17 +88,17 @@ fn change<'a>(problem: &Violation<'a>, context: &ViolationContext<'a>) -> Option
     match &problem.cause {
         ViolationCause::Unknown { name, object } => {
             let near = context.near_and_free(problem, name, *object).filter(|near| near.certain)?;
-            let from = pointer_to(&problem.at, Some(name), LARGEST)?;
-            Some(PatchOperation::Move { from, path: pointer_to(&problem.at, Some(near.word), LARGEST)? })
+            let from = pointer_to(&problem.at, Some(name), MAX_SIZE)?;
+            Some(PatchOperation::Move { from, path: pointer_to(&problem.at, Some(near.word), MAX_SIZE)? })
         }
         ViolationCause::Type { names } => {
             let value = converted(context.value(problem)?, names)?;
-            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, MAX_SIZE)?, value })
         }
         ViolationCause::Choice { .. } => {
             let near = context.near(problem).filter(|near| near.certain)?;
             let value = Value::String(near.word.to_owned());
-            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, MAX_SIZE)?, value })
         }
         ViolationCause::Missing { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
     }
@@ -145,7 +145,7 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
 
 fn parsed(text: &str) -> Option<Value> {
     // Longer than this, and what is in it would be larger than a patch may be.
-    let is_short = text.len() <= 4 * LARGEST;
+    let is_short = text.len() <= 4 * MAX_SIZE;
     let value = is_short.then(|| serde_json::from_str(text).ok()).flatten()?;
     (twice(text.as_bytes()).is_none() && survive(text.as_bytes())).then_some(value)
 }
@@ -153,11 +153,11 @@ fn parsed(text: &str) -> Option<Value> {
 /// A single value where only a list is wanted is a list of one.
 fn wrapped(value: &Value, wanted: &[&str]) -> Option<Value> {
     let list = wanted.contains(&"array") && wanted.iter().all(|name| matches!(*name, "array" | "null"));
-    (list && !value.is_null() && is_within(value, LARGEST)).then(|| Value::Array(vec![value.clone()]))
+    (list && !value.is_null() && is_within(value, MAX_SIZE)).then(|| Value::Array(vec![value.clone()]))
 }
 
-/// Whether `value` takes at most `most` bytes as JSON. It is not written any further than that.
-fn is_within(value: &impl Serialize, most: usize) -> bool {
+/// Whether `value` takes at most `max` bytes as JSON. It is not written any further than that.
+fn is_within(value: &impl Serialize, max: usize) -> bool {
     struct PatchRoom(usize);
 
     impl io::Write for PatchRoom {
@@ -171,5 +171,5 @@ fn is_within(value: &impl Serialize, most: usize) -> bool {
         }
     }
 
-    serde_json::to_writer(PatchRoom(most), value).is_ok()
+    serde_json::to_writer(PatchRoom(max), value).is_ok()
 }

@@ -30,8 +30,8 @@ pub(super) static LOOSE: Guide = Guide::Loose;
 #[derive(Debug)]
 pub(super) struct ListGuide {
     pub(super) item: Option<Box<Guide>>,
-    pub(super) least: Option<usize>,
-    pub(super) most: Option<usize>,
+    pub(super) min: Option<usize>,
+    pub(super) max: Option<usize>,
 }
 
 /// Rules of an object.
@@ -60,11 +60,11 @@ impl Guide {
             DecodeKind::Text(text) => (!proved).then_some(Self::Text(text)),
             DecodeKind::List(list) => {
                 let item = Self::of(*list.item, proof).map(Box::new);
-                let (least, most) = if proved { (None, None) } else { (list.least, list.most) };
-                (item.is_some() || least.is_some() || most.is_some()).then_some(Self::List(ListGuide {
+                let (min, max) = if proved { (None, None) } else { (list.min, list.max) };
+                (item.is_some() || min.is_some() || max.is_some()).then_some(Self::List(ListGuide {
                     item,
-                    least,
-                    most,
+                    min,
+                    max,
                 }))
             }
             DecodeKind::Tuple(items) => {

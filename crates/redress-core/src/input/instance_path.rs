@@ -34,16 +34,16 @@ pub(super) fn value_at<'a>(document: &'a Value, steps: &[PathStep<'_>]) -> Optio
     })
 }
 
-/// The pointer to where `steps` lead, and from there to `name`; `None` if it is longer than `most` bytes.
-pub(super) fn pointer_to(steps: &[PathStep<'_>], name: Option<&str>, most: usize) -> Option<String> {
+/// The pointer to where `steps` lead, and from there to `name`; `None` if it is longer than `max` bytes.
+pub(super) fn pointer_to(steps: &[PathStep<'_>], name: Option<&str>, max: usize) -> Option<String> {
     let mut pointer = String::new();
     for name in steps.iter().map(|step| step.name()).chain(name.map(Cow::Borrowed)) {
-        if pointer.len() + name.len() >= most {
+        if pointer.len() + name.len() >= max {
             return None;
         }
         push(&mut pointer, &name);
     }
-    (pointer.len() <= most).then_some(pointer)
+    (pointer.len() <= max).then_some(pointer)
 }
 
 /// The way to a place as it may be shown.

@@ -57,17 +57,17 @@ pub(super) fn nearest<'a>(
     budget: &StepBudget<'_>,
 ) -> Option<NearWord<'a>> {
     // A comparison takes time in proportion to both lengths, and nobody mistypes a word this long.
-    const LONGEST: usize = 64;
-    if sent.len() > 4 * LONGEST {
+    const MAX_LENGTH: usize = 64;
+    if sent.len() > 4 * MAX_LENGTH {
         return None;
     }
     let sent = Candidate::of(sent);
-    if sent.length == 0 || sent.length > LONGEST {
+    if sent.length == 0 || sent.length > MAX_LENGTH {
         return None;
     }
     let mut known = known.into_iter();
     let mut candidates = Vec::new();
-    for word in known.by_ref().take(CANDIDATES).filter(|word| word.len() <= 4 * LONGEST) {
+    for word in known.by_ref().take(CANDIDATES).filter(|word| word.len() <= 4 * MAX_LENGTH) {
         if !budget.spend(1 + u64::try_from(word.len() / 16).unwrap_or(u64::MAX)) {
             return None;
         }
@@ -83,8 +83,8 @@ pub(super) fn nearest<'a>(
         }
         let distance = osa_distance(&sent.folded, &candidate.folded);
         match best {
-            Some((least, _)) if distance > least => {}
-            Some((least, _)) if distance == least => alone = false,
+            Some((min, _)) if distance > min => {}
+            Some((min, _)) if distance == min => alone = false,
             Some(_) | None => {
                 best = Some((distance, candidate.word));
                 alone = true;
@@ -117,7 +117,7 @@ fn alike<'a>(sent: &Candidate<'_>, known: &[Candidate<'a>], budget: &StepBudget<
             return None;
         }
         let likeness = jaro_winkler(&sent.folded, &candidate.folded);
-        if likeness >= ENOUGH && best.is_none_or(|(most, _)| likeness >= most) {
+        if likeness >= ENOUGH && best.is_none_or(|(max, _)| likeness >= max) {
             best = Some((likeness, candidate.word));
         }
     }

@@ -37,8 +37,8 @@ pub(super) enum DecodeKind {
 #[derive(Debug)]
 pub(super) struct DecodeList {
     pub(super) item: Box<DecodeNode>,
-    pub(super) least: Option<usize>,
-    pub(super) most: Option<usize>,
+    pub(super) min: Option<usize>,
+    pub(super) max: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -136,11 +136,11 @@ impl NodeReader {
     }
 
     fn array(&mut self, keywords: &Map<String, Value>) -> NodeResult<DecodeKind> {
-        let (Some(least), Some(most)) = (size(keywords, "minItems"), size(keywords, "maxItems")) else {
+        let (Some(min), Some(max)) = (size(keywords, "minItems"), size(keywords, "maxItems")) else {
             return Ok(None);
         };
         if let Some(Value::Array(prefix)) = keywords.get("prefixItems") {
-            let exact = least == Some(prefix.len()) && most == least;
+            let exact = min == Some(prefix.len()) && max == min;
             if !exact || !says_only(keywords, &["type", "prefixItems", "minItems", "maxItems"]) {
                 return Ok(None);
             }
@@ -158,7 +158,7 @@ impl NodeReader {
             return Ok(None);
         }
         let item = self.node(keywords.get("items").unwrap_or(&Value::Bool(true)))?;
-        Ok(item.map(|item| DecodeKind::List(DecodeList { item: Box::new(item), least, most })))
+        Ok(item.map(|item| DecodeKind::List(DecodeList { item: Box::new(item), min, max })))
     }
 
     fn object(&mut self, keywords: &Map<String, Value>) -> NodeResult<DecodeKind> {

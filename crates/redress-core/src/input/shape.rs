@@ -138,11 +138,11 @@ impl InputShape {
             return None;
         }
         const STEPS: u64 = 1_000_000;
-        const LONGEST: usize = 4096;
+        const MAX_LENGTH: usize = 4096;
         let budget = StepBudget::new(STEPS, &|| false);
         let first = problems(self.tree(), value, &budget, 1).into_iter().next();
         Some(first.map_or_else(Default::default, |problem| {
-            let place = pointer_to(&problem.at, problem.name(), LONGEST);
+            let place = pointer_to(&problem.at, problem.name(), MAX_LENGTH);
             (place.unwrap_or_default(), problem.rule.to_owned())
         }))
     }

@@ -11,8 +11,8 @@ use super::shape::SchemaError;
 /// they mean to whoever validates against the advertised schema.
 #[derive(Debug)]
 pub(super) struct StringRules {
-    least: Option<usize>,
-    most: Option<usize>,
+    min: Option<usize>,
+    max: Option<usize>,
     choices: Option<Vec<String>>,
     wording: Option<Validator>,
     /// A string the rules admit where one is easily found, for trying a type.
@@ -28,7 +28,7 @@ impl StringRules {
         keywords: &Map<String, Value>,
         choices: Option<Vec<String>>,
     ) -> Result<Option<Self>, SchemaError> {
-        let (Some(least), Some(most)) = (size(keywords, "minLength"), size(keywords, "maxLength")) else {
+        let (Some(min), Some(max)) = (size(keywords, "minLength"), size(keywords, "maxLength")) else {
             return Ok(None);
         };
         let wording = match (keywords.get("pattern"), keywords.get("format")) {
@@ -45,15 +45,15 @@ impl StringRules {
             }
             _ => return Ok(None),
         };
-        let sample = sample(keywords, choices.as_deref(), least);
-        Ok(Some(Self { least, most, choices, wording, sample }))
+        let sample = sample(keywords, choices.as_deref(), min);
+        Ok(Some(Self { min, max, choices, wording, sample }))
     }
 
     /// Whether `text` keeps every rule.
     pub(super) fn admit(&self, text: &str) -> bool {
-        let length_fits = (self.least.is_none() && self.most.is_none()) || {
+        let length_fits = (self.min.is_none() && self.max.is_none()) || {
             let length = text.chars().count();
-            self.least.is_none_or(|least| length >= least) && self.most.is_none_or(|most| length <= most)
+            self.min.is_none_or(|min| length >= min) && self.max.is_none_or(|max| length <= max)
         };
         length_fits
             && self.choices.as_ref().is_none_or(|choices| choices.iter().any(|choice| choice == text))
@@ -62,15 +62,15 @@ impl StringRules {
 
     /// Whether nothing is said.
     pub(super) fn is_empty(&self) -> bool {
-        self.least.is_none() && self.most.is_none() && self.choices.is_none() && self.wording.is_none()
+        self.min.is_none() && self.max.is_none() && self.choices.is_none() && self.wording.is_none()
     }
 
     /// Whether every `char` keeps the rules.
     pub(super) fn contain_chars(&self) -> bool {
         self.choices.is_none()
             && self.wording.is_none()
-            && self.least.is_none_or(|least| least <= 1)
-            && self.most.is_none_or(|most| most >= 1)
+            && self.min.is_none_or(|min| min <= 1)
+            && self.max.is_none_or(|max| max >= 1)
     }
 
     /// Whether a choice between exactly `variants` keeps the rules.
@@ -78,7 +78,7 @@ impl StringRules {
         let Some(choices) = &self.choices else {
             return false;
         };
-        let lengths = self.least.is_none() && self.most.is_none();
+        let lengths = self.min.is_none() && self.max.is_none();
         lengths
             && self.wording.is_none()
             && variants.iter().all(|variant| choices.iter().any(|choice| choice == variant))
@@ -112,8 +112,8 @@ pub(super) fn size(keywords: &Map<String, Value>, keyword: &str) -> Option<Optio
     }
 }
 
-fn sample(keywords: &Map<String, Value>, choices: Option<&[String]>, least: Option<usize>) -> String {
-    const LONGEST: usize = 4096;
+fn sample(keywords: &Map<String, Value>, choices: Option<&[String]>, min: Option<usize>) -> String {
+    const MAX_LENGTH: usize = 4096;
     let said = keywords
         .get("examples")
         .and_then(Value::as_array)
@@ -141,7 +141,7 @@ fn sample(keywords: &Map<String, Value>, choices: Option<&[String]>, least: Opti
         "email" => "a@example.com",
         "semver" => "1.2.3",
         "decimal" => "1",
-        _ => return "a".repeat(least.unwrap_or(1).clamp(1, LONGEST)),
+        _ => return "a".repeat(min.unwrap_or(1).clamp(1, MAX_LENGTH)),
     };
     typical.to_owned()
 }

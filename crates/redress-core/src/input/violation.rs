@@ -72,14 +72,14 @@ impl Violation<'_> {
 }
 
 /// The problems of a document that its schema refuses, in the order of the schema and at most one more than
-/// `most`; none if the budget ended before one was found.
+/// `max`; none if the budget ended before one was found.
 pub(super) fn problems<'a>(
     tree: &'a Tree,
     document: &'a Value,
     budget: &'a StepBudget<'a>,
-    most: usize,
+    max: usize,
 ) -> Vec<Violation<'a>> {
-    let mut found = walk::problems(tree, document, budget, most);
+    let mut found = walk::problems(tree, document, budget, max);
     // Where a choice is wanted, the type of the choices goes without saying.
     let chosen: Vec<Vec<PathStep<'a>>> = found
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn problems<'a>(
 }
 
 /// How many schemas deep the values of an enum are looked for.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// What problems are told against: the schema, the document, and how much may be spent on looking for words.
 pub(super) struct ViolationContext<'a> {
@@ -146,7 +146,7 @@ impl<'a> ViolationContext<'a> {
     /// What is said about a field that is missing.
     fn described(&self, object: NodeId, name: &str) -> Option<String> {
         let field = self.tree.members(object)?.known(name)?;
-        let choice = self.options(field, DEEPEST).filter(|options| !options.is_empty());
+        let choice = self.options(field, MAX_DEPTH).filter(|options| !options.is_empty());
         choice
             .map(wording::choice)
             .or_else(|| self.tree.types(field).map(|types| wording::types(types.listed.iter().copied())))

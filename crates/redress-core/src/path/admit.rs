@@ -38,15 +38,15 @@ impl Permits {
 /// Whether a call had to wait for more than its handler since the limits admitted it, by no doing of the handler's: for
 /// a check, a guard, a quota's file or another thread that reads a large input.
 #[inline]
-pub(super) fn waited(entry: &RegisteredOperation, asked: &CallInput<'_>, counted: bool) -> bool {
-    counted || entry.check.is_some() || !entry.guards.is_empty() || asked.is_large()
+pub(super) fn waited(entry: &RegisteredOperation, call_input: &CallInput<'_>, counted: bool) -> bool {
+    counted || entry.check.is_some() || !entry.guards.is_empty() || call_input.is_large()
 }
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
-    pub(super) async fn identify(&self, asked: &CallInput<'_>) -> Result<Option<Arc<Caller>>, Box<FailedCall>> {
-        let Some(token) = &asked.token else { return Ok(self.ctx.caller.clone()) };
+    pub(super) async fn identify(&self, call_input: &CallInput<'_>) -> Result<Option<Arc<Caller>>, Box<FailedCall>> {
+        let Some(token) = &call_input.token else { return Ok(self.ctx.caller.clone()) };
         match self.ctx.registry.identify(token).await {
             Ok(caller) => Ok(Some(caller)),
             Err(error) => {
@@ -90,10 +90,10 @@ impl Call {
     pub(super) async fn agree_within_limits(
         &self,
         entry: &Arc<RegisteredOperation>,
-        asked: &CallInput<'_>,
+        call_input: &CallInput<'_>,
     ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
         let permits = if self.can_ask_consent() { Some(Box::new(self.all_limits(entry).await?)) } else { None };
-        self.within(self.agree(entry, asked)).await?;
+        self.within(self.agree(entry, call_input)).await?;
         Ok(permits)
     }
 
@@ -105,10 +105,10 @@ impl Call {
 
     /// Asks the person behind the call, or says what that person can do. Nothing here grants a consent, and no next
     /// action does: an agent that follows what it is told must not end up agreeing for its user.
-    async fn agree(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    async fn agree(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         let declaration = &entry.declaration;
-        let (answer, hint) = match self.ask_consent(entry, asked).await {
+        let (answer, hint) = match self.ask_consent(entry, call_input).await {
             ConsentOutcome::Yes => return Ok(()),
             ConsentOutcome::No => (Some("declined"), consent::DECLINED.to_owned()),
             ConsentOutcome::Unanswered => (Some("none"), consent::UNANSWERED.to_owned()),
@@ -125,11 +125,11 @@ impl Call {
 
     /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
     /// nowhere but in the conversation of this call.
-    async fn ask_consent(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> ConsentOutcome {
+    async fn ask_consent(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> ConsentOutcome {
         if !self.can_ask_consent() {
             return ConsentOutcome::Unasked;
         }
-        let Some(question) = self.consent_question(entry, asked).await else {
+        let Some(question) = self.consent_question(entry, call_input).await else {
             tracing::debug!(request_id = %self.ctx.request_id, "nobody is asked for consent: the input is too much to be looked through");
             return ConsentOutcome::Unasked;
         };
@@ -145,13 +145,13 @@ impl Call {
     }
 
     /// The question for the person. To write it reads the whole input, which is work for elsewhere where it is large.
-    async fn consent_question(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Option<Question> {
+    async fn consent_question(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Option<Question> {
         // Nobody is asked for what is refused all the same.
-        if asked.input.len() > entry.max_input {
+        if call_input.input.len() > entry.max_input {
             return None;
         }
-        let input = document(&asked.input);
-        if !asked.is_large() {
+        let input = document(&call_input.input);
+        if !call_input.is_large() {
             return consent::question(&entry.declaration, input);
         }
         let (entry, input) = (Arc::clone(entry), input.to_vec());
@@ -196,17 +196,17 @@ impl Call {
     }
 
     /// Refuses an input of too many bytes before anything is made of it.
-    pub(super) fn size(&self, entry: &RegisteredOperation, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
-        if asked.input.len() <= entry.max_input {
+    pub(super) fn size(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        if call_input.input.len() <= entry.max_input {
             return Ok(());
         }
-        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+        let details = json!({"limit_bytes": entry.max_input, "size_bytes": call_input.input.len()});
         Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
     }
 
     /// Refuses an input that nests too deep or holds too much.
-    pub(super) fn measure(&self, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
-        match self.extent().passed_by(&asked.input) {
+    pub(super) fn measure(&self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        match self.extent().passed_by(&call_input.input) {
             Some(beyond) => Err(self.beyond(beyond)),
             None => Ok(()),
         }

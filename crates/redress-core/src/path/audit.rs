@@ -29,20 +29,20 @@ impl Call {
 
     /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
     /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
-    pub(super) fn note_input(&mut self, asked: &CallInput<'_>) {
-        if self.wants_digest(asked)
+    pub(super) fn note_input(&mut self, call_input: &CallInput<'_>) {
+        if self.wants_digest(call_input)
             && let Some(audit) = &self.ctx.registry.0.audit
         {
-            let digest = audit.digest(&asked.input);
+            let digest = audit.digest(&call_input.input);
             self.note_digest(digest);
         }
     }
 
     /// Whether the record still lacks the digest of the input.
     #[inline]
-    pub(super) fn wants_digest(&self, asked: &CallInput<'_>) -> bool {
+    pub(super) fn wants_digest(&self, call_input: &CallInput<'_>) -> bool {
         self.audited.as_ref().is_some_and(|audited| audited.input.is_none())
-            && self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input)
+            && self.ctx.entry.as_ref().is_some_and(|entry| call_input.input.len() <= entry.max_input)
     }
 
     /// Takes note of the digest of the input.

@@ -61,15 +61,15 @@ impl Registry {
     /// # });
     /// ```
     pub async fn converse(&self, name: &str, request: Request<'_>, conversation: Conversation) -> Turn {
-        let (mut call, asked) = self.begin(name, request);
+        let (mut call, call_input) = self.begin(name, request);
         let asking = Arc::new(AskContext::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
-        let Some(apart) = call.apart(&asked) else { return call.round(&asked, &asking, None).await };
-        match Box::pin(call.admitted(&asked)).await {
-            Err(bad) => call.turn(&asked, &asking, Err(bad)).await,
+        let Some(apart) = call.detached(&call_input) else { return call.round(&call_input, &asking, None).await };
+        match Box::pin(call.admitted(&call_input)).await {
+            Err(bad) => call.turn(&call_input, &asking, Err(bad)).await,
             Ok(permits) => {
-                let taken = OwnedCallInput::from(asked);
-                let round = async move { call.round(&taken.asked(), &asking, Some(permits)).await };
+                let taken = OwnedCallInput::from(call_input);
+                let round = async move { call.round(&taken.call_input(), &asking, Some(permits)).await };
                 Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended)
             }
         }
@@ -78,16 +78,16 @@ impl Registry {
 
 impl Call {
     /// One round, up to its outcome or its questions.
-    async fn round(&mut self, asked: &CallInput<'_>, asking: &AskContext, permits: Option<Permits>) -> Turn {
+    async fn round(&mut self, call_input: &CallInput<'_>, asking: &AskContext, permits: Option<Permits>) -> Turn {
         let _over = asking.over().clone().drop_guard();
-        let ended = self.answer(asked, permits).await;
-        self.turn(asked, asking, ended).await
+        let ended = self.answer(call_input, permits).await;
+        self.turn(call_input, asking, ended).await
     }
 
     /// What a round that ended like this comes to.
-    async fn turn(&mut self, asked: &CallInput<'_>, asking: &AskContext, ended: Result<OutputJson, Box<FailedCall>>) -> Turn {
+    async fn turn(&mut self, call_input: &CallInput<'_>, asking: &AskContext, ended: Result<OutputJson, Box<FailedCall>>) -> Turn {
         let turn = match ended {
-            Err(bad) if bad.asks => match self.fingerprint(asked).await.and_then(|call| asking.questions(call)) {
+            Err(bad) if bad.asks => match self.fingerprint(call_input).await.and_then(|call| asking.questions(call)) {
                 Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
                 None => {
                     tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
@@ -112,9 +112,9 @@ impl Call {
 
     /// A state says which call it belongs to: this operation, of this caller, with this input.
     /// With any other the answers would be given to a question that nobody was asked.
-    pub(super) fn belongs(&self, entry: &RegisteredOperation, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) fn belongs(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable() else { return Ok(()) };
-        if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input)) {
+        if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &call_input.input)) {
             Ok(())
         } else {
             Err(self.of_another_call())
@@ -134,13 +134,13 @@ impl Call {
     }
 
     /// What a state belongs to. Most calls ask nothing, so it is made for those alone that do.
-    async fn fingerprint(&self, asked: &CallInput<'_>) -> Option<String> {
+    async fn fingerprint(&self, call_input: &CallInput<'_>) -> Option<String> {
         let entry = self.ctx.entry.as_ref()?;
-        if asked.is_large() {
+        if call_input.is_large() {
             // Not within the time of the call: that it asks something would end this too.
-            return Some(Box::pin(self.large_fingerprint(entry, asked)).await);
+            return Some(Box::pin(self.large_fingerprint(entry, call_input)).await);
         }
-        Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input))
+        Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &call_input.input))
     }
 }
 

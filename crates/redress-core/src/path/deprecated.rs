@@ -13,7 +13,7 @@ use crate::registry::RegisteredOperation;
 
 /// Of how many callers of one operation, by each of its names, it is known that they were told of. More are not told of at all: an operation
 /// that so many call is not about to go.
-const MOST_CALLERS: usize = 1024;
+const MAX_CALLERS: usize = 1024;
 
 /// Who has called a deprecated operation, or one by an alias: a hash of the caller's id and, if it was one, of the alias.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl StillCalled {
     /// Whether nobody was told of this caller yet.
     fn is_news(&self, caller: &str, alias: Option<&str>) -> bool {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.len() < MOST_CALLERS && callers.insert(self.hasher.hash_one((caller, alias)))
+        callers.len() < MAX_CALLERS && callers.insert(self.hasher.hash_one((caller, alias)))
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
         assert!(still_called.is_news("ada", None) && still_called.is_news("bob", None));
         assert!(!still_called.is_news("ada", None) && !still_called.is_news("bob", None));
         assert!(still_called.is_news("ada", Some("orders.old")) && !still_called.is_news("ada", Some("orders.old")));
-        let told = (0..2 * MOST_CALLERS).filter(|number| still_called.is_news(&number.to_string(), None)).count();
-        assert_eq!(told, MOST_CALLERS - 3);
+        let told = (0..2 * MAX_CALLERS).filter(|number| still_called.is_news(&number.to_string(), None)).count();
+        assert_eq!(told, MAX_CALLERS - 3);
     }
 }

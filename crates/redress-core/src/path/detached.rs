@@ -25,23 +25,23 @@ pub(super) struct OwnedCallInput {
 }
 
 impl OwnedCallInput {
-    pub(super) fn asked(&self) -> CallInput<'_> {
+    pub(super) fn call_input(&self) -> CallInput<'_> {
         CallInput { name: &self.name, input: Cow::Borrowed(&self.input), token: self.token.clone() }
     }
 }
 
 impl From<CallInput<'_>> for OwnedCallInput {
-    fn from(asked: CallInput<'_>) -> OwnedCallInput {
-        OwnedCallInput { name: asked.name.to_owned(), input: asked.input.into_owned(), token: asked.token }
+    fn from(call_input: CallInput<'_>) -> OwnedCallInput {
+        OwnedCallInput { name: call_input.name.to_owned(), input: call_input.input.into_owned(), token: call_input.token }
     }
 }
 
 impl Call {
     /// How to run this call apart from its caller, where it comes with a key that the operation takes.
-    pub(super) fn apart(&self, asked: &CallInput<'_>) -> Option<Detached> {
+    pub(super) fn detached(&self, call_input: &CallInput<'_>) -> Option<Detached> {
         self.ctx.idempotency_key.as_ref()?;
         let registry = &self.ctx.registry;
-        registry.find(asked.name).filter(|entry| entry.declaration.takes_idempotency_key())?;
+        registry.find(call_input.name).filter(|entry| entry.declaration.takes_idempotency_key())?;
         // Without a runtime there is nowhere else to run; the call is cut off with its caller then.
         let runtime = Handle::try_current().ok()?;
         Some(Detached {

@@ -9,13 +9,13 @@ use super::{CallInput, FailedCall, Call};
 use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::RegisteredOperation};
 
 impl Call {
-    pub(super) async fn guards(&self, entry: &RegisteredOperation, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn guards(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         for guard in &entry.guards {
             let call = GuardedCall {
                 operation: &entry.declaration,
                 caller: self.ctx.caller.as_deref(),
                 request_id: &self.ctx.request_id,
-                input: &asked.input,
+                input: &call_input.input,
             };
             let verdict = AssertUnwindSafe(async { guard.check(&call).await }).catch_unwind().await;
             let broken: Box<dyn std::error::Error + Send + Sync> = match verdict {

@@ -57,7 +57,7 @@ impl Call {
     pub(super) async fn claim(
         &self,
         entry: &RegisteredOperation,
-        asked: &CallInput<'_>,
+        call_input: &CallInput<'_>,
         key: &Arc<str>,
         exhausted: Option<&Exhausted>,
     ) -> Result<Claimed<'_>, Box<FailedCall>> {
@@ -68,7 +68,7 @@ impl Call {
         };
         let store = Arc::clone(&self.ctx.registry.0.idempotency);
         // Another call with the key may still be running; `begin` waits for it.
-        let input = self.key_fingerprint(asked).await;
+        let input = self.key_fingerprint(call_input).await;
         let begun = match exhausted {
             Some(exhausted) => match store.peek(&key, input).await {
                 Ok(Begin::Fresh) => return Err(self.exhausted(exhausted)),

@@ -31,17 +31,17 @@ impl CallInput<'_> {
 impl Call {
     /// [`note_input`](Call::note_input), wherever it is done.
     #[inline]
-    pub(super) async fn note_any_input(&mut self, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
-        if asked.is_large() {
-            return Box::pin(self.note_large_input(asked)).await;
+    pub(super) async fn note_any_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        if call_input.is_large() {
+            return Box::pin(self.note_large_input(call_input)).await;
         }
-        self.note_input(asked);
+        self.note_input(call_input);
         Ok(())
     }
 
-    async fn note_large_input(&mut self, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
-        let (true, Some(audit)) = (self.wants_digest(asked), self.ctx.registry.0.audit.clone()) else { return Ok(()) };
-        let input = asked.copied();
+    async fn note_large_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        let (true, Some(audit)) = (self.wants_digest(call_input), self.ctx.registry.0.audit.clone()) else { return Ok(()) };
+        let input = call_input.copied();
         let digest = self.within(async { Ok(offload(move || audit.digest(&input)).await) }).await?;
         self.note_digest(digest);
         Ok(())
@@ -52,11 +52,11 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
-        asked: &CallInput<'_>,
+        call_input: &CallInput<'_>,
     ) -> Result<ReadInput, Box<FailedCall>> {
-        self.size(entry, asked)?;
+        self.size(entry, call_input)?;
         let abandon = Abandon::default();
-        let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
         let read = move || match extent.passed_by(&input) {
             Some(beyond) => Err(InputRefusal::Beyond(beyond)),
             None => reader
@@ -73,18 +73,18 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
-        asked: &CallInput<'_>,
+        call_input: &CallInput<'_>,
     ) -> Result<(ReadInput, Option<Box<FailedCall>>), Box<FailedCall>> {
-        let input = if asked.is_large() {
-            self.read_large(entry, reader, asked).await?
+        let input = if call_input.is_large() {
+            self.read_large(entry, reader, call_input).await?
         } else {
-            self.measure(asked)?;
-            match reader.read(&entry.input, &asked.input) {
+            self.measure(call_input)?;
+            match reader.read(&entry.input, &call_input.input) {
                 Ok(input) => input,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(self.explain_apart(entry, reader, asked, error).await);
+                Err(error) if call_input.is_long_to_explain() => {
+                    return Err(self.explain_apart(entry, reader, call_input, error).await);
                 }
-                Err(error) => return Err(self.explain(entry, &*reader, &asked.input, error)),
+                Err(error) => return Err(self.explain(entry, &*reader, &call_input.input, error)),
             }
         };
         let failed = match &entry.check {
@@ -94,10 +94,10 @@ impl Call {
                 checking.await?
             }
         };
-        if asked.is_large() {
-            self.large_content(entry, asked).await?;
+        if call_input.is_large() {
+            self.large_content(entry, call_input).await?;
         } else {
-            self.content(entry, &asked.input)?;
+            self.content(entry, &call_input.input)?;
         }
         Ok((input, failed))
     }
@@ -107,11 +107,11 @@ impl Call {
         &self,
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
-        asked: &CallInput<'_>,
+        call_input: &CallInput<'_>,
         error: DecodeError,
     ) -> Box<FailedCall> {
         let abandon = Abandon::default();
-        let (entry, input, extent, abandoned) = (Arc::clone(entry), asked.copied(), self.extent(), abandon.flag());
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
         let explained = offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
         match self.within(async { Ok(explained.await) }).await {
             Ok(refused) => self.refused_input(refused),
@@ -120,21 +120,21 @@ impl Call {
     }
 
     /// Content guard of a large input.
-    pub(super) async fn large_content(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn large_content(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         if entry.source().is_none() {
             return Ok(());
         }
-        let (registry, entry, input) = (self.ctx.registry.clone(), Arc::clone(entry), asked.copied());
+        let (registry, entry, input) = (self.ctx.registry.clone(), Arc::clone(entry), call_input.copied());
         let checked = offload(move || registry.content(&entry, &input));
         self.within(async { Ok(checked.await) }).await?.map_err(|blocked| self.blocked(blocked))
     }
 
     /// What tells the input from another one under the same idempotency key.
-    pub(super) async fn key_fingerprint(&self, asked: &CallInput<'_>) -> Fingerprint {
-        if !asked.is_large() {
-            return fingerprint(&asked.input);
+    pub(super) async fn key_fingerprint(&self, call_input: &CallInput<'_>) -> Fingerprint {
+        if !call_input.is_large() {
+            return fingerprint(&call_input.input);
         }
-        let input = asked.copied();
+        let input = call_input.copied();
         offload(move || fingerprint(&input)).await
     }
 
@@ -152,15 +152,15 @@ impl Call {
     }
 
     /// [`belongs`](Call::belongs) of a large input.
-    pub(super) async fn large_belongs(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn large_belongs(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
-        let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, asked).await) }).await?;
+        let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, call_input).await) }).await?;
         if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
     }
 
     /// [`fingerprint`](Call::fingerprint) of a large input.
-    pub(super) async fn large_fingerprint(&self, entry: &Arc<RegisteredOperation>, asked: &CallInput<'_>) -> String {
-        let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), asked.copied());
+    pub(super) async fn large_fingerprint(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> String {
+        let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), call_input.copied());
         offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
     }
 }

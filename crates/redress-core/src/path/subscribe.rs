@@ -54,9 +54,9 @@ impl Registry {
     /// Subscribes to an operation. What refuses the call before the stream is open comes as
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
-        let (mut call, asked) = self.begin(name, request);
+        let (mut call, call_input) = self.begin(name, request);
         let span = call.span.clone();
-        let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().instrument(span).await;
+        let opened = AssertUnwindSafe(call.open(&call_input)).catch_unwind().instrument(span).await;
         match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
             Err(bad) => {
@@ -80,40 +80,40 @@ struct OpenStream {
 }
 
 impl Call {
-    async fn open(&mut self, asked: &CallInput<'_>) -> Result<OpenStream, Box<FailedCall>> {
-        let held = self.admit(asked, Shape::Subscription).await?;
+    async fn open(&mut self, call_input: &CallInput<'_>) -> Result<OpenStream, Box<FailedCall>> {
+        let held = self.admit(call_input, Shape::Subscription).await?;
         let entry = Arc::clone(self.entry()?);
         let mut permits = match held {
             Some(permits) => *permits,
             None => self.all_limits(&entry).await?,
         };
-        self.note_any_input(asked).await?;
+        self.note_any_input(call_input).await?;
         let this = &*self;
-        this.size(&entry, asked)?;
+        this.size(&entry, call_input)?;
         let (BoundHandler::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
         // The stream outlives the request, and its context shares the token that its reader cancels. The operation's own
         // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
         let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
-        let opening = if asked.is_large() || entry.check.is_some() {
-            match this.read_checked(&entry, Arc::clone(handler) as _, asked).await? {
+        let opening = if call_input.is_large() || entry.check.is_some() {
+            match this.read_checked(&entry, Arc::clone(handler) as _, call_input).await? {
                 (input, None) => Ok(handler.ready_with(outlives(), input)),
                 (_, Some(failed)) => Err(failed),
             }
         } else {
-            this.measure(asked)?;
-            let opening = match handler.ready(outlives(), &entry.input, &asked.input) {
+            this.measure(call_input)?;
+            let opening = match handler.ready(outlives(), &entry.input, &call_input.input) {
                 Ok(opening) => opening,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, asked, error).await);
+                Err(error) if call_input.is_long_to_explain() => {
+                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, call_input, error).await);
                 }
-                Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
+                Err(error) => return Err(this.explain(&entry, &**handler, &call_input.input, error)),
             };
-            this.content(&entry, &asked.input)?;
+            this.content(&entry, &call_input.input)?;
             Ok(opening)
         };
-        this.within(this.guards(&entry, asked)).await?;
+        this.within(this.guards(&entry, call_input)).await?;
         let items = {
             let counted = this.counted(permits.quota.take()).await?;
             let opening = match opening {
@@ -121,7 +121,7 @@ impl Call {
                 // What was counted stays so, as where the handler fails.
                 Err(failed) => return this.end_checked(&entry, failed),
             };
-            permits.ran(waited(&entry, asked, counted.is_some()).then(Instant::now));
+            permits.ran(waited(&entry, call_input, counted.is_some()).then(Instant::now));
             let driven = this.drive(opening).await;
             if let Some(counted) = counted {
                 counted.ended(matches!(driven, HandlerRun::Asks));

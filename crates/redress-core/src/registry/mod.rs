@@ -202,7 +202,7 @@ impl Registry {
     /// The same registry with one more observer, for the test kit.
     #[cfg(feature = "testing")]
     pub(crate) fn observed_by(&self, observer: impl Observer) -> Registry {
-        self.fitted(crate::Layers::new().observer(Arc::new(observer)))
+        self.with_layers(crate::Layers::new().observer(Arc::new(observer)))
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredOperation>> {

@@ -37,7 +37,7 @@ const TOLERANCE: f64 = 1.5;
 const QUICK: Duration = Duration::from_millis(1);
 /// One call that hangs, or asks for what takes long, weighs no more than this many times what its operation takes by
 /// itself: neither in what that is, nor in what is compared with it, so that the two stay comparable.
-const MOST_STRETCH: u32 = 3;
+const MAX_STRETCH: u32 = 3;
 /// The bound is looked at once in this time, if enough calls have ended.
 const WINDOW: Duration = Duration::from_millis(100);
 const ENOUGH: u32 = 10;
@@ -52,7 +52,7 @@ const LATE_STRETCH: u32 = 4;
 /// So many times the fewest calls that can be bounded are a flood, if they are of one caller.
 const FLOOD: u32 = 8;
 /// Nobody is sent away for less than this.
-const LEAST_WAIT: Duration = Duration::from_millis(10);
+const MIN_WAIT: Duration = Duration::from_millis(10);
 /// Nothing has ended for so long: whatever calls wait for, more of them would only wait too.
 const STALL: Duration = Duration::from_secs(1);
 /// No bound.
@@ -63,7 +63,7 @@ const OPEN: u32 = u32::MAX;
 pub(crate) struct AdaptiveLimit {
     since: Instant,
     /// The bound never falls below this; fewer calls than this count as each running by itself.
-    least: u32,
+    min: u32,
     in_flight: AtomicU32,
     pub(crate) streams: AtomicU32,
     /// The callers that have a call in flight.
@@ -120,10 +120,10 @@ pub(crate) enum ShedReason {
 }
 
 impl AdaptiveLimit {
-    pub(crate) fn new(least: u32) -> AdaptiveLimit {
+    pub(crate) fn new(min: u32) -> AdaptiveLimit {
         AdaptiveLimit {
             since: Instant::now(),
-            least,
+            min,
             in_flight: AtomicU32::new(0),
             streams: AtomicU32::new(0),
             callers: AtomicU32::new(0),
@@ -158,8 +158,8 @@ impl AdaptiveLimit {
     /// How long a caller had better wait whom `full` has refused: as long as a light call takes. Who has its share
     /// already waits no less than the bound needs to move.
     pub(crate) fn worth_waiting(&self, full: ShedReason) -> Duration {
-        let least = if full == ShedReason::Share { WINDOW } else { LEAST_WAIT };
-        self.typical.get().unwrap_or(WINDOW).clamp(least, Duration::from_secs(10))
+        let min = if full == ShedReason::Share { WINDOW } else { MIN_WAIT };
+        self.typical.get().unwrap_or(WINDOW).clamp(min, Duration::from_secs(10))
     }
 
     /// Lets a call in whose caller has `own` calls in flight. `operation` is given where the load is to be measured
@@ -185,7 +185,7 @@ impl AdaptiveLimit {
         };
         let at = now.saturating_duration_since(self.since);
         self.active.note(own, at);
-        let quiet = running < self.least;
+        let quiet = running < self.min;
         if let Some(full) = self.full(running, mine, quiet, nanos(at)) {
             self.give_back(own);
             return Err(full);
@@ -217,7 +217,7 @@ impl AdaptiveLimit {
             Some(ShedReason::Share)
         } else {
             // Those who have less than their share may be many. What others have beyond theirs is no reason.
-            let many = bound.saturating_mul(2).max(4 * self.least);
+            let many = bound.saturating_mul(2).max(4 * self.min);
             (callers > many).then_some(ShedReason::Server)
         }
     }
@@ -226,7 +226,7 @@ impl AdaptiveLimit {
     /// nobody else is there counts too: otherwise nothing would be measured until somebody else comes and waits.
     fn is_light(&self, running: u32, mine: u32) -> bool {
         let within_share = u64::from(mine) * u64::from(self.sharing()) <= u64::from(running);
-        within_share || running >= FLOOD * self.least && self.callers.load(Relaxed) == 1
+        within_share || running >= FLOOD * self.min && self.callers.load(Relaxed) == 1
     }
 
     /// How many callers there are to share what the server bears, whether or not each has a call in flight just now.
@@ -287,7 +287,7 @@ impl AdaptiveLimit {
             return;
         }
         let by_itself = alone.measured().map(|by_itself| by_itself.max(QUICK));
-        let weighs = by_itself.map_or(took, |by_itself| took.min(by_itself * MOST_STRETCH));
+        let weighs = by_itself.map_or(took, |by_itself| took.min(by_itself * MAX_STRETCH));
         match by_itself {
             // What is slow beside nothing else would be no quicker beside less.
             _ if entered.quiet && entered.light => alone.add(weighs),
@@ -329,10 +329,10 @@ impl AdaptiveLimit {
         let bound = self.bound.load(Relaxed);
         if stretch > TOLERANCE {
             // So few calls are not what makes each other slow.
-            if peak > self.least {
+            if peak > self.min {
                 let less = (TOLERANCE / stretch).max(0.5) * f64::from(bound.min(peak));
                 self.needed.store(nanos, Relaxed);
-                self.bound.store((less as u32).max(self.least), Relaxed);
+                self.bound.store((less as u32).max(self.min), Relaxed);
             }
         } else if bound != OPEN && peak >= bound / 2 {
             self.needed.store(nanos, Relaxed);

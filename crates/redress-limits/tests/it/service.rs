@@ -57,7 +57,7 @@ impl Service {
             .build()
             .unwrap();
         let limits = Limits::new(options).unwrap();
-        let harness = Harness::new(built.fitted(Layers::new().limit(limits.clone())));
+        let harness = Harness::new(built.with_layers(Layers::new().limit(limits.clone())));
         Service { limits, harness, built, waiting, going }
     }
 
@@ -65,7 +65,7 @@ impl Service {
     pub(crate) fn reloaded(&self, options: LimitOptions) -> Service {
         let limits = self.limits.replaced(options).unwrap();
         Service {
-            harness: Harness::new(self.built.fitted(Layers::new().limit(limits.clone()))),
+            harness: Harness::new(self.built.with_layers(Layers::new().limit(limits.clone()))),
             limits,
             built: self.built.clone(),
             waiting: Arc::clone(&self.waiting),

@@ -18,12 +18,12 @@ const CALLS: usize = 5_000;
 
 #[test]
 fn no_place_is_given_twice_and_none_is_lost() {
-    const MOST: u32 = 3;
+    const MAX: u32 = 3;
     const TOGETHER: u32 = 5;
     let mut rule = LimitRule::new(["demo.greet"]);
     rule.in_flight_total = Some(TOGETHER);
     let limits = Limits::new(options(|options| {
-        options.in_flight = Some(MOST);
+        options.in_flight = Some(MAX);
         options.shed = true;
         options.rules.push(rule);
     }))
@@ -41,7 +41,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
                     match limits.admit(&LimitedCall::new(greet, Some(&caller))) {
                         Err(_) => refused.fetch_add(1, Ordering::Relaxed),
                         Ok(permit) => {
-                            assert!(running.fetch_add(1, Ordering::SeqCst) < MOST);
+                            assert!(running.fetch_add(1, Ordering::SeqCst) < MAX);
                             thread::yield_now();
                             running.fetch_sub(1, Ordering::SeqCst);
                             drop(permit);
@@ -56,7 +56,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
     assert_eq!((limits.figures().in_flight, limits.figures().callers), (0, 2));
     // Every place is free again.
     let caller = Caller::new("caller 0");
-    let held: Vec<_> = (0..MOST).map(|_| limits.admit(&LimitedCall::new(&greet, Some(&caller))).unwrap()).collect();
+    let held: Vec<_> = (0..MAX).map(|_| limits.admit(&LimitedCall::new(&greet, Some(&caller))).unwrap()).collect();
     assert!(limits.admit(&LimitedCall::new(&greet, Some(&caller))).is_err());
     drop(held);
 }

@@ -147,7 +147,7 @@ impl<'a> ExpansionParts<'a> {
 
                 const NAME: &'static str = #name;
 
-                fn attributes() -> ::redress::__private::contract::Operation {
+                fn attributes() -> ::redress::__private::contract::OperationDeclaration {
                     #attributes
                 }
 

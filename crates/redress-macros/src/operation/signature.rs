@@ -7,7 +7,7 @@ use syn::{FnArg, GenericArgument, Ident, ItemFn, Pat, PathArguments, ReturnType,
 use crate::mistakes::Mistakes;
 
 /// The most arguments for which the registry knows functions.
-const MOST_ARGUMENTS: usize = 6;
+const MAX_ARGUMENTS: usize = 6;
 
 /// A function that can be an operation.
 pub(super) struct Signature {
@@ -62,7 +62,7 @@ pub(super) fn signature(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Si
     if let Some(variadic) = &sig.variadic {
         refuse(variadic.dots.to_token_stream(), "an operation has one input; put what it takes in one struct");
     }
-    if let Some(seventh) = sig.inputs.iter().nth(MOST_ARGUMENTS) {
+    if let Some(seventh) = sig.inputs.iter().nth(MAX_ARGUMENTS) {
         let token = match seventh {
             FnArg::Typed(argument) => argument.pat.to_token_stream(),
             FnArg::Receiver(receiver) => receiver.self_token.to_token_stream(),

@@ -13,10 +13,10 @@ use crate::reply::Reply;
 
 /// How many events that a reader was given are kept for it, and how many bytes one of them may have. A larger one is
 /// kept until it was given whole: it is charged to the budget for answers, which its caller needs for others.
-const MOST_KEPT: usize = 16;
+const MAX_KEPT: usize = 16;
 const LARGEST_KEPT: usize = 16 * 1024;
 /// How many bytes of notifications wait for their reader.
-const MOST_WAITING_BYTES: usize = 1024 * 1024;
+const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
 /// The events of one stream. It has one reader at a time, and the latest is the one.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl EventLog {
         state.events.retain(|event| {
             event.number > given
                 || on_its_way(event)
-                || (self.resumable && event.message.len() <= LARGEST_KEPT && event.number + MOST_KEPT as u64 > given)
+                || (self.resumable && event.message.len() <= LARGEST_KEPT && event.number + MAX_KEPT as u64 > given)
         });
         let waits = |event: &LoggedEvent| event.number > given && event.is_notification;
         let (mut count, mut bytes) = (0, 0);
@@ -149,7 +149,7 @@ impl EventLog {
             count += 1;
             bytes += event.message.len();
         }
-        while count > self.most_waiting || (count > 1 && bytes > MOST_WAITING_BYTES) {
+        while count > self.most_waiting || (count > 1 && bytes > MAX_WAITING_BYTES) {
             let Some(oldest) = state.events.iter().position(waits) else { return };
             bytes -= state.events.remove(oldest).map_or(0, |event| event.message.len());
             count -= 1;
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(read, ["1 q", "4 c", "5 d", "pending"]);
         log.notify_once(b"d".to_vec());
         assert_eq!(next(&log, reader).unwrap(), "6 d", "what was given is news when it comes again");
-        log.notify(vec![b'x'; MOST_WAITING_BYTES]);
+        log.notify(vec![b'x'; MAX_WAITING_BYTES]);
         log.notify(b"e".to_vec());
         assert_eq!(next(&log, reader).unwrap(), "8 e");
         log.close();

@@ -19,12 +19,12 @@ use crate::{RequestContext, request::McpRequest, request_checks, owner::Owner, r
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
     /// there is no room for it, it is served without.
-    pub(super) fn begin(&self, params: &InitializeParams<'_>, asking: &RequestContext) -> Option<Arc<HttpSession>> {
+    pub(super) fn begin(&self, params: &InitializeParams<'_>, context: &RequestContext) -> Option<Arc<HttpSession>> {
         // Looked at before a place is taken, which would be given back at once.
         if !params.client_can().any() || self.sessions.len() >= self.options.max_sessions {
             return None;
         }
-        let (place, owner) = (self.place(asking).ok()?, Owner::of(asking));
+        let (place, owner) = (self.place(context).ok()?, Owner::of(context));
         let over = self.options.shutdown.child_token();
         let session = Arc::new(HttpSession::new(unguessable()?, owner, place, params, over));
         self.sessions.open(&session, self.options.max_sessions).then_some(session)
@@ -36,12 +36,12 @@ impl HttpFace {
         parts: &Parts,
         id: Id<'_>,
         asked: &McpRequest<'_>,
-        asking: &RequestContext,
+        context: &RequestContext,
         session: &Arc<HttpSession>,
     ) -> Response<Body> {
         tokio::spawn(Arc::clone(session).attend(Arc::downgrade(&self.sessions)));
-        let way = ClientChannel { session: Some(&session.state), ..ClientChannel::default() };
-        let reply = self.inner.answer(id, asked, Era::Legacy, asking, way).await;
+        let channel = ClientChannel { session: Some(&session.state), ..ClientChannel::default() };
+        let reply = self.inner.answer(id, asked, Era::Legacy, context, channel).await;
         let mut response = self.respond(parts, reply, Era::Legacy);
         if let Ok(name) = HeaderValue::from_str(&session.name) {
             response.headers_mut().insert(request_checks::SESSION.clone(), name);
@@ -56,16 +56,16 @@ impl HttpFace {
         session: &HttpSession,
         id: Id<'_>,
         asked: &McpRequest<'_>,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Result<CancellationToken, Box<Response<Body>>> {
-        let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, asking, Era::Legacy));
+        let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, context, Era::Legacy));
         let cancelled = session.requests.admit(id).map_err(refused)?;
         if session.requests.len() > self.inner.options.in_flight {
             session.requests.ended(id.as_json());
             let refusal = Refusal::new(EngineCode::Overloaded)
                 .with_details(&json!({"limit": "in_flight"}))
                 .with_retry_after_ms(1000);
-            return Err(Box::new(self.no_place(parts, id, Some(asked), refusal, asking)));
+            return Err(Box::new(self.no_place(parts, id, Some(asked), refusal, context)));
         }
         Ok(cancelled)
     }
@@ -79,11 +79,11 @@ impl HttpFace {
 
     /// The stream of changes of a session, or what is left of a stream whose connection was lost. Whoever read it
     /// before is at its end: a connection that was lost may seem open for long.
-    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &RequestContext) -> Response<Body> {
+    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, context: &RequestContext) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, context);
         }
-        let open = match self.open(parts, Id::NULL, None, asking) {
+        let open = match self.open(parts, Id::NULL, None, context) {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
@@ -108,16 +108,16 @@ impl HttpFace {
         id: Id<'_>,
         params: &ListenParams<'_>,
         asked: &McpRequest<'_>,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, context);
         }
-        let open = match self.open(parts, id, Some(asked), asking) {
+        let open = match self.open(parts, id, Some(asked), context) {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
-        let listening = match self.inner.listening(id, params, asking).await {
+        let listening = match self.inner.listening(id, params, context).await {
             Ok(listening) => listening,
             Err(refused) => return self.respond(parts, refused, Era::Modern),
         };

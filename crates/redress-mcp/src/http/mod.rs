@@ -135,39 +135,39 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut asking: RequestContext) -> Response<Body>
+    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut context: RequestContext) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if let Err(unfit) = admission::admit(&self.options, &parts) {
-            return self.unfit(&unfit, Id::NULL, &asking);
+            return self.unfit(&unfit, Id::NULL, &context);
         }
         let session = match request_checks::session(&parts.headers) {
             Ok(session) => session.map(Box::<str>::from),
-            Err(unfit) => return self.unfit(&unfit, Id::NULL, &asking),
+            Err(unfit) => return self.unfit(&unfit, Id::NULL, &context),
         };
-        if let Err(why) = self.identify(token.as_ref(), &mut asking).await {
-            return self.unidentified(&parts, why, &asking);
+        if let Err(why) = self.identify(token.as_ref(), &mut context).await {
+            return self.unidentified(&parts, why, &context);
         }
         // Before anything else is looked at, so that nothing tells a session of another from none.
-        let session = match session.map(|name| self.sessions.find(&name, &Owner::of(&asking))) {
-            Some(None) => return self.no_session(&parts, &asking),
+        let session = match session.map(|name| self.sessions.find(&name, &Owner::of(&context))) {
+            Some(None) => return self.no_session(&parts, &context),
             Some(Some(session)) => {
                 session.touch();
-                asking.session_id = Some(Arc::clone(&session.name));
+                context.session_id = Some(Arc::clone(&session.name));
                 Some(session)
             }
             None => None,
         };
         match (&parts.method, &session) {
             (&Method::POST, _) => {}
-            (&Method::GET, Some(session)) => return self.stream_of(&parts, session, &asking),
+            (&Method::GET, Some(session)) => return self.stream_of(&parts, session, &context),
             (&Method::DELETE, Some(session)) => return self.end(session),
-            _ => return self.not_allowed(&asking),
+            _ => return self.not_allowed(&context),
         }
         if let Err(unfit) = admission::negotiate(&parts.headers) {
-            return self.unfit(&unfit, Id::NULL, &asking);
+            return self.unfit(&unfit, Id::NULL, &context);
         }
         let mut reading = pin!(Limited::new(body, self.options.max_body).collect());
         let read = match poll!(reading.as_mut()) {
@@ -175,37 +175,37 @@ impl HttpFace {
             Poll::Pending => {
                 let read = reading.await;
                 // A token counts when the call begins, and may have been revoked while the rest was waited for.
-                if let Err(why) = self.identify(token.as_ref(), &mut asking).await {
-                    return self.unidentified(&parts, why, &asking);
+                if let Err(why) = self.identify(token.as_ref(), &mut context).await {
+                    return self.unidentified(&parts, why, &context);
                 }
-                if session.as_ref().is_some_and(|session| !session.is_of(&Owner::of(&asking))) {
-                    return self.no_session(&parts, &asking);
+                if session.as_ref().is_some_and(|session| !session.is_of(&Owner::of(&context))) {
+                    return self.no_session(&parts, &context);
                 }
                 read
             }
         };
         let body = match read {
             Ok(body) => body.to_bytes(),
-            Err(_) => return self.unfit(&Unfit::TooLarge(self.options.max_body), Id::NULL, &asking),
+            Err(_) => return self.unfit(&Unfit::TooLarge(self.options.max_body), Id::NULL, &context),
         };
         match jsonrpc::read(&body, 1) {
-            Ok(RpcMessage::Single(Member::Call(call))) => self.call(&parts, &call, &body, &asking, session).await,
+            Ok(RpcMessage::Single(Member::Call(call))) => self.call(&parts, &call, &body, &context, session).await,
             Ok(RpcMessage::Single(Member::Invalid(_)))
                 if session.is_some_and(|session| session.questions.answered(&body)) =>
             {
                 empty(StatusCode::ACCEPTED)
             }
-            Ok(RpcMessage::Single(Member::Invalid(id))) => self.unfit(&Unfit::NoRequest, id, &asking),
+            Ok(RpcMessage::Single(Member::Invalid(id))) => self.unfit(&Unfit::NoRequest, id, &context),
             Ok(RpcMessage::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                self.unfit(&Unfit::Batch, Id::NULL, &asking)
+                self.unfit(&Unfit::Batch, Id::NULL, &context)
             }
-            Err(Unreadable::NotJson) => self.unfit(&Unfit::NotJson, Id::NULL, &asking),
+            Err(Unreadable::NotJson) => self.unfit(&Unfit::NotJson, Id::NULL, &context),
         }
     }
 
     /// The answer to a message that is refused as a whole.
-    fn unfit(&self, unfit: &Unfit, id: Id<'_>, asking: &RequestContext) -> Response<Body> {
-        let (reply, status) = self.inner.unfit(unfit, id, asking);
+    fn unfit(&self, unfit: &Unfit, id: Id<'_>, context: &RequestContext) -> Response<Body> {
+        let (reply, status) = self.inner.unfit(unfit, id, context);
         let id = reply.request_id.as_ref().and_then(request_id);
         let mut response = bad(reply);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
@@ -216,23 +216,23 @@ impl HttpFace {
     }
 
     /// The answer to a request that is refused by itself, with the status that its era has for it.
-    fn refuse(&self, parts: &Parts, unfit: &Unfit, id: Id<'_>, asking: &RequestContext, era: Era) -> Response<Body> {
-        self.respond(parts, self.inner.refuse(unfit, id, asking), era)
+    fn refuse(&self, parts: &Parts, unfit: &Unfit, id: Id<'_>, context: &RequestContext, era: Era) -> Response<Body> {
+        self.respond(parts, self.inner.refuse(unfit, id, context), era)
     }
 
-    fn not_allowed(&self, asking: &RequestContext) -> Response<Body> {
-        let mut response = self.unfit(&Unfit::Method, Id::NULL, asking);
+    fn not_allowed(&self, context: &RequestContext) -> Response<Body> {
+        let mut response = self.unfit(&Unfit::Method, Id::NULL, context);
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         response
     }
 
     /// The answer where there is no such session, or none of this caller's.
-    fn no_session(&self, parts: &Parts, asking: &RequestContext) -> Response<Body> {
+    fn no_session(&self, parts: &Parts, context: &RequestContext) -> Response<Body> {
         let refusal = Refusal::new(EngineCode::InvalidRequest)
             .with_http(404)
             .with_details(&json!({"header": "Mcp-Session-Id"}))
             .with_hint("Begin a session with `initialize`, without the header `Mcp-Session-Id`.");
-        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.inner.registry.refuse(refusal, context.request(b""));
         let says = "there is no such session; begin one with `initialize`";
         let mut reply = Reply::error(Id::NULL, ProtocolError::InvalidRequest, says, Some(&envelope.to_bytes()));
         reply.request_id = Some(envelope.meta().request_id.clone());
@@ -247,7 +247,7 @@ impl HttpFace {
         parts: &Parts,
         call: &RpcCall<'_>,
         body: &Bytes,
-        asking: &RequestContext,
+        context: &RequestContext,
         session: Option<Arc<HttpSession>>,
     ) -> Response<Body> {
         let Some(id) = call.id else {
@@ -257,34 +257,34 @@ impl HttpFace {
                     empty(StatusCode::ACCEPTED)
                 }
                 (None, Ok(())) => empty(StatusCode::ACCEPTED),
-                (None, Err(unfit)) => self.refuse(parts, &unfit, Id::NULL, asking, Era::Modern),
+                (None, Err(unfit)) => self.refuse(parts, &unfit, Id::NULL, context, Era::Modern),
             };
         };
         if !request_checks::is_id(id) {
-            return self.refuse(parts, &Unfit::Id, id, asking, Era::Modern);
+            return self.refuse(parts, &Unfit::Id, id, context, Era::Modern);
         }
         let Some(asked) = McpRequest::read(&call.method, call.params) else {
-            return self.refuse(parts, &Unfit::params_of(&call.method), id, asking, Era::Legacy);
+            return self.refuse(parts, &Unfit::params_of(&call.method), id, context, Era::Legacy);
         };
         let era = match request_checks::over_http(&parts.headers, &call.method, &asked) {
             Ok(era) => era,
-            Err(unfit) => return self.refuse(parts, &unfit, id, asking, Era::Modern),
+            Err(unfit) => return self.refuse(parts, &unfit, id, context, Era::Modern),
         };
         // Before it takes a place: what calls nothing has no use for a key.
-        if let Some(reply) = self.inner.needless_key(id, &asked, era, asking) {
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, context) {
             return self.respond(parts, reply, era);
         }
-        let way = ClientChannel { session: session.as_deref().map(|session| &session.state), ..ClientChannel::default() };
+        let channel = ClientChannel { session: session.as_deref().map(|session| &session.state), ..ClientChannel::default() };
         match (&asked, &session) {
             (asked, Some(session)) if asked.runs() => {
-                let within = match self.admit(parts, session, id, asked, asking) {
+                let within = match self.admit(parts, session, id, asked, context) {
                     Ok(cancelled) => (Arc::clone(session), cancelled),
                     Err(refused) => return *refused,
                 };
-                return match self.open(parts, id, Some(asked), asking) {
+                return match self.open(parts, id, Some(asked), context) {
                     Ok(open) => {
-                        let (message, asking) = (body.clone(), asking.clone());
-                        let running = StreamableRequest { message, era, asking, open, within: Some(within) };
+                        let (message, context) = (body.clone(), context.clone());
+                        let running = StreamableRequest { message, era, context, open, within: Some(within) };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => {
@@ -293,47 +293,47 @@ impl HttpFace {
                     }
                 };
             }
-            (asked, None) if asked.runs() && tells(asked, era) && Accepts::of(&parts.headers) != Accepts::Json => {
-                return match self.open(parts, id, Some(asked), asking) {
+            (asked, None) if asked.runs() && notifier(asked, era) && Accepts::of(&parts.headers) != Accepts::Json => {
+                return match self.open(parts, id, Some(asked), context) {
                     Ok(open) => {
-                        let (message, asking) = (body.clone(), asking.clone());
-                        let running = StreamableRequest { message, era, asking, open, within: None };
+                        let (message, context) = (body.clone(), context.clone());
+                        let running = StreamableRequest { message, era, context, open, within: None };
                         Box::pin(self.run(parts, running)).await
                     }
                     Err(refused) => *refused,
                 };
             }
             (McpRequest::Initialize(params), None) => {
-                if let Some(session) = self.begin(params, asking) {
-                    return self.begun(parts, id, &asked, asking, &session).await;
+                if let Some(session) = self.begin(params, context) {
+                    return self.begun(parts, id, &asked, context, &session).await;
                 }
             }
             (McpRequest::Listen(params), _) if era == Era::Modern => {
-                return Box::pin(self.listen(parts, id, params, &asked, asking)).await;
+                return Box::pin(self.listen(parts, id, params, &asked, context)).await;
             }
             _ => {}
         }
-        let reply = self.inner.answer(id, &asked, era, asking, way).await;
+        let reply = self.inner.answer(id, &asked, era, context, channel).await;
         self.respond(parts, reply, era)
     }
 
     /// Tells who calls from the token, or refuses the whole request.
-    async fn identify(&self, token: Option<&Secret>, asking: &mut RequestContext) -> Result<(), Unidentified> {
+    async fn identify(&self, token: Option<&Secret>, context: &mut RequestContext) -> Result<(), Unidentified> {
         if self.inner.registry.identity().is_none() {
             return Ok(());
         }
         match token {
             Some(token) => {
-                asking.caller = Some(self.inner.registry.identify(token).await.map_err(Unidentified::Token)?);
+                context.caller = Some(self.inner.registry.identify(token).await.map_err(Unidentified::Token)?);
                 Ok(())
             }
-            None if asking.caller.is_none() && !self.options.anonymous => Err(Unidentified::NoToken),
+            None if context.caller.is_none() && !self.options.anonymous => Err(Unidentified::NoToken),
             None => Ok(()),
         }
     }
 
     /// Refuses a whole request because of its token. The data of the error is what a call would have ended with.
-    fn unidentified(&self, parts: &Parts, why: Unidentified, asking: &RequestContext) -> Response<Body> {
+    fn unidentified(&self, parts: &Parts, why: Unidentified, context: &RequestContext) -> Response<Body> {
         let valid = "the request needs a token that is valid";
         let (refusal, error, says, challenge) = match why {
             Unidentified::NoToken => {
@@ -348,7 +348,7 @@ impl HttpFace {
                 (Refusal::unidentified(error), ProtocolError::InvalidRequest, valid, Some(Challenge::Invalid))
             }
         };
-        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.inner.registry.refuse(refusal, context.request(b""));
         let mut response = bad(Reply::error(Id::NULL, error, says, Some(&envelope.to_bytes())));
         let status = envelope.problem().and_then(|problem| StatusCode::from_u16(problem.http).ok());
         *response.status_mut() = status.unwrap_or(StatusCode::UNAUTHORIZED);
@@ -420,7 +420,7 @@ enum Unidentified {
 }
 
 /// Whether a request that stands on its own wants to be told something while it runs.
-fn tells(asked: &McpRequest<'_>, era: Era) -> bool {
+fn notifier(asked: &McpRequest<'_>, era: Era) -> bool {
     let wanted =
         |meta: &RequestMeta<'_>| meta.progress_token.is_some() || (era == Era::Modern && meta.log_level.is_some());
     asked.meta().is_some_and(wanted)

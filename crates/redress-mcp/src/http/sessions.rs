@@ -37,9 +37,9 @@ impl Sessions {
     }
 
     /// Takes note of a session before its name is told to anybody, unless there are as many as there may be.
-    pub(super) fn open(&self, session: &Arc<HttpSession>, most: usize) -> bool {
+    pub(super) fn open(&self, session: &Arc<HttpSession>, max: usize) -> bool {
         let mut table = self.table();
-        let room = table.len() < most;
+        let room = table.len() < max;
         if room {
             table.insert(Arc::clone(&session.name), Arc::clone(session));
         }

@@ -25,7 +25,7 @@ use crate::{RequestContext, request::McpRequest, prompts};
 /// Counts what each caller holds open.
 pub trait StreamPermits: fmt::Debug + Send + Sync + 'static {
     /// One more place for whoever asks, or why there is none.
-    fn take(&self, asking: &RequestContext) -> Result<StreamPermit, Refusal>;
+    fn take(&self, context: &RequestContext) -> Result<StreamPermit, Refusal>;
 }
 
 /// A place that is taken. It is given back when its last clone is dropped.
@@ -89,8 +89,8 @@ impl HttpBody for PermittedBody {
 
 impl HttpFace {
     /// One more place for the caller, where they are counted.
-    pub(super) fn place(&self, asking: &RequestContext) -> Result<Option<StreamPermit>, Refusal> {
-        self.options.places.as_ref().map(|places| places.take(asking)).transpose()
+    pub(super) fn place(&self, context: &RequestContext) -> Result<Option<StreamPermit>, Refusal> {
+        self.options.places.as_ref().map(|places| places.take(context)).transpose()
     }
 
     /// What a request holds whose answer may be a stream, or the answer that there is no place for
@@ -100,14 +100,14 @@ impl HttpFace {
         parts: &Parts,
         id: Id<'_>,
         asked: Option<&McpRequest<'_>>,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Result<HeldPermits, Box<Response<Body>>> {
         let listens = matches!(asked, Some(McpRequest::Listen(_)));
         if asked.is_some_and(|asked| !listens && !asked.runs()) {
             return Ok(HeldPermits::default());
         }
         let open = || {
-            let place = self.place(asking)?;
+            let place = self.place(context)?;
             let listening = listens.then(|| Arc::clone(&self.listening).try_acquire_owned()).transpose();
             let listening = listening.map_err(|_| {
                 Refusal::new(EngineCode::Overloaded)
@@ -116,7 +116,7 @@ impl HttpFace {
             })?;
             Ok(HeldPermits { _place: place, _listening: listening.map(Arc::new) })
         };
-        open().map_err(|refusal| Box::new(self.no_place(parts, id, asked, refusal, asking)))
+        open().map_err(|refusal| Box::new(self.no_place(parts, id, asked, refusal, context)))
     }
 
     /// Refuses what there is no place for: a tool in its result, anything else under a status.
@@ -126,14 +126,14 @@ impl HttpFace {
         id: Id<'_>,
         asked: Option<&McpRequest<'_>>,
         refusal: Refusal,
-        asking: &RequestContext,
+        context: &RequestContext,
     ) -> Response<Body> {
-        let envelope = self.inner.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.inner.registry.refuse(refusal, context.request(b""));
         let version = asked.and_then(McpRequest::meta).and_then(|meta| meta.protocol_version.as_deref());
         let era = version.and_then(Era::of).unwrap_or(Era::Legacy);
         if let Some(McpRequest::Call(params)) = asked {
             let entry = self.inner.catalogue.find(&params.name);
-            return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era, asking), era);
+            return self.respond(parts, self.inner.carry(id, &envelope, None, entry, era, context), era);
         }
         let mut response = self.respond(parts, prompts::failed(id, &envelope, None, era), era);
         if let Some(problem) = envelope.problem() {

@@ -27,13 +27,13 @@ use crate::{RequestContext, request::McpRequest, mcp::McpInner, refusal::Unfit, 
 /// for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many notifications of one request wait for their reader.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// A request whose answer may become a stream.
 pub(super) struct StreamableRequest {
     pub(super) message: Bytes,
     pub(super) era: Era,
-    pub(super) asking: RequestContext,
+    pub(super) context: RequestContext,
     pub(super) open: HeldPermits,
     /// The session that it belongs to, and what tells that its client has called it off.
     pub(super) within: Option<(Arc<HttpSession>, CancellationToken)>,
@@ -44,22 +44,22 @@ impl HttpFace {
     /// it does not. One that belongs to no session is called off when its client leaves; one of a session is not, since
     /// its client may come back.
     pub(super) async fn run(&self, parts: &Parts, running: StreamableRequest) -> Response<Body> {
-        let StreamableRequest { message, era, asking, open, within } = running;
+        let StreamableRequest { message, era, context, open, within } = running;
         let accepts = Accepts::of(&parts.headers);
         let (session, cancelled) = within.unzip();
         let resumable = session.as_ref().is_some_and(|session| session.resumable);
-        let log = Arc::new(EventLog::new(MOST_WAITING, resumable));
+        let log = Arc::new(EventLog::new(MAX_WAITING, resumable));
         let over = session.as_ref().map_or(&self.options.shutdown, |session| &session.over).clone();
-        let trace = asking.trace.clone().unwrap_or_else(tracing::Span::none);
+        let trace = context.trace.clone().unwrap_or_else(tracing::Span::none);
         let (alone, mut answered) = oneshot::channel();
         let large = message.len() > LARGE;
         // An answer of JSON is given even to what was called off, and says what it answers.
-        let json = (accepts == Accepts::Json).then(|| (message.clone(), asking.clone()));
+        let json = (accepts == Accepts::Json).then(|| (message.clone(), context.clone()));
         let call = CallTask {
             inner: Arc::clone(&self.inner),
             message,
             era,
-            asking,
+            context,
             session: session.clone(),
             cancelled: cancelled.unwrap_or_default(),
             over: over.clone(),
@@ -87,12 +87,12 @@ impl HttpFace {
         match (alone, json) {
             (Some(reply), _) => self.respond(parts, reply, era),
             // What was called off has no answer, and only an event stream can say nothing.
-            (None, Some((message, asking))) => {
+            (None, Some((message, context))) => {
                 let id = match jsonrpc::read(&message, 1) {
                     Ok(RpcMessage::Single(Member::Call(call))) => call.id.unwrap_or(Id::NULL),
                     Ok(_) | Err(_) => Id::NULL,
                 };
-                self.refuse(parts, &Unfit::CalledOff, id, &asking, era)
+                self.refuse(parts, &Unfit::CalledOff, id, &context, era)
             }
             (None, None) => {
                 let number = session.filter(|_| resumable).map(|session| session.opened(&log));
@@ -107,7 +107,7 @@ struct CallTask {
     inner: Arc<McpInner>,
     message: Bytes,
     era: Era,
-    asking: RequestContext,
+    context: RequestContext,
     session: Option<Arc<HttpSession>>,
     cancelled: CancellationToken,
     over: CancellationToken,
@@ -146,7 +146,7 @@ impl CallTask {
 
     async fn answer(&self, id: Id<'_>, call: &RpcCall<'_>) -> Reply {
         let Some(asked) = McpRequest::read(&call.method, call.params) else {
-            return self.inner.refuse(&Unfit::params_of(&call.method), id, &self.asking);
+            return self.inner.refuse(&Unfit::params_of(&call.method), id, &self.context);
         };
         let (inner, meta) = (&self.inner, asked.meta());
         let token = meta.and_then(|meta| meta.progress_token);
@@ -156,10 +156,10 @@ impl CallTask {
             (Era::Legacy, session) => session.map(session::Session::level),
         };
         let asker = self.session.as_ref().filter(|_| self.streams).and_then(|own| StreamAsker::of(own, &self.log));
-        let way = ClientChannel { asker: asker.as_ref(), session, ..ClientChannel::default() };
+        let channel = ClientChannel { asker: asker.as_ref(), session, ..ClientChannel::default() };
         match Notifier::wanted(token.is_some(), notes).filter(|_| self.streams) {
-            Some((tells, told)) => {
-                let answer = inner.answer(id, &asked, self.era, &self.asking, ClientChannel { tells: Some(&tells), ..way });
+            Some((notifier, told)) => {
+                let answer = inner.answer(id, &asked, self.era, &self.context, ClientChannel { notifier: Some(&notifier), ..channel });
                 let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {
@@ -168,7 +168,7 @@ impl CallTask {
                     }
                 }
             }
-            None => inner.answer(id, &asked, self.era, &self.asking, way).await,
+            None => inner.answer(id, &asked, self.era, &self.context, channel).await,
         }
     }
 }

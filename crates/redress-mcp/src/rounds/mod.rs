@@ -41,9 +41,9 @@ impl McpInner {
         request: Request<'_>,
         era: Era,
         rounds: Rounds<'_>,
-        way: ClientChannel<'_>,
+        channel: ClientChannel<'_>,
     ) -> Result<Envelope, Reply> {
-        let request = way.attend(request);
+        let request = channel.attend(request);
         if era == Era::Legacy {
             return Ok(self.registry.call(operation, request).await);
         }
@@ -67,10 +67,10 @@ impl McpInner {
         id: Id<'_>,
         operation: &str,
         request: Request<'_>,
-        Rounds { params, asking }: Rounds<'_>,
+        Rounds { params, context }: Rounds<'_>,
     ) -> Result<Envelope, Reply> {
-        let owner = Owner::of(asking);
-        let wrong = |unfit: Unfit| self.refuse(&unfit, id, asking);
+        let owner = Owner::of(context);
+        let wrong = |unfit: Unfit| self.refuse(&unfit, id, context);
         let (mut conversation, number) = match params.state {
             None => (Conversation::new(kinds(params.can)), None),
             Some(sealed) => {

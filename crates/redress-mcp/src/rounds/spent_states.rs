@@ -10,8 +10,8 @@ use crate::owner::Owner;
 
 /// How many states one owner, and how many owners together, may have given a consent with in the time for which a
 /// state is good.
-const MOST_OF_ONE: usize = 256;
-const MOST: usize = 64 * 1024;
+const MAX_OF_ONE: usize = 256;
+const MAX: usize = 64 * 1024;
 /// How many that are good no more are forgotten by one call, at most.
 const FORGOTTEN_AT_ONCE: usize = 2;
 
@@ -66,15 +66,15 @@ impl SpentStates {
         // No change of it can be half made, so poison says nothing here.
         let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.forget_some(now);
-        let full = table.due.len() >= MOST;
+        let full = table.due.len() >= MAX;
         let SpentTable { of, due, count } = table;
         let spent = of.entry(owner.clone()).or_default();
-        if spent.len() >= MOST_OF_ONE {
+        if spent.len() >= MAX_OF_ONE {
             for (_, until) in spent.extract_if(|_, (until, _)| *until <= now) {
                 due.remove(&until);
             }
         }
-        if full || spent.len() >= MOST_OF_ONE || spent.contains_key(&number) {
+        if full || spent.len() >= MAX_OF_ONE || spent.contains_key(&number) {
             if spent.is_empty() {
                 of.remove(owner);
             }
@@ -110,35 +110,35 @@ mod tests {
     fn who_has_no_room_left_is_asked_again_and_takes_none_from_others() {
         let (spent, now) = (SpentStates::default(), Instant::now());
         let (ada, bob) = (Owner::Caller("ada".into()), Owner::Caller("bob".into()));
-        for count in 0..MOST_OF_ONE {
+        for count in 0..MAX_OF_ONE {
             assert!(spent.spend_at(number(count), &ada, HOUR, now));
         }
-        assert!(!spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, now));
+        assert!(!spent.spend_at(number(MAX_OF_ONE), &ada, HOUR, now));
         assert!(spent.spend_at(number(0), &bob, HOUR, now));
         let later = now + HOUR + Duration::from_secs(1);
-        assert!(spent.spend_at(number(MOST_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
+        assert!(spent.spend_at(number(MAX_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
         let table = spent.0.lock().unwrap();
-        assert_eq!(table.due.len(), MOST_OF_ONE + 2 - FORGOTTEN_AT_ONCE);
-        assert_eq!(table.of[&ada].len(), MOST_OF_ONE + 1 - FORGOTTEN_AT_ONCE);
+        assert_eq!(table.due.len(), MAX_OF_ONE + 2 - FORGOTTEN_AT_ONCE);
+        assert_eq!(table.of[&ada].len(), MAX_OF_ONE + 1 - FORGOTTEN_AT_ONCE);
     }
 
     #[test]
     fn all_together_have_a_bound_too() {
         let (spent, now) = (SpentStates::default(), Instant::now());
         let owner = |count: usize| Owner::Caller(count.to_string().into());
-        let of_each = MOST / 512;
-        assert!((0..MOST).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));
-        assert!(!spent.spend_at(number(MOST), &owner(MOST), HOUR, now));
+        let of_each = MAX / 512;
+        assert!((0..MAX).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));
+        assert!(!spent.spend_at(number(MAX), &owner(MAX), HOUR, now));
         assert_eq!(spent.0.lock().unwrap().of.len(), 512, "who was refused leaves nothing behind");
         // No call takes away more than a few, and in the end all of them are gone.
         let later = now + HOUR + Duration::from_secs(1);
-        for count in 0..MOST {
+        for count in 0..MAX {
             let before = spent.0.lock().unwrap().due.len();
-            assert!(spent.spend_at(number(MOST + count), &owner(1000 + count / of_each), HOUR, later));
+            assert!(spent.spend_at(number(MAX + count), &owner(1000 + count / of_each), HOUR, later));
             assert!(spent.0.lock().unwrap().due.len() + FORGOTTEN_AT_ONCE > before);
         }
         let table = spent.0.lock().unwrap();
-        assert_eq!((table.due.len(), table.of.len()), (MOST, 512));
+        assert_eq!((table.due.len(), table.of.len()), (MAX, 512));
         assert!(table.due.keys().all(|(until, _)| *until > later));
     }
 }

@@ -62,7 +62,7 @@ struct LineSink {
 }
 
 /// Speaks over the input and output of this process.
-pub(crate) async fn serve_process(inner: &Arc<McpInner>, asking: RequestContext) -> io::Result<()> {
+pub(crate) async fn serve_process(inner: &Arc<McpInner>, context: RequestContext) -> io::Result<()> {
     let output = own_stdout()?;
     #[cfg(target_os = "linux")]
     if let Some((reads, writes)) = pipes::open(&output) {
@@ -75,17 +75,17 @@ pub(crate) async fn serve_process(inner: &Arc<McpInner>, asking: RequestContext)
         let lines = pipes::PipeLines::new(reads, longest(inner));
         // As a task of its own it runs where its requests do: a message that changed threads
         // would cost more than the call.
-        let running = tokio::spawn(run(Arc::clone(inner), LineSource::Pipe(lines), LineSink { out, end }, asking));
+        let running = tokio::spawn(run(Arc::clone(inner), LineSource::Pipe(lines), LineSink { out, end }, context));
         return tokio_util::task::AbortOnDropHandle::new(running).await.map_err(io::Error::other)?;
     }
-    serve(inner, io::stdin(), output, asking).await
+    serve(inner, io::stdin(), output, context).await
 }
 
 pub(crate) async fn serve(
     inner: &Arc<McpInner>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-    asking: RequestContext,
+    context: RequestContext,
 ) -> io::Result<()> {
     let (line, lines) = mpsc::channel(LINES);
     let longest = longest(inner);
@@ -97,7 +97,7 @@ pub(crate) async fn serve(
         // Nobody waits for the end any more where the service was dropped.
         let _ = ended.send(lines::write(output, written));
     })?;
-    run(Arc::clone(inner), LineSource::Thread(lines), LineSink { out, end }, asking).await
+    run(Arc::clone(inner), LineSource::Thread(lines), LineSink { out, end }, context).await
 }
 
 /// The longest line that is taken.
@@ -106,12 +106,12 @@ fn longest(inner: &McpInner) -> usize {
     declared.fold(inner.registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
 }
 
-async fn run(inner: Arc<McpInner>, mut source: LineSource, sink: LineSink, asking: RequestContext) -> io::Result<()> {
+async fn run(inner: Arc<McpInner>, mut source: LineSource, sink: LineSink, context: RequestContext) -> io::Result<()> {
     let LineSink { out, end } = sink;
     let mut connection = StdioConnection {
         inner,
-        account: asking.account.clone().unwrap_or_else(|| Budget::new(BudgetLimits::default()).connection()).of_many(),
-        asking,
+        account: context.account.clone().unwrap_or_else(|| Budget::new(BudgetLimits::default()).connection()).of_many(),
+        context,
         client: Arc::new(StdioClient::new(out.clone())),
         out,
         running: Requests::default(),
@@ -143,7 +143,7 @@ async fn run(inner: Arc<McpInner>, mut source: LineSource, sink: LineSink, askin
 
 struct StdioConnection {
     inner: Arc<McpInner>,
-    asking: RequestContext,
+    context: RequestContext,
     /// What answers are charged to.
     account: Account,
     client: Arc<StdioClient>,
@@ -160,7 +160,7 @@ impl StdioConnection {
     async fn take(&mut self, line: InputLine) {
         let InputLine::Whole(line) = line else {
             let limit = longest(&self.inner);
-            return self.send(self.inner.refuse(&Unfit::TooLarge(limit), Id::NULL, &self.asking)).await;
+            return self.send(self.inner.refuse(&Unfit::TooLarge(limit), Id::NULL, &self.context)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
             Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) => match self.running.admit(id) {
@@ -171,23 +171,23 @@ impl StdioConnection {
                     {
                         StdioClient::greeted(&self.client, params.client_can());
                         // A client of the modern era has no sessions, and does not greet.
-                        if self.asking.session_id.is_none() {
-                            self.asking.session_id = unguessable();
+                        if self.context.session_id.is_none() {
+                            self.context.session_id = unguessable();
                         }
                     }
                     let request = self.request(token);
                     self.tasks.spawn(request.run(line));
                     return;
                 }
-                Err(unfit) => self.inner.refuse(&unfit, id, &self.asking),
+                Err(unfit) => self.inner.refuse(&unfit, id, &self.context),
             },
             Ok(RpcMessage::Single(Member::Call(call))) => return self.notified(&call),
             Ok(RpcMessage::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
-            Ok(RpcMessage::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.asking),
+            Ok(RpcMessage::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.context),
             Ok(RpcMessage::Batch(_)) | Err(Unreadable::EmptyBatch | Unreadable::BatchTooLarge { .. }) => {
-                self.inner.refuse(&Unfit::Batch, Id::NULL, &self.asking)
+                self.inner.refuse(&Unfit::Batch, Id::NULL, &self.context)
             }
-            Err(Unreadable::NotJson) => self.inner.refuse(&Unfit::NotJson, Id::NULL, &self.asking),
+            Err(Unreadable::NotJson) => self.inner.refuse(&Unfit::NotJson, Id::NULL, &self.context),
         };
         self.send(reply).await;
     }
@@ -195,7 +195,7 @@ impl StdioConnection {
     fn request(&self, cancelled: CancellationToken) -> StdioRequest {
         StdioRequest {
             inner: Arc::clone(&self.inner),
-            asking: RequestContext { account: Some(self.account.clone()), ..self.asking.clone() },
+            context: RequestContext { account: Some(self.account.clone()), ..self.context.clone() },
             client: Arc::clone(&self.client),
             out: self.out.clone(),
             running: self.running.clone(),

@@ -15,7 +15,7 @@ use crate::{RequestContext, request::McpRequest, request_checks, mcp::McpInner, 
 
 pub(super) struct StdioRequest {
     pub(super) inner: Arc<McpInner>,
-    pub(super) asking: RequestContext,
+    pub(super) context: RequestContext,
     pub(super) client: Arc<StdioClient>,
     pub(super) out: Out,
     pub(super) running: Requests,
@@ -44,44 +44,44 @@ impl StdioRequest {
 
     async fn answer(&self, id: Id<'_>, method: &str, params: &[u8]) -> Reply {
         let Some(asked) = McpRequest::read(method, params) else {
-            return self.inner.refuse(&Unfit::params_of(method), id, &self.asking);
+            return self.inner.refuse(&Unfit::params_of(method), id, &self.context);
         };
         let era = match request_checks::over_lines(&asked) {
             Ok(era) => era,
-            Err(unfit) => return self.inner.refuse(&unfit, id, &self.asking),
+            Err(unfit) => return self.inner.refuse(&unfit, id, &self.context),
         };
         if (asked.runs() || matches!(asked, McpRequest::Listen(_))) && self.is_overloaded() {
-            let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
+            let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.context.request(b""));
             return if matches!(asked, McpRequest::Call(_)) {
-                self.inner.carry(id, &envelope, None, None, era, &self.asking)
+                self.inner.carry(id, &envelope, None, None, era, &self.context)
             } else {
                 failed(id, &envelope, None, era)
             };
         }
-        if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.asking) {
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.context) {
             return reply;
         }
         if let (McpRequest::Listen(params), Era::Modern) = (&asked, era) {
             return Box::pin(self.listen(id, params)).await;
         }
-        let mut way = ClientChannel { session: Some(self.client.session()), ..ClientChannel::default() };
+        let mut channel = ClientChannel { session: Some(self.client.session()), ..ClientChannel::default() };
         let meta = asked.meta();
         let token = meta.and_then(|meta| meta.progress_token);
         let mut notes = None;
         match era {
             Era::Modern => notes = meta.and_then(|meta| session::level(meta.log_level.as_deref()?)),
             Era::Legacy => {
-                way.asker = self.client.asker();
-                way.listener = self.client.listener();
+                channel.asker = self.client.asker();
+                channel.listener = self.client.listener();
                 if token.is_some() {
                     notes = self.client.level();
                 }
             }
         }
         match Notifier::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
-            Some((tells, told)) => {
-                let way = ClientChannel { tells: Some(&tells), ..way };
-                let answer = self.inner.answer(id, &asked, era, &self.asking, way);
+            Some((notifier, told)) => {
+                let channel = ClientChannel { notifier: Some(&notifier), ..channel };
+                let answer = self.inner.answer(id, &asked, era, &self.context, channel);
                 let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {
@@ -90,7 +90,7 @@ impl StdioRequest {
                     }
                 }
             }
-            None => self.inner.answer(id, &asked, era, &self.asking, way).await,
+            None => self.inner.answer(id, &asked, era, &self.context, channel).await,
         }
     }
 
@@ -100,7 +100,7 @@ impl StdioRequest {
 
     /// Tells what changes until the request is called off or the input ends.
     async fn listen(&self, id: Id<'_>, params: &ListenParams<'_>) -> Reply {
-        let mut listening = match self.inner.listening(id, params, &self.asking).await {
+        let mut listening = match self.inner.listening(id, params, &self.context).await {
             Ok(listening) => listening,
             Err(refused) => return refused,
         };

@@ -9,7 +9,7 @@ use redress_wire::http::{self, ProblemDocument};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use crate::{connection::{conn::ServerInner, server_state::{TallyPermit, ServerState, counted_as}, listener::{BoundListener, Socket}}, request::service::FacesInner};
+use crate::{connection::{conn::ServerInner, server_state::{TallyPermit, ServerState, client_prefix}, listener::{BoundListener, Socket}}, request::service::FacesInner};
 
 /// How long nothing is accepted after it could not be, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
@@ -27,8 +27,8 @@ impl Acceptor {
     /// Takes connections until the service goes down. An error ends one connection at most:
     /// one that stays, such as too few file descriptors, is waited out.
     pub(crate) async fn run(self) {
-        let house = &self.serving.house;
-        let draining = house.shutdown.token();
+        let server_state = &self.serving.server_state;
+        let draining = server_state.shutdown.token();
         let mut pause = PAUSE.0;
         while let Some(accepted) = draining.run_until_cancelled(self.listener.accept()).await {
             match accepted {
@@ -36,9 +36,9 @@ impl Acceptor {
                     pause = PAUSE.0;
                     self.take(socket);
                 }
-                Err(error) if is_of_one_connection(&error) => house.counters.accept_errors.up(),
+                Err(error) if is_of_one_connection(&error) => server_state.counters.accept_errors.up(),
                 Err(error) => {
-                    house.counters.accept_errors.up();
+                    server_state.counters.accept_errors.up();
                     tracing::warn!(%error, "no connection can be accepted");
                     if draining.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                         break;
@@ -61,26 +61,26 @@ impl Acceptor {
 }
 
 fn take(serving: &Arc<ServerInner>, connections: &TaskTracker, socket: Socket) {
-    let (house, shared) = (&serving.house, serving.served.load());
-    house.counters.accepted.up();
-    let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(counted_as);
+    let (server_state, shared) = (&serving.server_state, serving.served.load());
+    server_state.counters.accepted.up();
+    let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(client_prefix);
     let by_address = match from {
         None => None,
-        Some(from) => match house.by_address.take(from, shared.limits.per_address) {
+        Some(from) => match server_state.by_address.take(from, shared.limits.per_address) {
             Some(counted) => Some(counted),
             None => {
-                house.counters.refused_by_address.up();
+                server_state.counters.refused_by_address.up();
                 return refuse(serving, &shared, socket, "address");
             }
         },
     };
-    let most = u64::try_from(shared.limits.connections).unwrap_or(u64::MAX);
-    if house.counters.connections.get() >= most && !house.make_way(from) {
-        house.counters.refused.up();
+    let max = u64::try_from(shared.limits.connections).unwrap_or(u64::MAX);
+    if server_state.counters.connections.get() >= max && !server_state.evict_idle(from) {
+        server_state.counters.refused.up();
         return refuse(serving, &shared, socket, "server");
     }
     drop(shared);
-    let open = OpenConn::new(Arc::clone(house), by_address);
+    let open = OpenConn::new(Arc::clone(server_state), by_address);
     connections.spawn(Arc::clone(serving).connection(socket, open, connections.clone()));
 }
 
@@ -119,19 +119,19 @@ fn refuse(serving: &ServerInner, shared: &FacesInner, socket: Socket, per: &str)
 /// A connection that is open, and counted as such.
 #[derive(Debug)]
 pub(crate) struct OpenConn {
-    house: Arc<ServerState>,
+    server_state: Arc<ServerState>,
     _by_address: Option<TallyPermit<std::net::IpAddr>>,
 }
 
 impl OpenConn {
-    fn new(house: Arc<ServerState>, by_address: Option<TallyPermit<std::net::IpAddr>>) -> OpenConn {
-        house.counters.connections.up();
-        OpenConn { house, _by_address: by_address }
+    fn new(server_state: Arc<ServerState>, by_address: Option<TallyPermit<std::net::IpAddr>>) -> OpenConn {
+        server_state.counters.connections.up();
+        OpenConn { server_state, _by_address: by_address }
     }
 }
 
 impl Drop for OpenConn {
     fn drop(&mut self) {
-        self.house.counters.connections.down();
+        self.server_state.counters.connections.down();
     }
 }

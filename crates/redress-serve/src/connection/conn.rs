@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
 use crate::connection::tls::Tls;
-use crate::{ServerLimits, connection::{accept::OpenConn, server_state::{ServerState, counted_as}, listener::Socket, conn_watchdog::{ConnActivity, ConnCommand}, tracked_io::{CountedIo, TrackedIo}}, request::{body::{RunningBody, SLICE}, framing, service::FacesInner}};
+use crate::{ServerLimits, connection::{accept::OpenConn, server_state::{ServerState, client_prefix}, listener::Socket, conn_watchdog::{ConnActivity, ConnCommand}, tracked_io::{CountedIo, TrackedIo}}, request::{body::{RunningBody, SLICE}, framing, service::FacesInner}};
 
 /// The shortest buffer that headers may be read into.
 const SHORTEST_HEADERS: usize = 8192;
@@ -37,7 +37,7 @@ const ERRORS: usize = 100;
 
 /// What a server serves.
 pub(crate) struct ServerInner {
-    pub(crate) house: Arc<ServerState>,
+    pub(crate) server_state: Arc<ServerState>,
     pub(crate) served: Arc<ArcSwap<FacesInner>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
@@ -51,7 +51,7 @@ pub(crate) struct ConnContext {
     pub(crate) account: Account,
     pub(crate) account_of_many: Account,
     /// How it gets on, where that is ours to know.
-    pub(crate) pace: Option<Arc<ConnActivity>>,
+    pub(crate) activity: Option<Arc<ConnActivity>>,
 }
 
 impl ConnContext {
@@ -59,9 +59,9 @@ impl ConnContext {
         served: Arc<ArcSwap<FacesInner>>,
         side: PeerInfo,
         account: &Account,
-        pace: Option<Arc<ConnActivity>>,
+        activity: Option<Arc<ConnActivity>>,
     ) -> ConnContext {
-        ConnContext { served, side, account: account.clone(), account_of_many: account.of_many(), pace }
+        ConnContext { served, side, account: account.clone(), account_of_many: account.of_many(), activity }
     }
 }
 
@@ -119,20 +119,20 @@ impl ServerInner {
     ) where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let entered = self.house.paces.enter(side.address.map(|address| counted_as(address.ip())));
-        let pace = Arc::clone(&entered.pace);
+        let entered = self.server_state.tracker.enter(side.address.map(|address| client_prefix(address.ip())));
+        let activity = Arc::clone(&entered.activity);
         let builder = builder(protocol, limits, Tasks(tasks));
         #[cfg(feature = "tls")]
         if protocol == Protocol::Http2 {
-            pace.speaks_http2();
+            activity.speaks_http2();
         }
-        let (served, account) = (Arc::clone(&self.served), self.house.budget.connection());
-        let line = Arc::new(ConnContext::new(served, side, &account, Some(Arc::clone(&pace))));
-        let service = ConnService { line, pace: Arc::clone(&pace) };
-        let counted = CountedIo { inner: stream, pace: Arc::clone(&pace) };
-        let io = TrackedIo::new(TokioIo::new(counted), Arc::clone(&pace), protocol != Protocol::Either, open);
+        let (served, account) = (Arc::clone(&self.served), self.server_state.budget.connection());
+        let line = Arc::new(ConnContext::new(served, side, &account, Some(Arc::clone(&activity))));
+        let service = ConnService { line, activity: Arc::clone(&activity) };
+        let counted = CountedIo { inner: stream, activity: Arc::clone(&activity) };
+        let io = TrackedIo::new(TokioIo::new(counted), Arc::clone(&activity), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = GracefulConnection { spoken, pace, waker: None, ending: false }.await;
+        let ended = GracefulConnection { spoken, activity, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
             tracing::debug!(%error, "a connection ended badly");
         }
@@ -200,7 +200,7 @@ fn is_dated(now: SystemTime) -> bool {
 /// A connection that does what it is told.
 struct GracefulConnection<'a, C> {
     spoken: Pin<&'a mut C>,
-    pace: Arc<ConnActivity>,
+    activity: Arc<ConnActivity>,
     waker: Option<Waker>,
     ending: bool,
 }
@@ -212,7 +212,7 @@ impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if !this.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            this.pace.register(cx.waker());
+            this.activity.register(cx.waker());
             this.waker = Some(cx.waker().clone());
         }
         // What runs when the service goes down is the last on its connection; what begins while
@@ -220,13 +220,13 @@ impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
         this.end_if_told();
         loop {
             // A request that was read now would run, and nobody would be there to tell how it ended.
-            if this.pace.told() == ConnCommand::Close {
+            if this.activity.told() == ConnCommand::Close {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(ended) = this.spoken.as_mut().poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            if !this.end_if_told() && this.pace.told() != ConnCommand::Close {
+            if !this.end_if_told() && this.activity.told() != ConnCommand::Close {
                 return Poll::Pending;
             }
         }
@@ -236,7 +236,7 @@ impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
 impl<C: GracefulConnection> GracefulConnection<'_, C> {
     /// Takes no further requests, if it is time; says whether that is new.
     fn end_if_told(&mut self) -> bool {
-        let ends = !self.ending && self.pace.told() == ConnCommand::DrainNow;
+        let ends = !self.ending && self.activity.told() == ConnCommand::DrainNow;
         if ends {
             self.ending = true;
             self.spoken.as_mut().graceful_shutdown();
@@ -248,7 +248,7 @@ impl<C: GracefulConnection> GracefulConnection<'_, C> {
 /// Answers the messages of one connection.
 struct ConnService {
     line: Arc<ConnContext>,
-    pace: Arc<ConnActivity>,
+    activity: Arc<ConnActivity>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for ConnService {
@@ -259,7 +259,7 @@ impl hyper::service::Service<Request<Incoming>> for ConnService {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let http2 = request.version() == Version::HTTP_2;
         let framed = framing::check(&mut request);
-        let running = self.pace.begin();
+        let running = self.activity.begin();
         let request = request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         let (shared, line) = (self.line.served.load_full(), Arc::clone(&self.line));
         Box::pin(async move {
@@ -277,7 +277,7 @@ impl hyper::service::Service<Request<Incoming>> for ConnService {
 
 impl std::fmt::Debug for ServerInner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerInner").field("house", &self.house).finish_non_exhaustive()
+        f.debug_struct("ServerInner").field("house", &self.server_state).finish_non_exhaustive()
     }
 }
 
@@ -299,13 +299,13 @@ mod tests {
         });
         let (mut client, server) = tokio::io::duplex(1024);
         client.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
-        let paces = Arc::new(ConnTracker::default());
-        let pace = Arc::clone(&paces.enter(None).pace);
-        pace.tell(told);
+        let tracker = Arc::new(ConnTracker::default());
+        let activity = Arc::clone(&tracker.enter(None).activity);
+        activity.tell(told);
         let builder = builder(Protocol::Either, &ServerLimits::default(), Tasks(TaskTracker::new()));
-        let io = TrackedIo::new(TokioIo::new(server), Arc::clone(&pace), false, ());
+        let io = TrackedIo::new(TokioIo::new(server), Arc::clone(&activity), false, ());
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = futures_util::poll!(GracefulConnection { spoken, pace, waker: None, ending: false }).is_ready();
+        let ended = futures_util::poll!(GracefulConnection { spoken, activity, waker: None, ending: false }).is_ready();
         (ran.load(Ordering::Relaxed), ended)
     }
 

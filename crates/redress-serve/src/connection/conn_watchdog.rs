@@ -33,7 +33,7 @@ const READING: u8 = 1;
 /// How one connection gets on.
 #[derive(Debug, Default)]
 pub(crate) struct ConnActivity {
-    paces: Arc<ConnTracker>,
+    tracker: Arc<ConnTracker>,
     /// What its address counts as, where it has one.
     from: Option<IpAddr>,
     phase: AtomicU8,
@@ -80,7 +80,7 @@ impl ConnActivity {
     /// Something was read.
     pub(crate) fn read(&self) {
         if self.phase.load(Relaxed) == WAITING && self.running.load(Relaxed) == 0 {
-            self.since.store(self.paces.now(), Relaxed);
+            self.since.store(self.tracker.now(), Relaxed);
             self.phase.store(READING, Relaxed);
         }
     }
@@ -99,10 +99,10 @@ impl ConnActivity {
     pub(crate) fn wrote(&self, pending: bool) {
         let stuck = self.stuck.load(Relaxed) != 0;
         if pending && !stuck {
-            self.stuck.store(self.paces.now() + 1, Relaxed);
+            self.stuck.store(self.tracker.now() + 1, Relaxed);
         } else if stuck && !pending {
             self.stuck.store(0, Relaxed);
-            self.since.store(self.paces.now(), Relaxed);
+            self.since.store(self.tracker.now(), Relaxed);
         }
     }
 
@@ -110,7 +110,7 @@ impl ConnActivity {
     pub(crate) fn stuck_for(&self) -> Duration {
         match self.stuck.load(Relaxed) {
             0 => Duration::ZERO,
-            since => Duration::from_millis(self.paces.now().saturating_sub(since - 1)),
+            since => Duration::from_millis(self.tracker.now().saturating_sub(since - 1)),
         }
     }
 
@@ -183,7 +183,7 @@ pub(crate) struct RunningRequest(Arc<ConnActivity>);
 impl RunningRequest {
     /// The turns of the body of its answer, which is its reader's to ask for.
     pub(crate) fn body(self) -> BodyTurn {
-        let now = self.0.paces.now();
+        let now = self.0.tracker.now();
         let number = self.0.turns.wait(now);
         BodyTurn { running: self, number: Some(number) }
     }
@@ -191,11 +191,11 @@ impl RunningRequest {
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
-        let pace = &self.0;
+        let activity = &self.0;
         // Whichever is the last of those that end at once, the clock begins anew with it.
-        pace.since.store(pace.paces.now(), Relaxed);
-        pace.phase.store(WAITING, Relaxed);
-        pace.running.fetch_sub(1, Relaxed);
+        activity.since.store(activity.tracker.now(), Relaxed);
+        activity.phase.store(WAITING, Relaxed);
+        activity.running.fetch_sub(1, Relaxed);
     }
 }
 
@@ -218,8 +218,8 @@ impl BodyTurn {
     /// The body gave something.
     pub(crate) fn gave(&mut self) {
         self.asked();
-        let pace = &self.running.0;
-        self.number = Some(pace.turns.wait(pace.paces.now()));
+        let activity = &self.running.0;
+        self.number = Some(activity.turns.wait(activity.tracker.now()));
     }
 }
 
@@ -276,7 +276,7 @@ pub(crate) struct ConnTracker {
 struct TrackedConns {
     next: u64,
     closed: bool,
-    paces: HashMap<u64, Arc<ConnActivity>>,
+    tracker: HashMap<u64, Arc<ConnActivity>>,
 }
 
 impl Default for ConnTracker {
@@ -293,24 +293,24 @@ impl ConnTracker {
 
     /// A new connection, from an address that counts as this.
     pub(crate) fn enter(self: &Arc<ConnTracker>, from: Option<IpAddr>) -> TrackedConn {
-        let pace = ConnActivity { paces: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
-        let pace = Arc::new(pace);
+        let activity = ConnActivity { tracker: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
+        let activity = Arc::new(activity);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.closed {
-            pace.tell(ConnCommand::Close);
+            activity.tell(ConnCommand::Close);
         }
         let number = open.next;
         open.next += 1;
-        open.paces.insert(number, Arc::clone(&pace));
-        TrackedConn { pace, number }
+        open.tracker.insert(number, Arc::clone(&activity));
+        TrackedConn { activity, number }
     }
 
     /// Tells every connection.
     pub(crate) fn tell(&self, told: ConnCommand) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.closed |= told == ConnCommand::Close;
-        for pace in open.paces.values() {
-            pace.tell(told);
+        for activity in open.tracker.values() {
+            activity.tell(told);
         }
     }
 
@@ -319,14 +319,14 @@ impl ConnTracker {
     /// At once, and not after a word of farewell: a client that does not answer that would keep it.
     pub(crate) fn close_idle(&self, from: IpAddr) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = open.paces.values().filter(|pace| pace.from == Some(from) && pace.is_idle());
-        let Some(longest) = idle.min_by_key(|pace| pace.since.load(Relaxed)) else { return false };
+        let idle = open.tracker.values().filter(|activity| activity.from == Some(from) && activity.is_idle());
+        let Some(longest) = idle.min_by_key(|activity| activity.since.load(Relaxed)) else { return false };
         longest.tell(ConnCommand::Close);
         true
     }
 
     /// Looks after the connections for as long as it is polled.
-    pub(crate) async fn look_after(&self, house: &ServerState, limits: impl Fn() -> ServerLimits) {
+    pub(crate) async fn reap(&self, server_state: &ServerState, limits: impl Fn() -> ServerLimits) {
         let mut drained = None;
         loop {
             let limits = limits();
@@ -335,35 +335,35 @@ impl ConnTracker {
             tokio::time::sleep(pause).await;
             let now = millis(self.began.elapsed());
             self.now.store(now, Relaxed);
-            if house.shutdown.is_draining() {
+            if server_state.shutdown.is_draining() {
                 let since = *drained.get_or_insert(now);
                 let told = if now - since >= millis(LINGER) { ConnCommand::DrainNow } else { ConnCommand::Drain };
                 self.tell(told);
             }
             let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            for pace in open.paces.values() {
-                let Some(overdue) = pace.overdue(now, millis(pause), &limits) else { continue };
-                if pace.told.load(Relaxed) == ConnCommand::Close as u8 {
+            for activity in open.tracker.values() {
+                let Some(overdue) = activity.overdue(now, millis(pause), &limits) else { continue };
+                if activity.told.load(Relaxed) == ConnCommand::Close as u8 {
                     continue;
                 }
                 let told = match overdue {
                     CloseReason::Headers => {
-                        house.counters.slow_headers.up();
+                        server_state.counters.slow_headers.up();
                         ConnCommand::Close
                     }
                     CloseReason::Reader => {
-                        house.counters.slow_readers.up();
+                        server_state.counters.slow_readers.up();
                         ConnCommand::Close
                     }
                     // A request may be on its way: on HTTP/2 its client learns that it did not run.
                     CloseReason::Idle => {
-                        house.counters.idle.up();
+                        server_state.counters.idle.up();
                         ConnCommand::DrainNow
                     }
                     CloseReason::Lingers => ConnCommand::Close,
                 };
                 tracing::debug!(?overdue, "a connection is closed");
-                pace.tell(told);
+                activity.tell(told);
             }
         }
     }
@@ -372,14 +372,14 @@ impl ConnTracker {
 /// A connection that is looked after until this is dropped.
 #[derive(Debug)]
 pub(crate) struct TrackedConn {
-    pub(crate) pace: Arc<ConnActivity>,
+    pub(crate) activity: Arc<ConnActivity>,
     number: u64,
 }
 
 impl Drop for TrackedConn {
     fn drop(&mut self) {
-        let mut open = self.pace.paces.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.paces.remove(&self.number);
+        let mut open = self.activity.tracker.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.tracker.remove(&self.number);
     }
 }
 
@@ -393,34 +393,34 @@ mod tests {
 
     #[test]
     fn the_time_without_a_request_begins_with_each_that_ends() {
-        let paces = Arc::new(ConnTracker::default());
-        let entered = paces.enter(None);
-        let running = [entered.pace.begin(), entered.pace.begin()];
-        paces.now.store(80_000, Relaxed);
+        let tracker = Arc::new(ConnTracker::default());
+        let entered = tracker.enter(None);
+        let running = [entered.activity.begin(), entered.activity.begin()];
+        tracker.now.store(80_000, Relaxed);
         // What ends beside it may have looked before it ended itself.
         let [one, other] = running;
         drop(one);
-        assert_eq!(entered.pace.since.load(Relaxed), 80_000);
+        assert_eq!(entered.activity.since.load(Relaxed), 80_000);
         drop(other);
-        assert!(entered.pace.overdue(81_000, 0, &ServerLimits::default()).is_none());
+        assert!(entered.activity.overdue(81_000, 0, &ServerLimits::default()).is_none());
     }
 
     #[test]
     fn the_reader_of_one_answer_is_not_excused_by_that_of_another() {
-        let paces = Arc::new(ConnTracker::default());
-        let pace = Arc::clone(&paces.enter(None).pace);
+        let tracker = Arc::new(ConnTracker::default());
+        let activity = Arc::clone(&tracker.enter(None).activity);
         let limits = ServerLimits::default();
-        let (mut left, mut read) = (pace.begin().body(), pace.begin().body());
+        let (mut left, mut read) = (activity.begin().body(), activity.begin().body());
         left.asked();
         left.gave();
-        paces.now.store(29_000, Relaxed);
+        tracker.now.store(29_000, Relaxed);
         read.asked();
         read.gave();
-        assert!(pace.overdue(29_000, 0, &limits).is_none());
-        assert!(matches!(pace.overdue(30_000, 0, &limits), Some(CloseReason::Reader)));
+        assert!(activity.overdue(29_000, 0, &limits).is_none());
+        assert!(matches!(activity.overdue(30_000, 0, &limits), Some(CloseReason::Reader)));
         left.asked();
-        assert!(pace.overdue(58_000, 0, &limits).is_none());
+        assert!(activity.overdue(58_000, 0, &limits).is_none());
         drop(read);
-        assert!(pace.overdue(90_000, 0, &limits).is_none());
+        assert!(activity.overdue(90_000, 0, &limits).is_none());
     }
 }

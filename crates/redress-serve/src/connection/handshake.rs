@@ -17,7 +17,7 @@ impl ServerInner {
         limits: &ServerLimits,
     ) -> Option<(TlsStream<TcpStream>, PeerInfo, Protocol)> {
         let lingered = async {
-            self.house.shutdown.draining().await;
+            self.server_state.shutdown.draining().await;
             tokio::time::sleep(LINGER).await;
         };
         let shaken = tokio::select! {
@@ -29,7 +29,7 @@ impl ServerInner {
         let stream = match shaken {
             Ok(stream) => stream,
             Err(error) => {
-                self.house.counters.handshakes_failed.up();
+                self.server_state.counters.handshakes_failed.up();
                 tracing::debug!(%error, "a handshake failed");
                 return None;
             }

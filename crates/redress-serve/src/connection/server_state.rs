@@ -20,7 +20,7 @@ pub(crate) struct ServerState {
     /// What connections may take; nothing where they are another's, or not counted.
     pub(crate) descriptors: Option<Descriptors>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) paces: Arc<ConnTracker>,
+    pub(crate) tracker: Arc<ConnTracker>,
     pub(crate) counters: Counters,
     /// The WebSockets that are open.
     pub(crate) sockets: TaskTracker,
@@ -63,10 +63,10 @@ impl ServerState {
     /// Closes the connection on which nothing was asked for longest, of the address that has most, for
     /// one more of `newcomer`; says whether there was one. Nobody makes way for whoever has as many, so
     /// that two who want the last place do not take it from each other in turns.
-    pub(crate) fn make_way(&self, newcomer: Option<IpAddr>) -> bool {
+    pub(crate) fn evict_idle(&self, newcomer: Option<IpAddr>) -> bool {
         let Some((holder, held)) = self.by_address.largest() else { return false };
         let own = newcomer.map_or(0, |newcomer| self.by_address.count(&newcomer));
-        let closed = held > own && self.paces.close_idle(holder);
+        let closed = held > own && self.tracker.close_idle(holder);
         if closed {
             self.counters.idle.up();
         }
@@ -86,7 +86,7 @@ impl ServerState {
     pub(crate) fn close(&self) {
         self.shutdown.drain();
         self.shutdown.finish();
-        self.paces.tell(ConnCommand::Close);
+        self.tracker.tell(ConnCommand::Close);
     }
 }
 
@@ -102,7 +102,7 @@ impl Holder {
     pub(crate) fn of(caller: Option<&Caller>, address: Option<IpAddr>) -> Holder {
         match (caller, address) {
             (Some(caller), _) => Holder::Caller(caller.id().into()),
-            (None, Some(address)) => Holder::Address(counted_as(address)),
+            (None, Some(address)) => Holder::Address(client_prefix(address)),
             (None, None) => Holder::Unknown,
         }
     }
@@ -111,26 +111,26 @@ impl Holder {
 /// A WebSocket or a stream that is open, and counted as such.
 #[derive(Debug)]
 pub(crate) struct OpenPermit {
-    house: Arc<ServerState>,
+    server_state: Arc<ServerState>,
     counter: fn(&Counters) -> &Counter,
     _counted: TallyPermit<Holder>,
 }
 
 impl Drop for OpenPermit {
     fn drop(&mut self) {
-        (self.counter)(&self.house.counters).down();
+        (self.counter)(&self.server_state.counters).down();
     }
 }
 
 impl ServerState {
     /// One more WebSocket for its holder.
-    pub(crate) fn take_socket(self: &Arc<ServerState>, holder: Holder, most: usize) -> Result<OpenPermit, Refusal> {
-        self.take(&self.sockets_of, |counters| &counters.sockets, "sockets", holder, most)
+    pub(crate) fn take_socket(self: &Arc<ServerState>, holder: Holder, max: usize) -> Result<OpenPermit, Refusal> {
+        self.take(&self.sockets_of, |counters| &counters.sockets, "sockets", holder, max)
     }
 
     /// One more stream for its holder.
-    pub(crate) fn take_stream(self: &Arc<ServerState>, holder: Holder, most: usize) -> Result<OpenPermit, Refusal> {
-        self.take(&self.streams_of, |counters| &counters.streams, "streams", holder, most)
+    pub(crate) fn take_stream(self: &Arc<ServerState>, holder: Holder, max: usize) -> Result<OpenPermit, Refusal> {
+        self.take(&self.streams_of, |counters| &counters.streams, "streams", holder, max)
     }
 
     fn take(
@@ -139,17 +139,17 @@ impl ServerState {
         counter: fn(&Counters) -> &Counter,
         limit: &str,
         holder: Holder,
-        most: usize,
+        max: usize,
     ) -> Result<OpenPermit, Refusal> {
-        let Some(counted) = tally.take(holder, most) else {
+        let Some(counted) = tally.take(holder, max) else {
             self.counters.refused_by_caller.up();
             return Err(Refusal::new(EngineCode::RateLimited)
-                .with_details(&json!({"limit": limit, "per": "caller", "open": most}))
+                .with_details(&json!({"limit": limit, "per": "caller", "open": max}))
                 .with_hint(format!("Close one of your {limit} first, or wait until one has ended."))
                 .with_retry_after_ms(1000));
         };
         counter(&self.counters).up();
-        Ok(OpenPermit { house: Arc::clone(self), counter, _counted: counted })
+        Ok(OpenPermit { server_state: Arc::clone(self), counter, _counted: counted })
     }
 }
 
@@ -171,11 +171,11 @@ pub(crate) struct TallyPermit<K: Eq + Hash> {
 }
 
 impl<K: Eq + Hash + Clone> Tally<K> {
-    /// One more for `key`, unless it has `most` already.
-    pub(crate) fn take(self: &Arc<Tally<K>>, key: K, most: usize) -> Option<TallyPermit<K>> {
+    /// One more for `key`, unless it has `max` already.
+    pub(crate) fn take(self: &Arc<Tally<K>>, key: K, max: usize) -> Option<TallyPermit<K>> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(key.clone()).or_default();
-        if *count >= most {
+        if *count >= max {
             if *count == 0 {
                 held.remove(&key);
             }
@@ -213,7 +213,7 @@ impl<K: Eq + Hash> Drop for TallyPermit<K> {
 }
 
 /// What an address counts as: whoever has one of IPv6 has a whole /64 of them.
-pub(crate) fn counted_as(address: IpAddr) -> IpAddr {
+pub(crate) fn client_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
         address @ IpAddr::V4(_) => address,
@@ -242,10 +242,10 @@ mod tests {
                 }
             });
         let first = Registry::builder().add(operation).build().unwrap();
-        let (second, third) = (first.fitted(Layers::new()), first.fitted(Layers::new()));
-        let house = Arc::new(ServerState::default());
-        let remember = |registry: &Registry| house.remember(&crate::Faces::new(registry.clone()).shared(&house));
-        let remembered = || house.earlier.lock().unwrap().len();
+        let (second, third) = (first.with_layers(Layers::new()), first.with_layers(Layers::new()));
+        let server_state = Arc::new(ServerState::default());
+        let remember = |registry: &Registry| server_state.remember(&crate::Faces::new(registry.clone()).shared(&server_state));
+        let remembered = || server_state.earlier.lock().unwrap().len();
         // One key after the other is at work, each under what was served when it came.
         let call = |registry: &Registry, key: &'static str| {
             let registry = registry.clone();
@@ -265,7 +265,7 @@ mod tests {
         remember(&third);
         assert_eq!(remembered(), 2, "the second, whose call runs, and the third, which has just been replaced");
         // Whoever goes down waits for all of them all the same.
-        let mut settled = Box::pin(house.settled(&third));
+        let mut settled = Box::pin(server_state.settled(&third));
         assert!(futures_util::poll!(&mut settled).is_pending());
         go.add_permits(1);
         settled.await;
@@ -287,22 +287,22 @@ mod tests {
 
     #[test]
     fn what_was_served_is_remembered_for_as_long_as_a_message_is_in_it() {
-        let house = Arc::new(ServerState::default());
-        let served = || crate::Faces::new(Registry::builder().build().unwrap()).shared(&house);
-        let remembered = || house.earlier.lock().unwrap().len();
+        let server_state = Arc::new(ServerState::default());
+        let served = || crate::Faces::new(Registry::builder().build().unwrap()).shared(&server_state);
+        let remembered = || server_state.earlier.lock().unwrap().len();
         let in_use = served();
-        house.remember(&in_use);
-        house.remember(&served());
-        house.remember(&served());
+        server_state.remember(&in_use);
+        server_state.remember(&served());
+        server_state.remember(&served());
         assert_eq!(remembered(), 2);
         drop(in_use);
-        house.remember(&served());
+        server_state.remember(&served());
         assert_eq!(remembered(), 1);
     }
 
     #[test]
     fn an_address_of_ipv6_counts_with_its_neighbours() {
-        let counted = |address: &str| counted_as(address.parse().unwrap());
+        let counted = |address: &str| client_prefix(address.parse().unwrap());
         assert_eq!(counted("2001:db8::1"), counted("2001:db8::ffff:2"));
         assert_ne!(counted("2001:db8:0:1::1"), counted("2001:db8::1"));
         assert_eq!(counted("::ffff:10.0.0.1"), counted("10.0.0.1"));

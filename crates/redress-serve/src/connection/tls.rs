@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// How often the files are looked at, where nothing else is said.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// The most bytes of a file of certificates or of a key.
-const LARGEST: u64 = 4 << 20;
+const MAX_SIZE: u64 = 4 << 20;
 
 /// The files that TLS is made of, all PEM.
 ///
@@ -232,7 +232,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 }
 
 fn content(path: &Path) -> Result<Vec<u8>, TlsError> {
-    redress_disk::read(path, LARGEST).map_err(|source| TlsError::Unreadable { path: path.to_owned(), source })
+    redress_disk::read(path, MAX_SIZE).map_err(|source| TlsError::Unreadable { path: path.to_owned(), source })
 }
 
 fn wrong(path: &Path, expected: &'static str) -> TlsError {

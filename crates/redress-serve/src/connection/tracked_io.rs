@@ -19,7 +19,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Debug)]
 pub(crate) struct CountedIo<T> {
     pub(crate) inner: T,
-    pub(crate) pace: Arc<ConnActivity>,
+    pub(crate) activity: Arc<ConnActivity>,
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for CountedIo<T> {
@@ -32,7 +32,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for CountedIo<T> {
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
         let bytes = buffer.filled().len().saturating_sub(before);
         if bytes > 0 {
-            self.pace.add_received(bytes);
+            self.activity.add_received(bytes);
         }
         read
     }
@@ -68,7 +68,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for CountedIo<T> {
 #[derive(Debug)]
 pub(crate) struct TrackedIo<T, O> {
     inner: T,
-    pace: Arc<ConnActivity>,
+    activity: Arc<ConnActivity>,
     /// What may still come of the preface of HTTP/2; nothing, once it is known what is spoken.
     preface: &'static [u8],
     /// What is given back when the connection is closed, whoever has it by then.
@@ -77,8 +77,8 @@ pub(crate) struct TrackedIo<T, O> {
 
 impl<T, O> TrackedIo<T, O> {
     /// A connection of which it is known what is spoken, or is not.
-    pub(crate) fn new(inner: T, pace: Arc<ConnActivity>, known: bool, open: O) -> TrackedIo<T, O> {
-        TrackedIo { inner, pace, preface: if known { &[] } else { PREFACE }, _open: open }
+    pub(crate) fn new(inner: T, activity: Arc<ConnActivity>, known: bool, open: O) -> TrackedIo<T, O> {
+        TrackedIo { inner, activity, preface: if known { &[] } else { PREFACE }, _open: open }
     }
 }
 
@@ -86,14 +86,14 @@ impl<T: Read + Unpin, O> TrackedIo<T, O> {
     /// Reads what may be the preface, which a client may send long before it asks for anything.
     fn read_preface(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let mut bytes = [0; PREFACE.len()];
-        let most = self.preface.len().min(buffer.remaining());
-        let mut begun = ReadBuf::new(&mut bytes[..most]);
+        let max = self.preface.len().min(buffer.remaining());
+        let mut begun = ReadBuf::new(&mut bytes[..max]);
         ready!(Pin::new(&mut self.inner).poll_read(cx, begun.unfilled()))?;
         let begun = begun.filled();
         buffer.put_slice(begun);
         self.preface = match self.preface.strip_prefix(begun) {
             Some([]) => {
-                self.pace.speaks_http2();
+                self.activity.speaks_http2();
                 &[]
             }
             Some(rest) => rest,
@@ -113,7 +113,7 @@ impl<T: Read + Unpin, O: Unpin> Read for TrackedIo<T, O> {
             true => ready!(Pin::new(&mut self.inner).poll_read(cx, buffer)),
             false => ready!(self.read_preface(cx, &mut buffer)),
         };
-        self.pace.read();
+        self.activity.read();
         Poll::Ready(read)
     }
 }
@@ -121,7 +121,7 @@ impl<T: Read + Unpin, O: Unpin> Read for TrackedIo<T, O> {
 impl<T: Write + Unpin, O: Unpin> Write for TrackedIo<T, O> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.pace.wrote(wrote.is_pending());
+        self.activity.wrote(wrote.is_pending());
         wrote
     }
 
@@ -131,7 +131,7 @@ impl<T: Write + Unpin, O: Unpin> Write for TrackedIo<T, O> {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.inner).poll_write_vectored(cx, parts);
-        self.pace.wrote(wrote.is_pending());
+        self.activity.wrote(wrote.is_pending());
         wrote
     }
 
@@ -141,13 +141,13 @@ impl<T: Write + Unpin, O: Unpin> Write for TrackedIo<T, O> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        self.pace.wrote(flushed.is_pending());
+        self.activity.wrote(flushed.is_pending());
         flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.pace.wrote(shut.is_pending());
+        self.activity.wrote(shut.is_pending());
         shut
     }
 }

@@ -49,15 +49,15 @@ impl<R: Deref<Target = BodyBudget>> Deref for CollectedBody<R> {
     }
 }
 
-/// Reads a body of `most` bytes within `time`.
+/// Reads a body of `max` bytes within `time`.
 pub(crate) async fn read<R: Deref<Target = BodyBudget>>(
     body: Body,
-    most: usize,
+    max: usize,
     time: Duration,
     mut taken: BodyReservation<R>,
 ) -> Result<CollectedBody<R>, BodyError> {
     let bytes = {
-        let mut reading = pin!(collect(body, most, &mut taken));
+        let mut reading = pin!(collect(body, max, &mut taken));
         // Most bodies are there already, and need no timer.
         match poll!(reading.as_mut()) {
             Poll::Ready(read) => read?,
@@ -67,7 +67,7 @@ pub(crate) async fn read<R: Deref<Target = BodyBudget>>(
     Ok(CollectedBody { bytes, _taken: taken })
 }
 
-async fn collect<R: Deref<Target = BodyBudget>>(mut body: Body, most: usize, taken: &mut BodyReservation<R>) -> Result<Bytes, BodyError> {
+async fn collect<R: Deref<Target = BodyBudget>>(mut body: Body, max: usize, taken: &mut BodyReservation<R>) -> Result<Bytes, BodyError> {
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         let held = first.len() + rest.len();
@@ -80,7 +80,7 @@ async fn collect<R: Deref<Target = BodyBudget>>(mut body: Body, most: usize, tak
         };
         let Some(frame) = frame else { break };
         let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
-        if data.len() > most - held {
+        if data.len() > max - held {
             return Err(BodyError::TooLarge);
         }
         taken.holds(held + data.len())?;
@@ -290,10 +290,10 @@ mod tests {
     use crate::connection::conn_watchdog::ConnTracker;
 
     async fn pieces(length: usize, http2: bool) -> Vec<usize> {
-        let paces = Arc::new(ConnTracker::default());
-        let entered = paces.enter(None);
+        let tracker = Arc::new(ConnTracker::default());
+        let entered = tracker.enter(None);
         let text: Bytes = (0..length).map(|at| at as u8).collect();
-        let mut held = RunningBody::new(Body::from(text.clone()), http2, entered.pace.begin().body());
+        let mut held = RunningBody::new(Body::from(text.clone()), http2, entered.activity.begin().body());
         let (mut lengths, mut whole) = (Vec::new(), BytesMut::new());
         while !held.is_end_stream() {
             assert_eq!(held.size_hint().exact(), Some((length - whole.len()) as u64));
@@ -319,9 +319,9 @@ mod tests {
     async fn a_large_answer_over_http1_lets_others_have_their_turn() {
         assert_eq!(pieces(SLICE, false).await, [SLICE]);
         assert_eq!(pieces(2 * SLICE + 1, false).await, [SLICE, SLICE, 1]);
-        let paces = Arc::new(ConnTracker::default());
-        let entered = paces.enter(None);
-        let mut held = RunningBody::new(Body::from(vec![0; 2 * TURN]), false, entered.pace.begin().body());
+        let tracker = Arc::new(ConnTracker::default());
+        let entered = tracker.enter(None);
+        let mut held = RunningBody::new(Body::from(vec![0; 2 * TURN]), false, entered.activity.begin().body());
         for _ in 0..TURN / SLICE {
             assert!(matches!(futures_util::poll!(held.frame()), Poll::Ready(Some(Ok(_)))));
         }

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::connection::server_state::counted_as;
+use crate::connection::server_state::client_prefix;
 
 /// What one body of HTTP/1.1 may hold without asking for room: there is one on a connection, and
 /// connections are counted.
@@ -42,7 +42,7 @@ impl BodySource {
     /// Where a message comes from whose sender is `peer`, on a connection that has an address or not.
     pub(crate) fn of(peer: Option<IpAddr>, has_address: bool) -> BodySource {
         match peer {
-            Some(peer) => BodySource::Address(counted_as(peer)),
+            Some(peer) => BodySource::Address(client_prefix(peer)),
             None if has_address => BodySource::Hidden,
             None => BodySource::Anywhere,
         }
@@ -65,18 +65,18 @@ pub(crate) struct BodyBudgetExceeded;
 pub(crate) struct BodyReservation<R: Deref<Target = BodyBudget>> {
     room: R,
     from: BodySource,
-    most: BodyBudgetLimits,
+    max: BodyBudgetLimits,
     /// Whether there may be others on the same connection.
     shares: bool,
     bytes: usize,
 }
 
 impl BodyBudget {
-    fn take(&self, from: BodySource, bytes: usize, most: BodyBudgetLimits) -> Result<(), BodyBudgetExceeded> {
+    fn take(&self, from: BodySource, bytes: usize, max: BodyBudgetLimits) -> Result<(), BodyBudgetExceeded> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = held.all.saturating_add(bytes);
         let by_address = held.by_address.get(&from).map_or(bytes, |held| held.saturating_add(bytes));
-        if all > most.all || (from != BodySource::Anywhere && by_address > most.by_address) {
+        if all > max.all || (from != BodySource::Anywhere && by_address > max.by_address) {
             return Err(BodyBudgetExceeded);
         }
         held.all = all;
@@ -99,8 +99,8 @@ impl BodyBudget {
 impl<R: Deref<Target = BodyBudget>> BodyReservation<R> {
     /// The room of a body that has nothing yet. One that `shares` its connection with others may hold
     /// nothing for free once it is waited for.
-    pub(crate) fn new(room: R, from: BodySource, most: BodyBudgetLimits, shares: bool) -> BodyReservation<R> {
-        BodyReservation { room, from, most, shares, bytes: 0 }
+    pub(crate) fn new(room: R, from: BodySource, max: BodyBudgetLimits, shares: bool) -> BodyReservation<R> {
+        BodyReservation { room, from, max, shares, bytes: 0 }
     }
 
     /// The body holds this many bytes, and more may be there already.
@@ -122,7 +122,7 @@ impl<R: Deref<Target = BodyBudget>> BodyReservation<R> {
     fn grow(&mut self, bytes: usize) -> Result<(), BodyBudgetExceeded> {
         // A small body takes what it has; a large one is about to have more.
         let wanted = if bytes <= FREE { bytes } else { bytes.next_multiple_of(STEP) };
-        self.room.take(self.from, wanted - self.bytes, self.most)?;
+        self.room.take(self.from, wanted - self.bytes, self.max)?;
         self.bytes = wanted;
         Ok(())
     }
@@ -140,7 +140,7 @@ impl<R: Deref<Target = BodyBudget>> Drop for BodyReservation<R> {
 mod tests {
     use super::*;
 
-    const MOST: BodyBudgetLimits = BodyBudgetLimits { all: 4 * STEP, by_address: 2 * STEP };
+    const MAX: BodyBudgetLimits = BodyBudgetLimits { all: 4 * STEP, by_address: 2 * STEP };
 
     fn at(last: u8) -> BodySource {
         BodySource::of(Some([10, 0, 0, last].into()), true)
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn no_address_takes_the_room_of_all_and_what_is_given_back_can_be_taken_again() {
         let room = BodyBudget::default();
-        let mut bodies: Vec<BodyReservation<&BodyBudget>> = (0..3).map(|_| BodyReservation::new(&room, at(1), MOST, false)).collect();
+        let mut bodies: Vec<BodyReservation<&BodyBudget>> = (0..3).map(|_| BodyReservation::new(&room, at(1), MAX, false)).collect();
         assert_eq!(bodies[0].holds(STEP), Ok(()));
         assert_eq!(bodies[1].holds(STEP), Ok(()));
         assert_eq!(bodies[2].holds(STEP), Err(BodyBudgetExceeded));
-        let mut others = [BodyReservation::new(&room, at(2), MOST, false), BodyReservation::new(&room, BodySource::Anywhere, MOST, false)];
+        let mut others = [BodyReservation::new(&room, at(2), MAX, false), BodyReservation::new(&room, BodySource::Anywhere, MAX, false)];
         assert_eq!(others[0].holds(STEP), Ok(()));
         assert_eq!((others[1].holds(STEP), others[1].holds(STEP + 1)), (Ok(()), Err(BodyBudgetExceeded)));
         bodies.truncate(1);

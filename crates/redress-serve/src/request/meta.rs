@@ -173,21 +173,21 @@ impl HttpRequestMeta {
     pub(crate) fn of(shared: &FacesInner, side: &PeerInfo, parts: &Parts) -> HttpRequestMeta {
         let headers = &parts.headers;
         // No client of today speaks HTTP/1.0, but proxies do that say nothing of themselves.
-        let mut asking = HttpRequestMeta { forwarded: parts.version < Version::HTTP_11, ..HttpRequestMeta::default() };
-        asking.read(headers, shared.registry.identity().is_some());
-        let sender = ClientOrigin::of(shared, side, headers, asking.forwarded);
-        asking.peer = sender.peer;
+        let mut meta = HttpRequestMeta { forwarded: parts.version < Version::HTTP_11, ..HttpRequestMeta::default() };
+        meta.read(headers, shared.registry.identity().is_some());
+        let sender = ClientOrigin::of(shared, side, headers, meta.forwarded);
+        meta.peer = sender.peer;
         #[cfg(feature = "mcp")]
         {
-            asking.secure = sender.secure;
+            meta.secure = sender.secure;
         }
-        if asking.of_browser {
-            asking.page = shared.origins.page(headers, sender.secure);
+        if meta.of_browser {
+            meta.page = shared.origins.page(headers, sender.secure);
         }
-        if asking.token.is_none() {
-            asking.caller = sender.caller(shared, side, headers, asking.page);
+        if meta.token.is_none() {
+            meta.caller = sender.caller(shared, side, headers, meta.page);
         }
-        asking
+        meta
     }
 
     /// What is kept of a message that opens a connection for many calls, to ask again at each of them who calls.
@@ -302,7 +302,7 @@ impl HttpRequestMeta {
     /// The call with this input, of a caller that is known already.
     pub(crate) fn request_of<'a>(&self, shared: &FacesInner, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
         let mut request =
-            Request::new(input).with_face(Face::Http).with_cancellation(shared.house.shutdown.over().clone());
+            Request::new(input).with_face(Face::Http).with_cancellation(shared.server_state.shutdown.over().clone());
         if let Some(id) = &self.request_id {
             request = request.with_request_id(id);
         }
@@ -359,7 +359,7 @@ impl HttpRequestMeta {
             idempotency_key: self.key.clone(),
             session_id: None,
             sign_in: if self.caller.is_none() { shared.sign_in() } else { None },
-            cancellation: Some(shared.house.shutdown.over().clone()),
+            cancellation: Some(shared.server_state.shutdown.over().clone()),
             trace: self.trace.clone(),
             account: self.account.clone(),
             room: None,

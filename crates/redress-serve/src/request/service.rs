@@ -50,7 +50,7 @@ pub(crate) struct FacesInner {
     pub(crate) compression: bool,
     pub(crate) ready: Option<Ready>,
     pub(crate) documents: DocumentCache,
-    pub(crate) house: Arc<ServerState>,
+    pub(crate) server_state: Arc<ServerState>,
     pub(crate) web_sockets: WebSockets,
     pub(crate) metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
@@ -67,7 +67,7 @@ pub(crate) struct FacesService {
 pub(crate) struct Exchange {
     pub(crate) shared: Arc<FacesInner>,
     pub(crate) line: Arc<ConnContext>,
-    pub(crate) asking: HttpRequestMeta,
+    pub(crate) meta: HttpRequestMeta,
     pub(crate) parts: Parts,
 }
 
@@ -88,12 +88,12 @@ impl FacesInner {
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
         let accepted = self.compression.then(|| crate::request::compression::accepted(&parts.headers)).flatten();
-        let mut asking = HttpRequestMeta::of(&self, &line.side, &parts);
+        let mut meta = HttpRequestMeta::of(&self, &line.side, &parts);
         let many = parts.version == Version::HTTP_2;
-        asking.account = Some(if many { line.account_of_many.clone() } else { line.account.clone() });
-        let trace = asking.trace.clone();
+        meta.account = Some(if many { line.account_of_many.clone() } else { line.account.clone() });
+        let trace = meta.trace.clone();
         let large = may_be_large(&parts, &body);
-        let exchange = Exchange { shared: self, line, asking, parts };
+        let exchange = Exchange { shared: self, line, meta, parts };
         let mut response = match trace {
             // What reads a large message may be a library, and borrows from it all the way to its answer.
             trace if large => {
@@ -126,13 +126,13 @@ impl FacesInner {
         response
     }
 
-    /// Refuses a message whose body, of `most` bytes, could not be read.
-    pub(crate) fn unread(&self, unread: BodyError, most: usize) -> Refusal {
+    /// Refuses a message whose body, of `max` bytes, could not be read.
+    pub(crate) fn unread(&self, unread: BodyError, max: usize) -> Refusal {
         match unread {
-            BodyError::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": most})),
+            BodyError::TooLarge => Refusal::new(EngineCode::PayloadTooLarge).with_details(&json!({"limit_bytes": max})),
             BodyError::TooSlow => self.too_slow(),
             BodyError::NoRoom => {
-                self.house.counters.refused_bodies.up();
+                self.server_state.counters.refused_bodies.up();
                 Refusal::new(EngineCode::Overloaded)
                     .with_details(&json!({"limit": "body_bytes"}))
                     .with_retry_after_ms(1000)
@@ -144,7 +144,7 @@ impl FacesInner {
     }
 
     fn too_slow(&self) -> Refusal {
-        self.house.counters.slow_bodies.up();
+        self.server_state.counters.slow_bodies.up();
         let body_ms = u64::try_from(self.limits.body_time.as_millis()).unwrap_or(u64::MAX);
         Refusal::new(EngineCode::Timeout)
             .with_http(StatusCode::REQUEST_TIMEOUT.as_u16())
@@ -179,7 +179,7 @@ impl Service<axum::extract::Request> for FacesService {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
         let side = peer.map(PeerInfo::at).unwrap_or_default();
         let shared = self.served.load_full();
-        let account = shared.house.budget.connection();
+        let account = shared.server_state.budget.connection();
         let line = Arc::new(ConnContext::new(Arc::clone(&self.served), side, &account, None));
         Box::pin(async move {
             Ok(match framed {
@@ -331,7 +331,7 @@ impl Exchange {
     }
 
     fn ready(self) -> Response {
-        if self.shared.house.shutdown.is_draining() {
+        if self.shared.server_state.shutdown.is_draining() {
             return self.refuse(going_down());
         }
         if !self.shared.registry.is_ready() {
@@ -365,16 +365,16 @@ impl Exchange {
 
     /// Refuses the message.
     pub(crate) fn refused(&self, refusal: Refusal) -> Envelope {
-        self.shared.registry.refuse(refusal, self.asking.bare())
+        self.shared.registry.refuse(refusal, self.meta.bare())
     }
 
     /// What every message that wants a call has to pass: it is not too late, and its headers
     /// can be honoured.
     pub(crate) fn admit(&self) -> Result<(), Refusal> {
-        if self.shared.house.shutdown.is_draining() {
+        if self.shared.server_state.shutdown.is_draining() {
             return Err(going_down());
         }
-        self.asking.check()
+        self.meta.check()
     }
 
     /// Reads the body, if it claims to be JSON and is not too large.
@@ -382,34 +382,34 @@ impl Exchange {
         self.read_within(body, self.shared.max_body).await
     }
 
-    /// Reads a body of `most` bytes, if it claims to be JSON.
-    pub(crate) async fn read_within(&self, body: Body, most: usize) -> Result<CollectedBody<&BodyBudget>, Refusal> {
-        self.read_into(body, most, &*self.shared.house.room).await
+    /// Reads a body of `max` bytes, if it claims to be JSON.
+    pub(crate) async fn read_within(&self, body: Body, max: usize) -> Result<CollectedBody<&BodyBudget>, Refusal> {
+        self.read_into(body, max, &*self.shared.server_state.room).await
     }
 
     /// Reads the body like [`read`](Exchange::read), for calls that may outlive this.
     pub(crate) async fn read_owned(&self, body: Body) -> Result<CollectedBody<Arc<BodyBudget>>, Refusal> {
-        self.read_into(body, self.shared.max_body, Arc::clone(&self.shared.house.room)).await
+        self.read_into(body, self.shared.max_body, Arc::clone(&self.shared.server_state.room)).await
     }
 
-    async fn read_into<R: Deref<Target = BodyBudget>>(&self, body: Body, most: usize, room: R) -> Result<CollectedBody<R>, Refusal> {
+    async fn read_into<R: Deref<Target = BodyBudget>>(&self, body: Body, max: usize, room: R) -> Result<CollectedBody<R>, Refusal> {
         self.admit()?;
-        self.asking.check_json()?;
-        let read = body::read(body, most, self.shared.limits.body_time, self.room_for_body(room)).await;
-        read.map_err(|unread| self.shared.unread(unread, most))
+        self.meta.check_json()?;
+        let read = body::read(body, max, self.shared.limits.body_time, self.room_for_body(room)).await;
+        read.map_err(|unread| self.shared.unread(unread, max))
     }
 
     /// The room of the message's body.
     pub(crate) fn room_for_body<R: Deref<Target = BodyBudget>>(&self, room: R) -> BodyReservation<R> {
-        let most = self.shared.most_of_bodies();
-        let from = BodySource::of(self.asking.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
-        BodyReservation::new(room, from, most, self.parts.version == Version::HTTP_2)
+        let max = self.shared.most_of_bodies();
+        let from = BodySource::of(self.meta.peer.map(|peer| peer.ip()), self.line.side.address.is_some());
+        BodyReservation::new(room, from, max, self.parts.version == Version::HTTP_2)
     }
 }
 
 /// Whether a message may have a body that is large, or does not say.
 fn may_be_large(parts: &Parts, body: &Body) -> bool {
-    parts.method == Method::POST && body.size_hint().upper().is_none_or(|most| most > LARGE as u64)
+    parts.method == Method::POST && body.size_hint().upper().is_none_or(|max| max > LARGE as u64)
 }
 
 /// Refuses what comes too late.

@@ -19,7 +19,7 @@ use crate::request::{response, etag::TaggedDocument, service::{Exchange, FacesIn
 
 /// For how many sets of operations the documents are kept. Most callers of a service see one of a few sets; for one that is
 /// seen by few, they are made anew once others have pushed it out.
-const MOST_SETS: usize = 8;
+const MAX_SETS: usize = 8;
 
 /// The documents, kept for each set of operations that a caller was shown of late.
 #[derive(Debug, Default)]
@@ -74,8 +74,8 @@ impl Exchange {
     where
         F: Future<Output = TaggedDocument>,
     {
-        let (shared, account) = (&self.shared, &self.asking.account);
-        let peer = self.asking.peer.map(|peer| peer.ip());
+        let (shared, account) = (&self.shared, &self.meta.account);
+        let peer = self.meta.peer.map(|peer| peer.ip());
         loop {
             let expected = shared.documents.largest.load(Relaxed);
             let reservation = match account {
@@ -118,7 +118,7 @@ impl DocumentCache {
             Some(place) => sets.remove(place).1,
             None => {
                 sets.retain(|(known, _)| known.version >= seen.version);
-                if sets.len() >= MOST_SETS {
+                if sets.len() >= MAX_SETS {
                     sets.remove(0);
                 }
                 Arc::default()
@@ -248,11 +248,11 @@ mod tests {
         };
         let first = documents.kept(seen(0));
         let second = documents.kept(seen(1));
-        for number in 2..=MOST_SETS {
+        for number in 2..=MAX_SETS {
             assert!(Arc::ptr_eq(&documents.kept(seen(0)), &first));
             documents.kept(seen(number));
         }
-        assert_eq!(documents.sets.lock().unwrap().len(), MOST_SETS);
+        assert_eq!(documents.sets.lock().unwrap().len(), MAX_SETS);
         assert!(Arc::ptr_eq(&documents.kept(seen(0)), &first));
         assert!(!Arc::ptr_eq(&documents.kept(seen(1)), &second));
     }

@@ -17,9 +17,9 @@ impl Exchange {
     /// Who asks, outside a call. A token that tells nobody is refused, as in a call, and so are headers
     /// that leave open who it is.
     pub(crate) async fn caller(&self) -> Result<Option<Arc<Caller>>, Refusal> {
-        self.asking.check()?;
-        let (Some(token), Some(_)) = (&self.asking.token, self.shared.registry.identity()) else {
-            return Ok(self.asking.caller.clone());
+        self.meta.check()?;
+        let (Some(token), Some(_)) = (&self.meta.token, self.shared.registry.identity()) else {
+            return Ok(self.meta.caller.clone());
         };
         self.shared.registry.identify(&token.secret()).await.map(Some).map_err(Refusal::unidentified)
     }

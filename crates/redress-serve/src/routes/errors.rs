@@ -15,7 +15,7 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
         Err(refusal) => return exchange.refuse(refusal),
     };
     let code = exchange.parts.uri.path().strip_prefix("/errors/").unwrap_or_default();
-    let html = exchange.asking.html;
+    let html = exchange.meta.html;
     // A page is made of every operation that the caller may call.
     let page = || {
         let (registry, caller, code) = (exchange.shared.registry.clone(), caller.clone(), code.to_owned());

@@ -49,7 +49,7 @@ pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
     let shared = &exchange.shared;
     match asked.as_deref().map_err(Clone::clone).and_then(|body| GenericCall::read(body)) {
         Ok(asked) => {
-            let request = exchange.asking.request(shared, asked.input());
+            let request = exchange.meta.request(shared, asked.input());
             let envelope = shared.registry.call(&asked.operation, request).await;
             told(&exchange, &asked.operation, response::envelope(envelope)).await
         }
@@ -75,7 +75,7 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let members: Vec<Bytes> = members.iter().map(|member| body.slice_ref(member.get().as_bytes())).collect();
-    let id = exchange.asking.own_id();
+    let id = exchange.meta.own_id();
     let order = Arc::new(BatchOrder::default());
     let batch = Arc::new(BatchContext::new(exchange, body, &order));
     let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
@@ -91,18 +91,18 @@ pub(super) struct BatchContext {
 
 impl BatchContext {
     pub(super) fn new(mut exchange: Exchange, body: CollectedBody<Arc<BodyBudget>>, order: &Arc<BatchOrder>) -> BatchContext {
-        exchange.asking.account = Some(exchange.line.account_of_many.clone());
+        exchange.meta.account = Some(exchange.line.account_of_many.clone());
         BatchContext { exchange, order: Arc::clone(order), _body: body }
     }
 
     async fn call(self: Arc<BatchContext>, place: usize, member: Bytes) -> BatchAnswer {
-        let Exchange { shared, asking, .. } = &self.exchange;
+        let Exchange { shared, meta, .. } = &self.exchange;
         let mut envelope = match GenericCall::read(&member) {
             Ok(asked) => {
-                let request = asking.member(shared, &self.order, place, asked.input());
+                let request = meta.member(shared, &self.order, place, asked.input());
                 shared.registry.call(&asked.operation, request).await
             }
-            Err(refusal) => shared.registry.refuse(refusal, asking.member(shared, &self.order, place, b"")),
+            Err(refusal) => shared.registry.refuse(refusal, meta.member(shared, &self.order, place, b"")),
         };
         let reservation = envelope.take_reservation();
         Some((envelope.into_bytes(), reservation))

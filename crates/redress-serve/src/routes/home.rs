@@ -11,7 +11,7 @@ use crate::request::{response, etag::TaggedDocument, service::Exchange};
 
 /// A page that leads on, for whoever asks for HTML. Programs find nothing here, and are told where to look.
 pub(crate) async fn home(exchange: Exchange) -> Response {
-    if !exchange.asking.html {
+    if !exchange.meta.html {
         return exchange.nowhere();
     }
     let caller = match exchange.caller().await {

@@ -57,8 +57,8 @@ impl McpSettings {
         http.max_body = max_body;
         http.guarded |= guarded;
         http.allowed_origins.extend(origins.given());
-        http.shutdown = streams.house.shutdown.silent().clone();
-        http.sessions = streams.house.mcp_sessions.clone();
+        http.shutdown = streams.server_state.shutdown.silent().clone();
+        http.sessions = streams.server_state.mcp_sessions.clone();
         http.places = Some(Arc::new(streams));
         if http.server.is_none() && info.server.contains("://") {
             http.server = Some(info.server.clone());
@@ -70,15 +70,15 @@ impl McpSettings {
 /// The streams of each caller, counted with those of the other faces.
 #[derive(Debug)]
 pub(crate) struct CallerStreams {
-    pub(crate) house: Arc<ServerState>,
+    pub(crate) server_state: Arc<ServerState>,
     /// How many one caller may have open.
-    pub(crate) most: usize,
+    pub(crate) max: usize,
 }
 
 impl StreamPermits for CallerStreams {
-    fn take(&self, asking: &redress_mcp::RequestContext) -> Result<StreamPermit, Refusal> {
-        let holder = Holder::of(asking.caller.as_deref(), asking.peer);
-        self.house.take_stream(holder, self.most).map(StreamPermit::new)
+    fn take(&self, meta: &redress_mcp::RequestContext) -> Result<StreamPermit, Refusal> {
+        let holder = Holder::of(meta.caller.as_deref(), meta.peer);
+        self.server_state.take_stream(holder, self.max).map(StreamPermit::new)
     }
 }
 
@@ -87,17 +87,17 @@ pub(crate) async fn message(exchange: Exchange, body: Body) -> Response {
     if let Err(refusal) = exchange.admit() {
         return refuse(exchange.refused(refusal));
     }
-    let taken = exchange.room_for_body(Arc::clone(&exchange.shared.house.room));
-    let Exchange { shared, line, mut asking, mut parts } = exchange;
-    mark(&asking, &mut parts);
-    let token = asking.token.take().map(|token| token.secret());
-    let Some(face) = &shared.mcp else { return Exchange { shared, line, asking, parts }.nowhere() };
+    let taken = exchange.room_for_body(Arc::clone(&exchange.shared.server_state.room));
+    let Exchange { shared, line, mut meta, mut parts } = exchange;
+    mark(&meta, &mut parts);
+    let token = meta.token.take().map(|token| token.secret());
+    let Some(face) = &shared.mcp else { return Exchange { shared, line, meta, parts }.nowhere() };
     let (body, broke, room) = TimedBody::new(body, shared.limits.body_time, taken);
-    let told = redress_mcp::RequestContext { room: Some(StreamPermit::new(room.clone())), ..asking.for_mcp(&shared) };
+    let told = redress_mcp::RequestContext { room: Some(StreamPermit::new(room.clone())), ..meta.for_mcp(&shared) };
     let answer = face.answer(parts, body, token, told).await;
     if let Some(unread) = broke.off() {
         let refusal = shared.unread(unread, shared.max_body);
-        return refuse(shared.registry.refuse(refusal, asking.bare()));
+        return refuse(shared.registry.refuse(refusal, meta.bare()));
     }
     answer.map(|body| Body::new(HeldBody { body, _room: room }))
 }
@@ -137,16 +137,16 @@ impl<B: HttpBody + Unpin> HttpBody for HeldBody<B> {
 }
 
 /// Lets the face know by which scheme the client came, and whether it is a web page that may call.
-fn mark(asking: &HttpRequestMeta, parts: &mut Parts) {
-    if asking.secure {
+fn mark(meta: &HttpRequestMeta, parts: &mut Parts) {
+    if meta.secure {
         parts.extensions.insert(SentByTls);
     }
-    parts.extensions.insert(if asking.page.may_call() { PageTrust::Admitted } else { PageTrust::Foreign });
+    parts.extensions.insert(if meta.page.may_call() { PageTrust::Admitted } else { PageTrust::Foreign });
 }
 
 /// Where tokens come from (RFC 9728), if tokens tell who calls.
 pub(crate) fn metadata(mut exchange: Exchange) -> Response {
-    mark(&exchange.asking, &mut exchange.parts);
+    mark(&exchange.meta, &mut exchange.parts);
     match exchange.shared.mcp.as_ref().and_then(|face| face.metadata(&exchange.parts)) {
         Some(document) => response::body(StatusCode::OK, response::JSON, Bytes::from(document)),
         None => exchange.nowhere(),

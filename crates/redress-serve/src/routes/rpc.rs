@@ -28,7 +28,7 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
         Ok(RpcMessage::Single(member)) => single(&exchange, member).await,
         Ok(RpcMessage::Batch(members)) => {
             let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
-            let id = exchange.asking.own_id();
+            let id = exchange.meta.own_id();
             let order = Arc::new(BatchOrder::default());
             let batch = Arc::new(BatchContext::new(exchange, body, &order));
             let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
@@ -57,7 +57,7 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
         Member::Call(RpcCall { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
         Member::Call(call) => {
-            let request = exchange.asking.request(shared, call.params).with_face(Face::JsonRpc);
+            let request = exchange.meta.request(shared, call.params).with_face(Face::JsonRpc);
             let envelope = shared.registry.call(&call.method, request).await;
             called = Some(call.method);
             (call.id, envelope)
@@ -101,9 +101,9 @@ impl Owned {
 
 impl BatchContext {
     async fn member(self: Arc<BatchContext>, place: usize, member: Owned) -> BatchAnswer {
-        let Exchange { shared, asking, .. } = &self.exchange;
+        let Exchange { shared, meta, .. } = &self.exchange;
         let request =
-            |input| -> Request<'_> { asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
+            |input| -> Request<'_> { meta.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
         let (id, mut envelope) = match &member {
             Owned::Invalid(id) => {
                 (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))
@@ -149,7 +149,7 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
             match exchange.made(caller.as_deref(), made).await {
                 Ok(out) => response::with_id(
                     response::body(StatusCode::OK, response::JSON, out.bytes().clone()),
-                    exchange.asking.own_id(),
+                    exchange.meta.own_id(),
                 ),
                 Err(refusal) => refuse(exchange, refusal),
             }

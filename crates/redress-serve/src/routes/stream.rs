@@ -28,10 +28,10 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         Ok(held) => held,
         Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
     };
-    let mut request = exchange.asking.request_of(shared, input, caller);
+    let mut request = exchange.meta.request_of(shared, input, caller);
     let mut seen = 0;
     let streaming = operation.and_then(|operation| operation.streaming());
-    if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.asking.last_event_id) {
+    if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.meta.last_event_id) {
         // Events are numbered from one, so the number that was seen is how many there were.
         seen = id.parse().unwrap_or(0);
         request = request.with_last_event_id(Arc::clone(id));
@@ -69,8 +69,8 @@ struct Carried {
 impl Exchange {
     /// One more stream for the caller.
     fn hold_stream(&self, caller: Option<&Caller>) -> Result<OpenPermit, Refusal> {
-        let holder = Holder::of(caller, self.asking.peer.map(|peer| peer.ip()));
-        self.shared.house.take_stream(holder, self.shared.limits.streams)
+        let holder = Holder::of(caller, self.meta.peer.map(|peer| peer.ip()));
+        self.shared.server_state.take_stream(holder, self.shared.limits.streams)
     }
 }
 
@@ -90,7 +90,7 @@ impl Carried {
         let event = tokio::select! {
             // A stream that never pauses has to hear of the shutdown too.
             biased;
-            () = self.shared.house.shutdown.draining(), if !self.stopped => {
+            () = self.shared.server_state.shutdown.draining(), if !self.stopped => {
                 self.stopped = true;
                 self.subscription.stop();
                 self.subscription.next().await?

@@ -96,11 +96,11 @@ impl WsSession {
             Ok(taken) => taken,
             Err(refusal) => return self.refuse(carriage, Some(&requested.id), refusal).await,
         };
-        match self.lanes.open(&requested.id, sort, &self.gone) {
-            Ok(lane) => {
+        match self.fair_queue.open(&requested.id, sort, &self.gone) {
+            Ok(call_queue) => {
                 let (parent, state) = (requested.traceparent.as_deref(), requested.tracestate.as_deref());
                 let trace = Trace::of_message(parent, state, self.trace.as_ref());
-                let carried = Arc::clone(self).carry(lane, sort, OwnedRequest::of(carriage, message, &requested, taken));
+                let carried = Arc::clone(self).carry(call_queue, sort, OwnedRequest::of(carriage, message, &requested, taken));
                 match trace {
                     None => self.tasks.spawn(carried),
                     Some(span) => self.tasks.spawn(carried.instrument(span)),
@@ -128,7 +128,7 @@ impl WsSession {
         }
         let shared = self.line.served.load();
         let from = BodySource::of(self.address, self.line.side.address.is_some());
-        let mut taken = BodyReservation::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
+        let mut taken = BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
         match taken.waits(bytes) {
             Ok(()) => Ok(Some(taken)),
             Err(full) => Err(shared.unread(full.into(), self.limits.message_bytes)),
@@ -136,12 +136,12 @@ impl WsSession {
     }
 
     /// Runs a call or a stream to its end, or until nobody wants it any more.
-    async fn carry(self: Arc<WsSession>, lane: CallQueue, sort: RequestKind, asked: OwnedRequest) {
-        let abort = lane.abort.clone();
+    async fn carry(self: Arc<WsSession>, call_queue: CallQueue, sort: RequestKind, asked: OwnedRequest) {
+        let abort = call_queue.abort.clone();
         let running = async {
             match sort {
-                RequestKind::Call => self.call(lane, asked).await,
-                RequestKind::Stream => self.stream(lane, asked).await,
+                RequestKind::Call => self.call(call_queue, asked).await,
+                RequestKind::Stream => self.stream(call_queue, asked).await,
             }
         };
         tokio::select! {
@@ -151,19 +151,19 @@ impl WsSession {
         }
     }
 
-    async fn call(&self, lane: CallQueue, asked: OwnedRequest) {
+    async fn call(&self, call_queue: CallQueue, asked: OwnedRequest) {
         let carriage = asked.carriage;
         let shared = self.line.served.load_full();
         let mut envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
         let held = envelope.take_reservation();
         let frame = match envelope.output() {
-            Some(output) => Frame::responded(carriage, &lane.id, None, output).holding(held),
-            None => Frame::failed(carriage, Some(&lane.id), envelope),
+            Some(output) => Frame::responded(carriage, &call_queue.id, None, output).holding(held),
+            None => Frame::failed(carriage, Some(&call_queue.id), envelope),
         };
-        lane.end(frame);
+        call_queue.end(frame);
     }
 
-    async fn stream(&self, lane: CallQueue, asked: OwnedRequest) {
+    async fn stream(&self, call_queue: CallQueue, asked: OwnedRequest) {
         let carriage = asked.carriage;
         let since = Instant::now();
         let mut request = asked.request(self);
@@ -179,15 +179,15 @@ impl WsSession {
         let mut subscription = match registry.subscribe(&asked.operation, request).await {
             Ok(subscription) => subscription,
             Err(envelope) => {
-                let frame = Frame::failed(carriage, Some(&lane.id), envelope);
-                return lane.end(frame);
+                let frame = Frame::failed(carriage, Some(&call_queue.id), envelope);
+                return call_queue.end(frame);
             }
         };
         drop(asked);
         let mut stopped = false;
         let last = loop {
             // First the room, then the item: what cannot be written is not asked for either.
-            let room = lane.room().await;
+            let room = call_queue.room().await;
             let event = tokio::select! {
                 biased;
                 () = self.draining.cancelled(), if !stopped => {
@@ -201,22 +201,22 @@ impl WsSession {
                 Some(Event::Item(mut output)) => {
                     seen = seen.saturating_add(1);
                     let held = output.take_reservation();
-                    let frame = Frame::responded(carriage, &lane.id, Some(seen), output.json()).holding(held);
+                    let frame = Frame::responded(carriage, &call_queue.id, Some(seen), output.json()).holding(held);
                     drop(output);
-                    lane.put(room, frame).await;
+                    call_queue.put(room, frame).await;
                 }
-                Some(Event::Completed(meta)) => break Frame::completed(carriage, &lane.id, &meta),
+                Some(Event::Completed(meta)) => break Frame::completed(carriage, &call_queue.id, &meta),
                 Some(Event::Failed(envelope)) if stopped && is_cancelled(&envelope) => {
-                    break Frame::failed(carriage, Some(&lane.id), self.cut_off(&subscription, since));
+                    break Frame::failed(carriage, Some(&call_queue.id), self.cut_off(&subscription, since));
                 }
-                Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&lane.id), envelope),
+                Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&call_queue.id), envelope),
                 // Only a runtime that shuts down leaves a stream without its end.
-                None => break Frame::aborted(carriage, &lane.id),
+                None => break Frame::aborted(carriage, &call_queue.id),
             }
         };
         // The source goes first, so that nothing of it runs once the reader sees the end.
         drop(subscription);
-        lane.end(last);
+        call_queue.end(last);
     }
 
     /// The end of a stream that outlives its service. The call itself ended as cancelled; its

@@ -33,7 +33,7 @@ pub struct WebSocketLoad {
     /// Their bytes.
     pub bytes: usize,
     /// The most messages that ever waited.
-    pub most_messages: usize,
+    pub max_messages: usize,
 }
 
 /// What is asked for.
@@ -70,7 +70,7 @@ pub(super) struct FairQueue {
 #[derive(Debug, Default)]
 struct FairQueueState {
     front: VecDeque<(Frame, u32)>,
-    lanes: HashMap<u64, CallQueueState>,
+    fair_queue: HashMap<u64, CallQueueState>,
     ids: HashMap<Arc<str>, u64>,
     /// The lanes that have something to write, in the order of their turns.
     turns: VecDeque<u64>,
@@ -92,7 +92,7 @@ struct CallQueueState {
 /// The way of one call's messages to the writer. Dropping it frees its id.
 #[derive(Debug)]
 pub(super) struct CallQueue {
-    lanes: Arc<FairQueue>,
+    fair_queue: Arc<FairQueue>,
     number: u64,
     room: Arc<Semaphore>,
     /// Tells that nobody wants the call any more.
@@ -107,15 +107,15 @@ pub(super) struct SendPermit(());
 
 impl FairQueue {
     pub(super) fn new(limits: WebSocketLimits) -> Arc<FairQueue> {
-        let lanes = FairQueue {
+        let fair_queue = FairQueue {
             state: Mutex::default(),
             limits,
             front_room: Semaphore::new(FRONT as usize),
             wake: Notify::new(),
             emptied: Notify::new(),
         };
-        lanes.state().lanes.insert(OWN, CallQueueState::new("".into(), None, &limits, CancellationToken::new()));
-        Arc::new(lanes)
+        fair_queue.state().fair_queue.insert(OWN, CallQueueState::new("".into(), None, &limits, CancellationToken::new()));
+        Arc::new(fair_queue)
     }
 
     fn state(&self) -> MutexGuard<'_, FairQueueState> {
@@ -143,8 +143,8 @@ impl FairQueue {
         let queue = CallQueueState::new(Arc::clone(&id), Some(sort), &self.limits, gone.child_token());
         let (room, abort) = (Arc::clone(&queue.room), queue.abort.clone());
         state.ids.insert(Arc::clone(&id), number);
-        state.lanes.insert(number, queue);
-        Ok(CallQueue { lanes: Arc::clone(self), number, room, abort, id, ended: false })
+        state.fair_queue.insert(number, queue);
+        Ok(CallQueue { fair_queue: Arc::clone(self), number, room, abort, id, ended: false })
     }
 
     /// Waits until another message may wait in front of all lanes.
@@ -178,7 +178,7 @@ impl FairQueue {
     /// Waits until another message of the server's own may wait, and puts it there.
     pub(super) async fn put_own(&self, frame: Frame) {
         let weight = frame.weight(self.limits.window);
-        let room = self.state().lanes.get(&OWN).map(|own| Arc::clone(&own.room));
+        let room = self.state().fair_queue.get(&OWN).map(|own| Arc::clone(&own.room));
         if let Some(room) = room
             && let Ok(permit) = room.acquire_many_owned(weight).await
         {
@@ -207,7 +207,7 @@ impl FairQueue {
 
     /// Aborts every call and drops what waits in the lanes.
     pub(super) fn abort_all(&self) {
-        let numbers: Vec<u64> = self.state().lanes.keys().copied().filter(|number| *number != OWN).collect();
+        let numbers: Vec<u64> = self.state().fair_queue.keys().copied().filter(|number| *number != OWN).collect();
         numbers.into_iter().for_each(|number| self.remove(number));
     }
 
@@ -222,7 +222,7 @@ impl FairQueue {
         }
         while let Some(number) = state.turns.pop_front() {
             // A lane that was aborted leaves its turn behind.
-            let Some(queue) = state.lanes.get_mut(&number) else { continue };
+            let Some(queue) = state.fair_queue.get_mut(&number) else { continue };
             let Some((frame, weight)) = queue.waiting.pop_front() else { continue };
             queue.room.add_permits(weight as usize);
             let (more, ended) = (!queue.waiting.is_empty(), queue.ended);
@@ -273,7 +273,7 @@ impl FairQueue {
     fn push(&self, number: u64, frame: Frame, weight: u32, ends: bool) {
         let mut state = self.state();
         // A lane that was aborted takes nothing more.
-        let Some(queue) = state.lanes.get_mut(&number) else { return };
+        let Some(queue) = state.fair_queue.get_mut(&number) else { return };
         queue.ended |= ends;
         let was_empty = queue.waiting.is_empty();
         let bytes = frame.bytes();
@@ -288,7 +288,7 @@ impl FairQueue {
 
     fn remove(&self, number: u64) {
         let mut state = self.state();
-        let Some(queue) = state.lanes.remove(&number) else { return };
+        let Some(queue) = state.fair_queue.remove(&number) else { return };
         state.ids.remove(&queue.id);
         queue.waiting.iter().for_each(|(frame, _)| state.load.take(frame));
         match queue.sort {
@@ -316,7 +316,7 @@ impl WebSocketLoad {
     fn add(&mut self, bytes: usize) {
         self.messages += 1;
         self.bytes += bytes;
-        self.most_messages = self.most_messages.max(self.messages);
+        self.max_messages = self.max_messages.max(self.messages);
     }
 
     fn take(&mut self, frame: &Frame) {
@@ -336,24 +336,24 @@ impl CallQueue {
 
     /// Puts a message into the lane. One that is large waits for more room first.
     pub(super) async fn put(&self, _: SendPermit, frame: Frame) {
-        let weight = frame.weight(self.lanes.limits.window);
+        let weight = frame.weight(self.fair_queue.limits.window);
         if let Ok(permit) = self.room.acquire_many(weight.saturating_sub(1)).await {
             permit.forget();
         }
-        self.lanes.push(self.number, frame, weight, false);
+        self.fair_queue.push(self.number, frame, weight, false);
     }
 
     /// Puts the last message into the lane. It needs no room, since there is only one.
     pub(super) fn end(mut self, frame: Frame) {
         self.ended = true;
-        self.lanes.push(self.number, frame, 0, true);
+        self.fair_queue.push(self.number, frame, 0, true);
     }
 }
 
 impl Drop for CallQueue {
     fn drop(&mut self) {
         if !self.ended {
-            self.lanes.remove(self.number);
+            self.fair_queue.remove(self.number);
         }
     }
 }

@@ -35,8 +35,8 @@ pub(super) struct ReadPosition {
 
 impl ReadPosition {
     /// Everything that has come until here was for others.
-    pub(super) fn begin(&self, pace: Option<&Arc<ConnActivity>>) {
-        self.bytes.store(pace.map_or(0, |pace| pace.received()), Relaxed);
+    pub(super) fn begin(&self, activity: Option<&Arc<ConnActivity>>) {
+        self.bytes.store(activity.map_or(0, |activity| activity.received()), Relaxed);
     }
 
     pub(super) fn waits(&self) {
@@ -44,10 +44,10 @@ impl ReadPosition {
     }
 
     /// A message is whole.
-    pub(super) fn message(&self, pace: Option<&Arc<ConnActivity>>) {
+    pub(super) fn message(&self, activity: Option<&Arc<ConnActivity>>) {
         self.waits.store(false, Relaxed);
         self.messages.fetch_add(1, Relaxed);
-        self.begin(pace);
+        self.begin(activity);
     }
 
     /// A ping, or the answer to one, which may stand between the parts of a message.
@@ -56,11 +56,11 @@ impl ReadPosition {
     }
 
     /// How many bytes of an unfinished message there are.
-    fn unfinished(&self, pace: &ConnActivity) -> usize {
+    fn unfinished(&self, activity: &ConnActivity) -> usize {
         if !self.waits.load(Relaxed) {
             return 0;
         }
-        usize::try_from(pace.received().saturating_sub(self.bytes.load(Relaxed))).unwrap_or(usize::MAX)
+        usize::try_from(activity.received().saturating_sub(self.bytes.load(Relaxed))).unwrap_or(usize::MAX)
     }
 }
 
@@ -68,13 +68,13 @@ impl WsSession {
     /// Resolves when a message takes longer than a body may, or has no room.
     pub(super) async fn unfinished(&self) -> Close {
         // Inside another server nobody counts what comes.
-        let Some(pace) = &self.line.pace else { return std::future::pending().await };
+        let Some(activity) = &self.line.activity else { return std::future::pending().await };
         let mut begun: Option<Begun> = None;
         loop {
             let shared = self.line.served.load_full();
             let patience = shared.limits.body_time;
             sleep((patience / 16).clamp(LOOK.0, LOOK.1)).await;
-            let (bytes, number) = (self.given.unfinished(pace), self.given.messages.load(Relaxed));
+            let (bytes, number) = (self.given.unfinished(activity), self.given.messages.load(Relaxed));
             if bytes == 0 {
                 begun = None;
                 continue;
@@ -83,16 +83,16 @@ impl WsSession {
                 Some(message) => begun.insert(message),
                 None => {
                     let from = BodySource::of(self.address, self.line.side.address.is_some());
-                    let room = BodyReservation::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
+                    let room = BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
                     begun.insert(Begun { number, since: Instant::now(), room })
                 }
             };
             if message.since.elapsed() >= patience {
-                shared.house.counters.slow_bodies.up();
+                shared.server_state.counters.slow_bodies.up();
                 return (1008, "a message did not come in time");
             }
             if message.room.holds(bytes).is_err() {
-                shared.house.counters.refused_bodies.up();
+                shared.server_state.counters.refused_bodies.up();
                 return (1013, "there is no room for the message");
             }
         }

@@ -23,7 +23,7 @@ pub struct Peer(Arc<PeerInner>);
 struct PeerInner {
     session: Arc<str>,
     caller: Option<Arc<Caller>>,
-    lanes: Arc<FairQueue>,
+    fair_queue: Arc<FairQueue>,
     limits: WebSocketLimits,
     /// How the other side writes, and so how it is written to.
     binary: AtomicBool,
@@ -94,11 +94,11 @@ pub struct PeerFailure {
 }
 
 impl Peer {
-    pub(super) fn new(session: Arc<str>, caller: Option<Arc<Caller>>, lanes: Arc<FairQueue>, limits: WebSocketLimits) -> Peer {
+    pub(super) fn new(session: Arc<str>, caller: Option<Arc<Caller>>, fair_queue: Arc<FairQueue>, limits: WebSocketLimits) -> Peer {
         Peer(Arc::new(PeerInner {
             session,
             caller,
-            lanes,
+            fair_queue,
             limits,
             binary: AtomicBool::new(false),
             made: AtomicU64::new(0),
@@ -118,7 +118,7 @@ impl Peer {
 
     /// What the connection holds now.
     pub fn load(&self) -> WebSocketLoad {
-        self.0.lanes.load()
+        self.0.fair_queue.load()
     }
 
     /// Calls an operation that the other side offers. Dropping the call aborts it.
@@ -139,7 +139,7 @@ impl Peer {
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, Some(deadline_ms));
         let answered = async {
-            self.0.lanes.put_own(frame).await;
+            self.0.fair_queue.put_own(frame).await;
             asked.sent = true;
             // Only a connection that closes drops the sender.
             answer.await.unwrap_or(Err(PeerError::Closed))
@@ -157,7 +157,7 @@ impl Peer {
         let (inbox, items) = Inbox::new(self.0.limits.peer_window);
         let mut asked = self.ask(PeerWaiter::Stream(inbox))?;
         let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, None);
-        self.0.lanes.put_own(frame).await;
+        self.0.fair_queue.put_own(frame).await;
         asked.sent = true;
         Ok(PeerStream::new(items, asked))
     }
@@ -202,7 +202,7 @@ impl Peer {
             }
             Some(PeerWaiter::Stream(inbox)) => {
                 inbox.end(Err(PeerError::Overflow));
-                self.0.lanes.put_own_after(Frame::aborted(self.carriage(), id));
+                self.0.fair_queue.put_own_after(Frame::aborted(self.carriage(), id));
             }
             None => {}
         }
@@ -278,7 +278,7 @@ impl Drop for PeerRequest {
         let inner = &self.peer.0;
         let waited = inner.pending().as_mut().is_some_and(|pending| pending.remove(&self.number).is_some());
         if waited && self.sent {
-            inner.lanes.put_own_after(Frame::aborted(self.peer.carriage(), &self.id()));
+            inner.fair_queue.put_own_after(Frame::aborted(self.peer.carriage(), &self.id()));
         }
     }
 }

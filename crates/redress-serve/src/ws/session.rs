@@ -43,7 +43,7 @@ pub(super) struct WsSession {
     /// The trace of the calls that bring none of their own.
     pub(super) trace: Option<Trace>,
     pub(super) id: Arc<str>,
-    pub(super) lanes: Arc<FairQueue>,
+    pub(super) fair_queue: Arc<FairQueue>,
     pub(super) peer: Peer,
     /// No new calls are taken, and streams end.
     pub(super) draining: CancellationToken,
@@ -81,7 +81,7 @@ impl WsSession {
     pub(super) async fn run(self: Arc<WsSession>, socket: WebSocket) {
         let _gone = self.gone.clone().drop_guard();
         let (sink, mut stream) = socket.split();
-        self.given.begin(self.line.pace.as_ref());
+        self.given.begin(self.line.activity.as_ref());
         {
             let mut writer = pin!(self.write(sink));
             let ended = {
@@ -96,10 +96,10 @@ impl WsSession {
             };
             tracing::debug!(session_id = %self.id, ?ended, "a connection ends");
             self.gone.cancel();
-            self.lanes.abort_all();
+            self.fair_queue.abort_all();
             self.peer.close();
             if let SessionEnd::Close(close) = ended {
-                self.lanes.close(close);
+                self.fair_queue.close(close);
                 if timeout(GOODBYE, writer).await.is_err() {
                     return;
                 }
@@ -112,7 +112,7 @@ impl WsSession {
     async fn write<S: Sink<Incoming> + Unpin>(&self, mut sink: S) {
         let mut written = 0;
         loop {
-            if let Some(frame) = self.lanes.next() {
+            if let Some(frame) = self.fair_queue.next() {
                 let (message, held) = frame.into_message();
                 if !matches!(self.patiently(sink.feed(message)).await, Some(Ok(()))) {
                     return;
@@ -131,24 +131,24 @@ impl WsSession {
             if !matches!(self.patiently(sink.flush()).await, Some(Ok(()))) {
                 return;
             }
-            if let Some((code, reason)) = self.lanes.closing() {
+            if let Some((code, reason)) = self.fair_queue.closing() {
                 let close = Incoming::Close(Some(CloseFrame { code, reason: reason.into() }));
                 let _ = self.patiently(sink.send(close)).await;
                 return;
             }
-            self.lanes.woken().await;
+            self.fair_queue.woken().await;
         }
     }
 
     /// Waits for `writing` for as long as the other side reads.
     async fn patiently<T>(&self, writing: impl Future<Output = T>) -> Option<T> {
-        let Some(pace) = &self.line.pace else { return timeout(self.limits.idle, writing).await.ok() };
+        let Some(activity) = &self.line.activity else { return timeout(self.limits.idle, writing).await.ok() };
         let stuck = async {
             loop {
                 let patience = self.line.served.load().limits.write_time;
                 sleep((patience / 8).clamp(LOOK.0, LOOK.1)).await;
-                if pace.stuck_for() >= patience {
-                    self.line.served.load().house.counters.slow_readers.up();
+                if activity.stuck_for() >= patience {
+                    self.line.served.load().server_state.counters.slow_readers.up();
                     return;
                 }
             }
@@ -182,7 +182,7 @@ impl WsSession {
                 Ok(Incoming::Close(_)) => {
                     // Reading on lets the close be answered.
                     self.gone.cancel();
-                    self.lanes.abort_all();
+                    self.fair_queue.abort_all();
                     continue;
                 }
                 // The library that read it is a part of axum's that axum does not show, so its
@@ -195,7 +195,7 @@ impl WsSession {
                 }
                 Err(_) => return SessionEnd::Close((1002, "not a message of this protocol")),
             };
-            self.given.message(self.line.pace.as_ref());
+            self.given.message(self.line.activity.as_ref());
             self.touch();
             self.peer.writes(carriage);
             let taken = if bytes.len() > LARGE {
@@ -236,8 +236,8 @@ impl WsSession {
                 self.peer.end(&id, Err(PeerError::Aborted));
             }
             Ok(WsMessage::Aborted { id }) => {
-                let room = self.lanes.front_room().await;
-                self.lanes.abort(&id, room, Frame::aborted(carriage, &id));
+                let room = self.fair_queue.front_room().await;
+                self.fair_queue.abort(&id, room, Frame::aborted(carriage, &id));
             }
         }
         ControlFlow::Continue(())
@@ -257,9 +257,9 @@ impl WsSession {
 
     /// Answers what does not become a call.
     pub(super) async fn refuse(&self, carriage: FrameKind, id: Option<&str>, refusal: Refusal) {
-        let room = self.lanes.front_room().await;
+        let room = self.fair_queue.front_room().await;
         let envelope = self.registry().refuse(refusal, Request::default().with_session(Arc::clone(&self.id)));
-        self.lanes.put_in_front(room, Frame::failed(carriage, id, envelope));
+        self.fair_queue.put_in_front(room, Frame::failed(carriage, id, envelope));
     }
 
     fn touch(&self) {
@@ -274,7 +274,7 @@ impl WsSession {
             if seen.elapsed() >= self.limits.idle {
                 return;
             }
-            self.lanes.ping();
+            self.fair_queue.ping();
         }
     }
 
@@ -283,9 +283,9 @@ impl WsSession {
     async fn end_of_service(&self) {
         self.draining.cancelled().await;
         tokio::select! {
-            () = self.lanes.emptied() => {}
+            () = self.fair_queue.emptied() => {}
             () = self.over.cancelled() => {
-                let _ = timeout(GOODBYE / 4, self.lanes.emptied()).await;
+                let _ = timeout(GOODBYE / 4, self.fair_queue.emptied()).await;
             }
         }
     }

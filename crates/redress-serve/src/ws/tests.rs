@@ -12,8 +12,8 @@ fn small() -> WebSocketLimits {
     WebSocketLimits { window: 4, calls: 2, streams: 3, ..WebSocketLimits::default() }
 }
 
-fn open(lanes: &Arc<FairQueue>, id: &str, sort: RequestKind) -> CallQueue {
-    lanes.open(id, sort, &CancellationToken::new()).unwrap()
+fn open(fair_queue: &Arc<FairQueue>, id: &str, sort: RequestKind) -> CallQueue {
+    fair_queue.open(id, sort, &CancellationToken::new()).unwrap()
 }
 
 fn item(id: &str, seq: u64) -> Frame {
@@ -64,70 +64,70 @@ fn what_is_wrong_is_told_by_its_place() {
 
 #[tokio::test]
 async fn lanes_are_written_in_turns_and_each_in_its_order() {
-    let lanes = FairQueue::new(small());
-    let (flood, trickle) = (open(&lanes, "flood", RequestKind::Stream), open(&lanes, "trickle", RequestKind::Stream));
+    let fair_queue = FairQueue::new(small());
+    let (flood, trickle) = (open(&fair_queue, "flood", RequestKind::Stream), open(&fair_queue, "trickle", RequestKind::Stream));
     for seq in 1..=4 {
         flood.put(flood.room().await, item("flood", seq)).await;
     }
     trickle.put(trickle.room().await, item("trickle", 1)).await;
     trickle.put(trickle.room().await, item("trickle", 2)).await;
-    let order: Vec<_> = std::iter::from_fn(|| lanes.next()).map(told).collect();
+    let order: Vec<_> = std::iter::from_fn(|| fair_queue.next()).map(told).collect();
     let order: Vec<_> = order.iter().map(|(id, seq)| (id.as_str(), *seq)).collect();
     assert_eq!(order, [("flood", 1), ("trickle", 1), ("flood", 2), ("trickle", 2), ("flood", 3), ("flood", 4)]);
 }
 
 #[tokio::test]
 async fn a_full_lane_holds_back_its_own_source_and_no_other() {
-    let lanes = FairQueue::new(small());
-    let (full, other) = (open(&lanes, "full", RequestKind::Stream), open(&lanes, "other", RequestKind::Stream));
+    let fair_queue = FairQueue::new(small());
+    let (full, other) = (open(&fair_queue, "full", RequestKind::Stream), open(&fair_queue, "other", RequestKind::Stream));
     for seq in 1..=4 {
         full.put(full.room().await, item("full", seq)).await;
     }
-    let waits = |lane: &CallQueue| lane.room().now_or_never().is_none();
+    let waits = |call_queue: &CallQueue| call_queue.room().now_or_never().is_none();
     assert!(waits(&full) && !waits(&other));
-    lanes.next();
+    fair_queue.next();
     assert!(!waits(&full));
 }
 
 #[tokio::test]
 async fn a_large_message_fills_a_lane_alone() {
-    let lanes = FairQueue::new(small());
-    let lane = open(&lanes, "a", RequestKind::Stream);
+    let fair_queue = FairQueue::new(small());
+    let call_queue = open(&fair_queue, "a", RequestKind::Stream);
     let large = Frame::responded(FrameKind::Text, "a", Some(1), &vec![b'1'; 1024 * 1024]);
-    lane.put(lane.room().await, large).await;
-    assert!(lane.room().now_or_never().is_none());
-    assert!(lanes.next().is_some() && lane.room().now_or_never().is_some());
+    call_queue.put(call_queue.room().await, large).await;
+    assert!(call_queue.room().now_or_never().is_none());
+    assert!(fair_queue.next().is_some() && call_queue.room().now_or_never().is_some());
 }
 
 #[tokio::test]
 async fn an_abort_drops_what_waits_and_frees_the_id_at_once() {
-    let lanes = FairQueue::new(small());
-    let lane = open(&lanes, "a", RequestKind::Stream);
-    lane.put(lane.room().await, item("a", 1)).await;
-    assert_eq!(lanes.open("a", RequestKind::Call, &CancellationToken::new()).unwrap_err(), QueueRefused::SameId);
-    lanes.abort("a", lanes.front_room().await, Frame::aborted(FrameKind::Text, "a"));
-    assert!(lane.abort.is_cancelled());
-    let again = open(&lanes, "a", RequestKind::Stream);
+    let fair_queue = FairQueue::new(small());
+    let call_queue = open(&fair_queue, "a", RequestKind::Stream);
+    call_queue.put(call_queue.room().await, item("a", 1)).await;
+    assert_eq!(fair_queue.open("a", RequestKind::Call, &CancellationToken::new()).unwrap_err(), QueueRefused::SameId);
+    fair_queue.abort("a", fair_queue.front_room().await, Frame::aborted(FrameKind::Text, "a"));
+    assert!(call_queue.abort.is_cancelled());
+    let again = open(&fair_queue, "a", RequestKind::Stream);
     // The old call's task may still be about to say something.
-    lane.put(lane.room().await, item("a", 2)).await;
+    call_queue.put(call_queue.room().await, item("a", 2)).await;
     again.put(again.room().await, item("a", 1)).await;
-    drop(lane);
-    assert_eq!(std::iter::from_fn(|| lanes.next()).map(told).collect::<Vec<_>>(), [("a".into(), 0), ("a".into(), 1)]);
-    assert_eq!((lanes.load().streams, lanes.load().messages, lanes.load().bytes), (1, 0, 0));
+    drop(call_queue);
+    assert_eq!(std::iter::from_fn(|| fair_queue.next()).map(told).collect::<Vec<_>>(), [("a".into(), 0), ("a".into(), 1)]);
+    assert_eq!((fair_queue.load().streams, fair_queue.load().messages, fair_queue.load().bytes), (1, 0, 0));
 }
 
 #[tokio::test]
 async fn there_are_no_more_calls_and_streams_than_allowed_until_their_last_message_is_written() {
-    let lanes = FairQueue::new(small());
-    let first = open(&lanes, "1", RequestKind::Call);
-    let _second = open(&lanes, "2", RequestKind::Call);
-    let full = || lanes.open("3", RequestKind::Call, &CancellationToken::new()).map(drop);
+    let fair_queue = FairQueue::new(small());
+    let first = open(&fair_queue, "1", RequestKind::Call);
+    let _second = open(&fair_queue, "2", RequestKind::Call);
+    let full = || fair_queue.open("3", RequestKind::Call, &CancellationToken::new()).map(drop);
     assert_eq!(full(), Err(QueueRefused::Full { limit: 2 }));
-    let _streams = ["a", "b", "c"].map(|id| open(&lanes, id, RequestKind::Stream));
-    let stream = lanes.open("d", RequestKind::Stream, &CancellationToken::new());
+    let _streams = ["a", "b", "c"].map(|id| open(&fair_queue, id, RequestKind::Stream));
+    let stream = fair_queue.open("d", RequestKind::Stream, &CancellationToken::new());
     assert_eq!(stream.unwrap_err(), QueueRefused::Full { limit: 3 });
     first.end(item("1", 1));
     assert_eq!(full(), Err(QueueRefused::Full { limit: 2 }));
-    lanes.next();
+    fair_queue.next();
     assert_eq!(full(), Ok(()));
 }

@@ -66,38 +66,38 @@ impl WebSockets {
             (Some(_) | None, _) => who.caller.clone(),
         };
         let holder = Holder::of(caller.as_deref(), who.address);
-        let held = shared.house.take_socket(holder, shared.limits.sockets)?;
-        let session = self.session(&shared.house, line, who);
-        let (peers, tracked) = (self.peers.clone(), shared.house.sockets.token());
+        let held = shared.server_state.take_socket(holder, shared.limits.sockets)?;
+        let session = self.session(&shared.server_state, line, who);
+        let (peers, tracked) = (self.peers.clone(), shared.server_state.sockets.token());
         // Beyond this the connection is closed while the message is still on its way, so that
         // no more of it is held.
-        let most = self.limits.message_bytes.saturating_mul(2);
-        Ok(upgrade.max_message_size(most).max_frame_size(most).on_upgrade(move |socket| async move {
+        let max = self.limits.message_bytes.saturating_mul(2);
+        Ok(upgrade.max_message_size(max).max_frame_size(max).on_upgrade(move |socket| async move {
             let (_tracked, _held) = (tracked, held);
             let _joined = peers.join(&session.peer);
             session.run(socket).await;
         }))
     }
 
-    fn session(&self, house: &ServerState, line: &Arc<ConnContext>, who: SocketOwner) -> Arc<WsSession> {
+    fn session(&self, server_state: &ServerState, line: &Arc<ConnContext>, who: SocketOwner) -> Arc<WsSession> {
         let id: Arc<str> = format!("ws-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)).into();
-        let lanes = FairQueue::new(self.limits);
+        let fair_queue = FairQueue::new(self.limits);
         Arc::new(WsSession {
             line: Arc::clone(line),
             limits: self.limits,
-            peer: Peer::new(Arc::clone(&id), who.caller, Arc::clone(&lanes), self.limits),
+            peer: Peer::new(Arc::clone(&id), who.caller, Arc::clone(&fair_queue), self.limits),
             handshake: who.handshake,
             token: who.token,
             address: who.address,
             trace: who.trace,
             id,
-            lanes,
-            draining: house.shutdown.token().clone(),
-            over: house.shutdown.over().clone(),
+            fair_queue,
+            draining: server_state.shutdown.token().clone(),
+            over: server_state.shutdown.over().clone(),
             gone: CancellationToken::new(),
             seen: Mutex::new(Instant::now()),
             given: ReadPosition::default(),
-            tasks: house.sockets.clone(),
+            tasks: server_state.sockets.clone(),
         })
     }
 }

@@ -77,7 +77,7 @@ fn built(runs: &Runs) -> Registry {
 
 fn service(state: &StateStore, limit: Allowed, runs: &Runs) -> Registry {
     let fittings = Layers::new().limit(limit).quotas(state.quotas()).idempotency(state.keys()).audit(state.audit());
-    built(runs).fitted(fittings)
+    built(runs).with_layers(fittings)
 }
 
 fn as_ada(input: &Value) -> Request<'static> {
@@ -212,7 +212,7 @@ async fn a_call_with_a_key_that_has_nothing_left_writes_nothing() {
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
     // Without the audit, which is written to.
     let fittings = Layers::new().limit(a_day(1)).quotas(state.quotas()).idempotency(state.keys());
-    let registry = built(&runs).fitted(fittings);
+    let registry = built(&runs).with_layers(fittings);
     let keyed = async |key: &str| {
         let request = as_ada(&json!({})).with_idempotency_key(key);
         registry.call("work.once", request).await
@@ -427,7 +427,7 @@ async fn while_nothing_can_be_counted_no_call_runs() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
     // Without the audit, which would refuse them too.
-    let registry = built(&runs).fitted(Layers::new().limit(a_day(9)).quotas(state.quotas()));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)).quotas(state.quotas()));
     assert!(call(&registry, "work.once").await.is_ok() && registry.is_ready());
     let mut somebody = other(folder.path()).await;
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut somebody).await.unwrap();
@@ -448,7 +448,7 @@ async fn while_nothing_can_be_counted_no_call_runs() {
 async fn a_call_that_is_called_off_while_it_is_counted_counts_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
-    let registry = built(&runs).fitted(Layers::new().limit(a_day(9)).quotas(state.quotas()));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)).quotas(state.quotas()));
     assert!(call(&registry, "work.once").await.is_ok());
     let mut somebody = other(folder.path()).await;
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut somebody).await.unwrap();
@@ -471,7 +471,7 @@ async fn a_call_that_is_called_off_while_it_is_counted_counts_for_nothing() {
 #[tokio::test]
 async fn a_quota_that_nothing_counts_refuses_its_calls() {
     let runs = Runs::default();
-    let registry = built(&runs).fitted(Layers::new().limit(a_day(9)));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)));
     assert_eq!(call(&registry, "work.once").await.code(), Some("OVERLOADED"));
     assert!(!registry.is_ready() && runs.get() == 0);
 }

@@ -81,7 +81,7 @@ fn a_child_that_is_killed_while_it_works() {
             .add(hang)
             .build()
             .unwrap()
-            .fitted(redress_core::Layers::new().idempotency(state.keys()).audit(state.audit()));
+            .with_layers(redress_core::Layers::new().idempotency(state.keys()).audit(state.audit()));
         tokio::spawn(async move { keyed(&hanging, "pay.hang", "k", &json!({})).await });
         for n in 0.. {
             let sent = keyed(&registry, "pay.send", &format!("k{n}"), &json!({})).await;
@@ -118,7 +118,7 @@ async fn what_was_answered_before_a_kill_is_kept_and_what_was_cut_off_never_runs
     let counted = runs.clone();
     let hang = Operation::dynamic(hang).with_handler(move |_, _| std::future::ready(Ok(json!(counted.up()))));
     let again = Registry::builder().add(hang).build().unwrap();
-    let again = again.fitted(redress_core::Layers::new().idempotency(state.keys()));
+    let again = again.with_layers(redress_core::Layers::new().idempotency(state.keys()));
     for _ in 0..2 {
         assert_eq!(keyed(&again, "pay.hang", "k", &json!({})).await.code(), Some("OUTCOME_UNKNOWN"));
     }

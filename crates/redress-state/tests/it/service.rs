@@ -50,7 +50,7 @@ pub(crate) fn service(state: &StateStore, runs: &Runs) -> Registry {
     let wipe = Operation::dynamic(wipe).with_handler(|_, _| std::future::ready(Ok(json!("wiped"))));
     let builder = Registry::builder().add(send).add(fail).add(wipe);
     let registry = builder.add(consent_grant()).add(consent_list()).add(consent_revoke()).build().unwrap();
-    registry.fitted(Layers::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()))
+    registry.with_layers(Layers::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()))
 }
 
 fn open(name: &str) -> contract::OperationDeclaration {

@@ -47,7 +47,7 @@ pub enum LogTarget {
 /// # let path = folder.path().join("access.log");
 /// let log = AccessLog::open(LogTarget::File(path.clone())).unwrap();
 /// let registry = Registry::builder().build().unwrap();
-/// let registry = registry.fitted(Layers::new().observer(log.clone()));
+/// let registry = registry.with_layers(Layers::new().observer(log.clone()));
 /// let _ = registry.call("no.such", Request::default().with_request_id("a-1")).await;
 ///
 /// assert!(log.flush(std::time::Duration::from_secs(5)));

@@ -42,7 +42,7 @@ type OperationIndex = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let registry = Registry::builder().build().unwrap();
 /// let metrics = Metrics::new(registry.contract());
-/// let registry = registry.fitted(Layers::new().observer(metrics.clone()));
+/// let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
 ///
 /// let _ = registry.call("no.such", Request::default()).await;
 /// let line = r#"redress_calls_total{operation="other",face="process",outcome="refused"} 1"#;

@@ -223,8 +223,8 @@ fn leaves(
 ) -> impl Fn(&Metadata<'_>) -> bool + Send + Sync + 'static + use<> {
     let own = own.clone();
     move |metadata| {
-        let least = if own.has(metadata.target()) { Level::INFO } else { Level::WARN };
-        sort(metadata) && *metadata.level() <= least
+        let min = if own.has(metadata.target()) { Level::INFO } else { Level::WARN };
+        sort(metadata) && *metadata.level() <= min
     }
 }
 

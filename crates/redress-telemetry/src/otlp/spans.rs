@@ -18,7 +18,7 @@ use super::{parent, private, waiting::Spans};
 /// The span of a call, as the call path names it.
 const CALL: &str = "redress.call";
 /// The longest attribute that leaves.
-const LONGEST: usize = 1024;
+const MAX_LENGTH: usize = 1024;
 
 /// An exporter that is told less than there is, and in the words of OpenTelemetry. This is done on the thread that
 /// sends, when the call is long over.
@@ -66,7 +66,7 @@ fn tell(span: &mut SpanData) {
     });
     for attribute in &mut span.attributes {
         if let opentelemetry::Value::String(text) = &attribute.value
-            && text.as_str().len() > LONGEST
+            && text.as_str().len() > MAX_LENGTH
         {
             attribute.value = shortened(text.as_str()).to_owned().into();
         }
@@ -100,5 +100,5 @@ fn tell_call(span: &mut SpanData) {
 
 /// As much of a text as may leave.
 pub(super) fn shortened(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+    text.get(..text.floor_char_boundary(MAX_LENGTH)).unwrap_or_default()
 }

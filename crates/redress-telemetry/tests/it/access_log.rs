@@ -11,7 +11,7 @@ use crate::service;
 const LONG: Duration = Duration::from_secs(10);
 
 fn logged(log: &Arc<AccessLog>) -> Registry {
-    service::registry().fitted(Layers::new().observer(log.clone()))
+    service::registry().with_layers(Layers::new().observer(log.clone()))
 }
 
 fn lines(path: &std::path::Path) -> Vec<Value> {

@@ -50,7 +50,7 @@ async fn the_kept_metrics_have_the_series_that_are_told() {
             false => metrics.gauge(name, || 0.0),
         }
     }
-    let registry = registry.fitted(Layers::new().observer(metrics.clone()));
+    let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
     for item in ["fine", "gone", "panic"] {
         registry.call("shop.order", Request::new(format!(r#"{{"item":"{item}"}}"#).into_bytes())).await;
     }

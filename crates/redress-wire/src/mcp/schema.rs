@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// How many schemas a tool's schema may consist of before references stay references. Types
 /// that share others in many places would grow without end.
-const MOST_NODES: usize = 2_000;
+const MAX_NODES: usize = 2_000;
 
 /// Formats that JSON Schema itself defines. Hosts refuse schemas for others.
 const FORMATS: [&str; 19] = [
@@ -33,7 +33,7 @@ const FORMATS: [&str; 19] = [
 ];
 
 /// How deep references are put in place. What nests deeper is read by fewer hosts than a reference is.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Words that say something about a schema and nothing about a value, so that one beside a
 /// reference replaces the referred one's.
@@ -227,7 +227,7 @@ impl<'a> Plainer<'a> {
             return beside;
         };
         let target = address(referred);
-        if self.within.contains(&target) || self.depth > DEEPEST || self.nodes > MOST_NODES {
+        if self.within.contains(&target) || self.depth > MAX_DEPTH || self.nodes > MAX_NODES {
             let name = self.kept.name(reference, referred);
             beside.insert("$ref".into(), Value::from(format!("#/$defs/{name}")));
             return beside;

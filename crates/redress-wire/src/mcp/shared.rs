@@ -10,10 +10,10 @@ use super::{
 };
 
 /// How many tools a code has to be of, and of how many in three.
-const LEAST_SHARERS: usize = 3;
+const MIN_SHARERS: usize = 3;
 const OF_THREE: usize = 1;
 /// Of how many namespaces codes are told at once: instructions are read whole, whatever a model calls.
-const MOST_NAMESPACES: usize = 8;
+const MAX_NAMESPACES: usize = 8;
 
 /// Failures by what is said of them, and of how many tools each is.
 type Counts<'a> = BTreeMap<String, (usize, &'a FailureDeclaration)>;
@@ -34,7 +34,7 @@ impl SharedFailures {
             }
         }
         let shared = namespaces.into_iter().filter_map(|(namespace, (tools, counts))| {
-            let is_shared = |count: usize| count >= LEAST_SHARERS && count * 3 >= tools * OF_THREE;
+            let is_shared = |count: usize| count >= MIN_SHARERS && count * 3 >= tools * OF_THREE;
             let codes = counts.into_iter().filter(|(_, (count, _))| is_shared(*count));
             let codes: BTreeMap<String, FailureDeclaration> =
                 codes.map(|(advice, (_, failure))| (advice, failure.clone())).collect();
@@ -42,7 +42,7 @@ impl SharedFailures {
         });
         let mut shared: Vec<_> = shared.collect();
         shared.sort_by(|(tools, one, _), (others, other, _)| others.cmp(tools).then_with(|| one.cmp(other)));
-        shared.truncate(MOST_NAMESPACES);
+        shared.truncate(MAX_NAMESPACES);
         SharedFailures(shared.into_iter().map(|(_, namespace, codes)| (namespace.to_owned(), codes)).collect())
     }
 
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn so_many_namespaces_are_told_of_and_no_more() {
         let names: Vec<String> =
-            (0..MOST_NAMESPACES + 3).flat_map(|n| (0..3).map(move |m| format!("n{n}.m{m}"))).collect();
+            (0..MAX_NAMESPACES + 3).flat_map(|n| (0..3).map(move |m| format!("n{n}.m{m}"))).collect();
         let tools: Vec<OperationDeclaration> = names.iter().map(|name| tool(name, &["WORN"])).collect();
-        assert_eq!(SharedFailures::of(tools.iter()).lines(&|_| true, ToolReader::ANYBODY).lines().count(), MOST_NAMESPACES);
+        assert_eq!(SharedFailures::of(tools.iter()).lines(&|_| true, ToolReader::ANYBODY).lines().count(), MAX_NAMESPACES);
     }
 }

@@ -288,13 +288,13 @@ async fn a_state_belongs_to_one_operation_caller_and_input() {
     // The same input, written in another order, is the same input.
     assert_eq!(output(registry.converse("door.greet", ada(r#"{ "b":2, "a":1 }"#), again()).await), "Hello, Ada!");
     // What a double takes for the same number is another input.
-    let most = r#"{"a":340282366920938463463374607431768211455}"#;
-    let round = asks(registry.converse("door.greet", ada(most), first()).await);
+    let max = r#"{"a":340282366920938463463374607431768211455}"#;
+    let round = asks(registry.converse("door.greet", ada(max), first()).await);
     let again = || next(&round).answer("name", named("Ada"));
     for other in [r#"{"a":340282366920938463463374607431768211454}"#, r#"{"a":3.4028236692093846e38}"#] {
         assert_eq!(code(registry.converse("door.greet", ada(other), again()).await), "INVALID_REQUEST");
     }
-    assert_eq!(output(registry.converse("door.greet", ada(most), again()).await), "Hello, Ada!");
+    assert_eq!(output(registry.converse("door.greet", ada(max), again()).await), "Hello, Ada!");
     assert!(Conversation::resumed([], b"{}").is_err() && Conversation::resumed([], &[b' '; 100_000]).is_err());
 }
 

@@ -12,7 +12,7 @@ fn registry(fittings: Layers) -> Registry {
         .with_access(Access::anyone())
         .with_input(json!({"type": "object"}));
     let take = Operation::dynamic(take).with_handler(|_, _| async move { Ok(json!("taken")) });
-    Registry::builder().add(take).build().unwrap().fitted(fittings)
+    Registry::builder().add(take).build().unwrap().with_layers(fittings)
 }
 
 async fn call(registry: &Registry, input: &str) -> (Option<String>, Value) {

@@ -307,7 +307,7 @@ impl Limit for Refusing {
 async fn a_call_with_a_key_leaves_its_caller_when_it_is_admitted_and_not_before() {
     let served = Arc::default();
     let (harness, count) = pay(|n| Ok(json!(n)));
-    let refusing = harness.registry().fitted(Layers::new().limit(Refusing(Arc::clone(&served))));
+    let refusing = harness.registry().with_layers(Layers::new().limit(Refusing(Arc::clone(&served))));
     served.get_or_init(|| refusing.clone());
     let refused = refusing.call("pay.send", Request::new(b"{}").with_idempotency_key("k")).await;
     assert_eq!(refused.code(), Some("RATE_LIMITED"));

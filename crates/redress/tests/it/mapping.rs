@@ -555,7 +555,7 @@ async fn the_outputs_of_types_are_checked_where_that_is_switched_on_and_a_fittin
     {
         let registry = service::registry(Registry::builder().add(lie).check_outputs(built_with));
         let registry = match fitted {
-            Some(yes) => registry.fitted(redress::Layers::new().check_outputs(yes)),
+            Some(yes) => registry.with_layers(redress::Layers::new().check_outputs(yes)),
             None => registry,
         };
         let answer = Harness::new(registry).call("typed.lie", json!({})).await;

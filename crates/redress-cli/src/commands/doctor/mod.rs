@@ -51,12 +51,12 @@ impl DoctorCheck {
     }
 }
 
-pub(crate) fn run(setup: &Setup, typed: &arguments::DoctorArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(setup: &Setup, args: &arguments::DoctorArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     let program = setup.program.name();
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
-    let named = &typed.serve.config;
+    let named = &args.serve.config;
     let here = || Path::new(HERE).exists().then(|| HERE.into());
-    let serve = arguments::ServeArgs { config: named.clone().or_else(here), ..typed.serve.clone() };
+    let serve = arguments::ServeArgs { config: named.clone().or_else(here), ..args.serve.clone() };
     let (settings, sound) = match setup.settings(&serve) {
         Ok(settings) => (settings, true),
         Err(trouble) => {
@@ -77,17 +77,17 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::DoctorArgs, terminal: &mut T
         checks.extend(machine::watches(Path::new("/proc/sys/fs/inotify/max_user_watches")));
     }
     // A server that is asked about holds its own port, and its own files.
-    if typed.server.url.is_none() {
+    if args.server.url.is_none() {
         checks.extend(machine::files(&settings, Descriptors::raise()));
         checks.extend(machine::port(program, &settings.listen));
     }
     wait(async {
         // Whoever asks about a server, and names no configuration, asks about the server alone.
-        if sound && (typed.server.url.is_none() || settings.document.is_some()) {
-            checks.extend(configuration::checks(setup, &settings, typed.server.url.is_some()).await);
+        if sound && (args.server.url.is_none() || settings.document.is_some()) {
+            checks.extend(configuration::checks(setup, &settings, args.server.url.is_some()).await);
         }
-        if let Some(url) = &typed.server.url {
-            checks.extend(server::checks(program, url, &typed.server).await?);
+        if let Some(url) = &args.server.url {
+            checks.extend(server::checks(program, url, &args.server).await?);
         }
         Ok(())
     })?;

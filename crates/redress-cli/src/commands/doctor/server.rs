@@ -19,8 +19,8 @@ const DOCUMENTS: [(&str, &str); 4] = [
     ("/errors", "codes"),
 ];
 
-pub(super) async fn checks(program: &str, url: &str, typed: &arguments::ServerArgs) -> Result<Vec<DoctorCheck>, CliError> {
-    let call_target::CallTarget::There { url, client } = call_target::CallTarget::at(url, typed.ca(), typed.token.as_deref())? else {
+pub(super) async fn checks(program: &str, url: &str, args: &arguments::ServerArgs) -> Result<Vec<DoctorCheck>, CliError> {
+    let call_target::CallTarget::There { url, client } = call_target::CallTarget::at(url, args.ca(), args.token.as_deref())? else {
         return Ok(Vec::new());
     };
     let start = shell::line([program, "serve"]);

@@ -9,7 +9,7 @@ use super::{WrittenJson, written::JsonSink};
 use crate::is_unprintable;
 
 /// How much a person is shown at most, in characters. What takes more is not asked about.
-const MOST: usize = 4_000;
+const MAX: usize = 4_000;
 /// From how many bytes on a text, a name or a number is shown by its two ends, and how many characters of each.
 const LONG: usize = 400;
 const END: usize = 120;
@@ -22,7 +22,7 @@ pub(super) fn shown(input: &[u8]) -> Option<String> {
     let written = match WrittenJson::read(input) {
         Some(written) => written.write(&mut line),
         // What is no JSON is refused as soon as it is decoded.
-        None => line.write_str(&String::from_utf8_lossy(input.get(..=4 * MOST).unwrap_or(input))),
+        None => line.write_str(&String::from_utf8_lossy(input.get(..=4 * MAX).unwrap_or(input))),
     };
     written.ok()?;
     if line.is_cut {
@@ -84,7 +84,7 @@ impl fmt::Write for ShownText {
             }
             self.after_blank = letter == ' ';
             self.characters += self.text[before..].chars().count();
-            if self.characters > MOST {
+            if self.characters > MAX {
                 return Err(fmt::Error);
             }
         }

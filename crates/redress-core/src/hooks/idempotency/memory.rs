@@ -244,7 +244,7 @@ impl KeyTable {
     fn forget_one_for(&mut self, caller: &str) -> bool {
         let own = self.of.get(caller).map_or(0, BTreeSet::len) + 1;
         let holder = match self.sizes.last() {
-            Some((most, holder)) if *most > own => holder,
+            Some((max, holder)) if *max > own => holder,
             _ => caller,
         };
         let places = self.of.get(holder).into_iter().flatten();

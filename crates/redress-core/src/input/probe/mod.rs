@@ -19,7 +19,7 @@ mod sample;
 use probing::Probe;
 
 /// How many nodes all trials of one type may go through: about a thousand required fields.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 
 /// For each node, by id, whether `T` keeps the node's own rules. `None` when `T` accepts, or may
 /// accept, what the schema refuses in a way that cannot be checked along the way.
@@ -36,7 +36,7 @@ pub(super) fn prove<T: DeserializeOwned>(root: &DecodeNode) -> Option<Vec<bool>>
     let mut challenges = Vec::new();
     list_challenges(root, &facts, &mut challenges);
     // Each of them is a whole sample. What is left unproved is checked at every call, in time that grows with the input.
-    if challenges.len().saturating_mul(root.count()) > MOST_NODES {
+    if challenges.len().saturating_mul(root.count()) > MAX_NODES {
         return None;
     }
     let refuses = |plan: ProbePlan| {

@@ -40,9 +40,9 @@ impl<'a> Probe<'a> {
     fn items<'de, V: Visitor<'de>>(self, exactly: Option<usize>, visitor: V) -> Result<V::Value, SampleRefused> {
         match &self.node.kind {
             DecodeKind::List(list) => {
-                let exact = exactly.is_some() && list.least == exactly && list.most == exactly;
-                self.note(exact || (list.least.is_none() && list.most.is_none()));
-                let count = exactly.or(list.least).unwrap_or(1);
+                let exact = exactly.is_some() && list.min == exactly && list.max == exactly;
+                self.note(exact || (list.min.is_none() && list.max.is_none()));
+                let count = exactly.or(list.min).unwrap_or(1);
                 visitor.visit_seq(SampleItems::repeat(&list.item, count, self.trial))
             }
             DecodeKind::Tuple(items) if exactly == Some(items.len()) => {

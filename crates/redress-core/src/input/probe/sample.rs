@@ -39,8 +39,8 @@ impl<'a> SampleItems<'a> {
     /// The same item, a few times.
     pub(super) fn repeat(node: &'a DecodeNode, count: usize, trial: &'a ProbeTrial) -> Self {
         // Arrays of fixed length that serde decodes have at most 32 items.
-        const MOST: usize = 64;
-        Self { nodes: vec![node; count.min(MOST)], next: 0, trial }
+        const MAX: usize = 64;
+        Self { nodes: vec![node; count.min(MAX)], next: 0, trial }
     }
 
     /// Each item once.

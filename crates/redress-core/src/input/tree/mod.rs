@@ -214,8 +214,8 @@ pub(super) struct ItemRules {
 #[derive(Debug)]
 pub(super) struct Contains {
     pub(super) item: NodeId,
-    pub(super) least: u64,
-    pub(super) most: Option<u64>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
 }
 
 #[derive(Debug)]

@@ -177,8 +177,8 @@ impl<'s> TreeReader<'s> {
         if let Some(item) = keywords.get("contains") {
             rules.push(SchemaRule::Contains(Contains {
                 item: self.node(item),
-                least: size(keywords, "minContains").unwrap_or(1),
-                most: size(keywords, "maxContains"),
+                min: size(keywords, "minContains").unwrap_or(1),
+                max: size(keywords, "maxContains"),
             }));
         }
         let mut dependents = keywords.get("dependentSchemas").map_or_else(Vec::new, |named| self.named(named));

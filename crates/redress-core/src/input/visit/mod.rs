@@ -126,8 +126,8 @@ impl<'g, A> SeqItems<'g, A> {
 
     fn finish<E: Error>(&self) -> Result<(), E> {
         match self.guide {
-            Some(Guide::List(ListGuide { least, most, .. }))
-                if least.is_some_and(|least| self.seen < least) || most.is_some_and(|most| self.seen > most) =>
+            Some(Guide::List(ListGuide { min, max, .. }))
+                if min.is_some_and(|min| self.seen < min) || max.is_some_and(|max| self.seen > max) =>
             {
                 Err(broken())
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::union::OpenUnion;
-use super::{DEEPEST, SchemaWalk};
+use super::{MAX_DEPTH, SchemaWalk};
 use crate::input::instance_path::PathStep;
 use crate::input::violation::{ViolationCause, Options, Violation};
 use crate::input::tree::{Further, ItemRules, MemberRules, NodeId, SchemaRule};
@@ -24,14 +24,14 @@ impl<'a> SchemaWalk<'a> {
         opened: Option<OpenUnion>,
         found: &mut Vec<Violation<'a>>,
     ) {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             self.budget.end();
             return;
         }
         self.depth += 1;
         let tree = self.tree;
         for rule in tree.rules(node) {
-            if found.len() > self.most || !self.budget.spend(1) {
+            if found.len() > self.max || !self.budget.spend(1) {
                 break;
             }
             self.collect_rule(rule, node, value, at, opened, found);
@@ -114,7 +114,7 @@ impl<'a> SchemaWalk<'a> {
                 let seen = self.evaluated(node, value);
                 let is_never = self.tree.is_never(*further);
                 for (_, (name, member)) in object.iter().enumerate().filter(|(index, _)| !seen.has(*index)) {
-                    if found.len() > self.most || !self.budget.spend(1) {
+                    if found.len() > self.max || !self.budget.spend(1) {
                         break;
                     }
                     if is_never {
@@ -129,7 +129,7 @@ impl<'a> SchemaWalk<'a> {
                 let seen = self.evaluated(node, value);
                 let is_never = self.tree.is_never(*further);
                 for (index, item) in list.iter().enumerate().filter(|(index, _)| !seen.has(*index)) {
-                    if found.len() > self.most || !self.budget.spend(1) {
+                    if found.len() > self.max || !self.budget.spend(1) {
                         break;
                     }
                     if is_never {
@@ -186,7 +186,7 @@ impl<'a> SchemaWalk<'a> {
 
     /// Notes a problem, unless the budget ended on the way to it.
     pub(super) fn tell(&self, found: &mut Vec<Violation<'a>>, at: &InstancePath<'a>, rule: &'static str, cause: ViolationCause<'a>) {
-        if !self.budget.is_spent() && found.len() <= self.most {
+        if !self.budget.is_spent() && found.len() <= self.max {
             found.push(Violation { at: at.clone(), rule, cause });
         }
     }
@@ -200,7 +200,7 @@ impl<'a> SchemaWalk<'a> {
         found: &mut Vec<Violation<'a>>,
     ) {
         for name in self.missing(names, object) {
-            if found.len() > self.most {
+            if found.len() > self.max {
                 break;
             }
             self.tell(found, at, "required", ViolationCause::Missing { name, object: node });
@@ -235,7 +235,7 @@ impl<'a> SchemaWalk<'a> {
         // Both are sorted by name, so that the order is the same either way.
         if known.len() < object.len() {
             for (name, node) in known {
-                if found.len() > self.most || !self.budget.spend(1) {
+                if found.len() > self.max || !self.budget.spend(1) {
                     return;
                 }
                 if let Some(member) = object.get(&**name) {
@@ -244,7 +244,7 @@ impl<'a> SchemaWalk<'a> {
             }
         } else {
             for (name, member) in object {
-                if found.len() > self.most || !self.budget.spend(1) {
+                if found.len() > self.max || !self.budget.spend(1) {
                     return;
                 }
                 if let Some(node) = members.known(name) {
@@ -256,7 +256,7 @@ impl<'a> SchemaWalk<'a> {
             return;
         }
         for (name, member) in object {
-            if found.len() > self.most || self.budget.is_spent() {
+            if found.len() > self.max || self.budget.is_spent() {
                 return;
             }
             let (nodes, is_known) = self.patterned(members, name);
@@ -285,7 +285,7 @@ impl<'a> SchemaWalk<'a> {
     ) {
         for (index, item) in list.iter().enumerate() {
             let Some(node) = items.prefix.get(index).copied().or(items.rest) else { return };
-            if found.len() > self.most || !self.budget.spend(1) {
+            if found.len() > self.max || !self.budget.spend(1) {
                 return;
             }
             self.below(PathStep::Index(index), node, item, at, opened, found);

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{DEEPEST, SchemaWalk};
+use super::{MAX_DEPTH, SchemaWalk};
 use crate::input::tree::{NodeId, SchemaRule};
 
 /// The members or items that were looked at, by their place in the value.
@@ -45,7 +45,7 @@ impl<'a> SchemaWalk<'a> {
     }
 
     fn evaluated_within(&mut self, node: NodeId, value: &Value, evaluated: &mut Evaluated) {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             self.budget.end();
         }
         if evaluated.all || !self.budget.spend(1) {

@@ -24,7 +24,7 @@ mod union;
 
 /// How deep schema and document may nest, counted together: a schema may hold schemas against one value
 /// without end, and this recurses.
-const DEEPEST: usize = 640;
+const MAX_DEPTH: usize = 640;
 /// How many verdicts are remembered.
 const REMEMBERED: usize = 1 << 16;
 
@@ -38,22 +38,22 @@ pub(super) struct SchemaWalk<'a> {
     /// Whether the value at hand is a name made into a value, whose address means nothing.
     at_a_name: bool,
     /// How many problems are enough.
-    most: usize,
+    max: usize,
 }
 
-/// The problems of `document`, those of the outermost level first, and at most one more than `most`.
+/// The problems of `document`, those of the outermost level first, and at most one more than `max`.
 pub(super) fn problems<'a>(
     tree: &'a Tree,
     document: &'a Value,
     budget: &'a StepBudget<'a>,
-    most: usize,
+    max: usize,
 ) -> Vec<Violation<'a>> {
-    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most };
+    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, max };
     let mut found: Vec<Violation<'a>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     let mut next = VecDeque::from([(Tree::ROOT, document, Vec::<PathStep<'a>>::new())]);
     while let Some((node, value, mut at)) = next.pop_front() {
-        if found.len() > most || budget.is_spent() {
+        if found.len() > max || budget.is_spent() {
             break;
         }
         if !seen.insert((node, address(value))) {
@@ -64,7 +64,7 @@ pub(super) fn problems<'a>(
         for problem in level {
             if let ViolationCause::Behind { target, value } = problem.cause {
                 next.push_back((target, value, problem.at));
-            } else if found.len() <= most && !found.contains(&problem) {
+            } else if found.len() <= max && !found.contains(&problem) {
                 found.push(problem);
             }
         }
@@ -75,7 +75,7 @@ pub(super) fn problems<'a>(
 /// Whether the walk finds nothing wrong with `document`; `None` if the budget ended before that was known.
 #[cfg(test)]
 pub(super) fn verdict(tree: &Tree, document: &Value, budget: &StepBudget<'_>) -> Option<bool> {
-    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, most: 0 };
+    let mut walk = SchemaWalk { tree, budget, verdicts: HashMap::new(), depth: 0, at_a_name: false, max: 0 };
     let fits = walk.fits(Tree::ROOT, document);
     (!budget.is_spent()).then_some(fits)
 }
@@ -87,7 +87,7 @@ fn address(value: &Value) -> usize {
 impl<'a> SchemaWalk<'a> {
     /// Whether `value` keeps every rule of `node`.
     fn fits(&mut self, node: NodeId, value: &Value) -> bool {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             self.budget.end();
         }
         if !self.budget.spend(1) {
@@ -277,12 +277,12 @@ impl<'a> SchemaWalk<'a> {
         let mut count = 0;
         for item in list {
             count += u64::from(self.fits(contains.item, item));
-            let over = contains.most.is_some_and(|most| count > most);
-            if self.budget.is_spent() || over || (contains.most.is_none() && count >= contains.least) {
+            let over = contains.max.is_some_and(|max| count > max);
+            if self.budget.is_spent() || over || (contains.max.is_none() && count >= contains.min) {
                 break;
             }
         }
-        self.budget.is_spent() || (count >= contains.least && contains.most.is_none_or(|most| count <= most))
+        self.budget.is_spent() || (count >= contains.min && contains.max.is_none_or(|max| count <= max))
     }
 
     /// The required names that `object` lacks.
@@ -323,12 +323,12 @@ impl<'a> SchemaWalk<'a> {
             count(text.chars().count())
         };
         match (size, value) {
-            (SizeBound::MinLength(least), Value::String(text)) => characters(text) >= least,
-            (SizeBound::MaxLength(most), Value::String(text)) => characters(text) <= most,
-            (SizeBound::MinItems(least), Value::Array(list)) => count(list.len()) >= least,
-            (SizeBound::MaxItems(most), Value::Array(list)) => count(list.len()) <= most,
-            (SizeBound::MinProperties(least), Value::Object(object)) => count(object.len()) >= least,
-            (SizeBound::MaxProperties(most), Value::Object(object)) => count(object.len()) <= most,
+            (SizeBound::MinLength(min), Value::String(text)) => characters(text) >= min,
+            (SizeBound::MaxLength(max), Value::String(text)) => characters(text) <= max,
+            (SizeBound::MinItems(min), Value::Array(list)) => count(list.len()) >= min,
+            (SizeBound::MaxItems(max), Value::Array(list)) => count(list.len()) <= max,
+            (SizeBound::MinProperties(min), Value::Object(object)) => count(object.len()) >= min,
+            (SizeBound::MaxProperties(max), Value::Object(object)) => count(object.len()) <= max,
             _ => true,
         }
     }

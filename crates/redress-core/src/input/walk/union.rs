@@ -53,7 +53,7 @@ impl<'a> SchemaWalk<'a> {
             Some(opened) if opened.at == at.len() => opened,
             Some(_) | None => OpenUnion { at: at.len(), left: OpenUnion::DEEPER },
         };
-        let outer = std::mem::replace(&mut self.most, ENOUGH);
+        let outer = std::mem::replace(&mut self.max, ENOUGH);
         let mut judgement = Judgement::new(at.clone());
         for branch in branches {
             let mut problems = Vec::new();
@@ -63,7 +63,7 @@ impl<'a> SchemaWalk<'a> {
             }
             judgement.hear(problems);
         }
-        self.most = outer;
+        self.max = outer;
         // What half of the branches say may be the opposite of what all of them say.
         if self.budget.is_spent() {
             return;
@@ -72,7 +72,7 @@ impl<'a> SchemaWalk<'a> {
         let meant = judgement
             .meant()
             .unwrap_or_else(|| vec![Violation { at: at.clone(), rule: keyword, cause: ViolationCause::Rule { expected } }]);
-        let room = (self.most + 1).saturating_sub(found.len());
+        let room = (self.max + 1).saturating_sub(found.len());
         found.extend(meant.into_iter().take(room));
     }
 }
@@ -134,7 +134,7 @@ impl<'a> Judgement<'a> {
             }),
         }
         let weight = branch.iter().map(weight).sum();
-        if self.best.as_ref().is_none_or(|(least, _)| weight < *least) {
+        if self.best.as_ref().is_none_or(|(min, _)| weight < *min) {
             self.best = Some((weight, branch));
         }
     }

@@ -30,7 +30,7 @@ const MIB: usize = 1024 * 1024;
 const LARGE: usize = MIB;
 const CALLS: usize = 60;
 /// Of so many calls that are not read, most have not even begun to make their answer.
-const MOST: usize = 40;
+const MAX: usize = 40;
 /// A tool's result holds its output up to three times beside it.
 const COPIES: usize = 4;
 const CONNECTION: usize = 3 * MIB;
@@ -160,7 +160,7 @@ fn post(path: &str, body: &str) -> String {
 
 /// Waits until nothing more is made, as there is no room for it: what is held is within its bound, and another caller
 /// is answered as ever.
-async fn stands_still(served: &Served, marks: &Marks, most: usize) {
+async fn stands_still(served: &Served, marks: &Marks, max: usize) {
     served.until(|stats| stats.waited_answers > 0).await;
     let mut other = narrow(served, "127.0.0.9").await;
     let small = post("/ops/demo/small", "{}");
@@ -172,8 +172,8 @@ async fn stands_still(served: &Served, marks: &Marks, most: usize) {
     assert!(answer.starts_with(b"HTTP/1.1 200") && answer.len() > LARGE);
     let stats = served.handle.stats();
     // Beside what is not read there was the one answer of the other caller.
-    assert!(stats.answer_bytes_peak as usize <= most + 2 * LARGE + MIB, "{stats:?}");
-    assert!(marks.made() <= MOST, "{} answers were made", marks.made());
+    assert!(stats.answer_bytes_peak as usize <= max + 2 * LARGE + MIB, "{stats:?}");
+    assert!(marks.made() <= MAX, "{} answers were made", marks.made());
 }
 
 /// The body of a whole answer, whose pieces are put together.
@@ -242,7 +242,7 @@ async fn a_batch_whose_reader_leaves_ends_every_call_once_and_gives_all_room_bac
     marks.until_ended(CALLS).await;
     let (well, badly) = marks.endings();
     assert_eq!(well + badly, CALLS);
-    assert!(badly >= CALLS - MOST, "{badly}");
+    assert!(badly >= CALLS - MAX, "{badly}");
     served.end().await;
 }
 

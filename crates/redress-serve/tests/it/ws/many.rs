@@ -94,7 +94,7 @@ async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
     until(|| server.all_dropped()).await;
     let load = server.load().await;
     assert_eq!((load.calls, load.streams, load.messages, load.bytes), (0, 0, 0, 0));
-    assert!(load.most_messages <= most_messages(), "{load:?}");
+    assert!(load.max_messages <= max_messages(), "{load:?}");
     let grown = resident().saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes");
     tell(&format!("many: {load:?}, {grown} bytes grown, {} ms", since.elapsed().as_millis()));
@@ -102,7 +102,7 @@ async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
 
 /// The most that may wait: a window and an end for each stream, an answer for each call, and
 /// what stands in front.
-fn most_messages() -> usize {
+fn max_messages() -> usize {
     STREAMS * 17 + CALLS + 64 + 1
 }
 

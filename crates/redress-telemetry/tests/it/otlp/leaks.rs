@@ -18,7 +18,7 @@ async fn no_input_cause_panic_or_credential_is_in_anything_that_leaves() {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
     otlp.export(&metrics);
-    let registry = registry.fitted(Layers::new().observer(metrics));
+    let registry = registry.with_layers(Layers::new().observer(metrics));
     for (item, place) in
         [("panic", "a panic"), ("disk", "a foreign error"), ("fine", "an input"), ("odd", "beside a code")]
     {

@@ -19,7 +19,7 @@ async fn the_collector_is_told_the_same_counts_as_the_page() {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
     otlp.export(&metrics);
-    let registry = registry.fitted(Layers::new().observer(metrics));
+    let registry = registry.with_layers(Layers::new().observer(metrics));
     for _ in 0..3 {
         registry.call("shop.price", Request::new(b"{}")).await;
     }
