@@ -3,8 +3,8 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use redress::{
-    Answer, AskError, Asker, Conversation, Ctx, Field, Form, Notification, Level, Outcome, Progress, Question, QuestionKind,
-    Registry, Request, Turn, progress_channel, operation,
+    Answer, AskError, Asker, Conversation, Ctx, Field, Form, Level, Notification, Outcome, Progress, Question,
+    QuestionKind, Registry, Request, Turn, operation, progress_channel,
 };
 use serde_json::json;
 

@@ -7,8 +7,8 @@
 use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use redress::{
-    Answer, Block, Blocks, Ctx, Failure, Field, Form, Level, PromptMessage, PromptMessages, Outcome, ResourceContents, Progress, Question,
-    QuestionKind, Registry, Sample, contract, data, operation,
+    Answer, Block, Blocks, Ctx, Failure, Field, Form, Level, Outcome, Progress, PromptMessage, PromptMessages,
+    Question, QuestionKind, Registry, ResourceContents, Sample, contract, data, operation,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,8 @@ async fn audio_content() -> Outcome<Blocks> {
 /// Hand over a document.
 #[operation(query, name = "test.embedded_resource", access(anyone))]
 async fn embedded_resource() -> Outcome<Blocks> {
-    let document = ResourceContents::text("test://embedded-resource", "text/plain", "This is an embedded resource content.");
+    let document =
+        ResourceContents::text("test://embedded-resource", "text/plain", "This is an embedded resource content.");
     Ok(Block::from(document).into())
 }
 

@@ -37,7 +37,8 @@ fn trace() -> Extension {
         started.store(true, Ordering::SeqCst);
         async { Ok(json!({"recording": true})) }
     });
-    let stop = contract::OperationDeclaration::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording);
+    let stop =
+        contract::OperationDeclaration::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording);
     let stop = Operation::dynamic(stop).with_handler(move |_ctx, _input| {
         let ran = recording.swap(false, Ordering::SeqCst);
         async move {

@@ -7,12 +7,12 @@ use std::{path::Path, sync::Arc};
 use axum::{Router, body::Body, extract::Request};
 use redress::{
     Layers, Outcome, Registry,
-    access::{Authenticator, AccessOptions, NewToken, TokenFile},
+    access::{AccessOptions, Authenticator, NewToken, TokenFile},
     data,
     limits::{LimitOptions, Limits},
     operation,
     serve::Faces,
-    state::{AuditFilter, AuditReader, StateStore, StateOptions},
+    state::{AuditFilter, AuditReader, StateOptions, StateStore},
     telemetry::Metrics,
 };
 use tower::ServiceExt as _;

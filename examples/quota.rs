@@ -8,7 +8,7 @@ use redress::{
     Caller, Layers, Outcome, Registry, Request,
     limits::{LimitOptions, LimitRule, Limits},
     operation,
-    state::{QuotaReader, StateStore, StateOptions},
+    state::{QuotaReader, StateOptions, StateStore},
 };
 
 /// Build the report of the month.

@@ -10,7 +10,13 @@ use arc_swap::ArcSwap;
 use redress_contract::Caller;
 use redress_core::{IdentityError, IdentityProvider, Secret};
 
-use crate::{AccessError, AccessOptions, Certificates, TokenFile, instant, jwt::{self, VerificationKeys, Verifier}, token_cache::TokenCache, tokens::{Hashed, PREFIX, TokenTable}, watch::{Fresh, WatchHandle, WatchedFile}};
+use crate::{
+    AccessError, AccessOptions, Certificates, TokenFile, instant,
+    jwt::{self, VerificationKeys, Verifier},
+    token_cache::TokenCache,
+    tokens::{Hashed, PREFIX, TokenTable},
+    watch::{Fresh, WatchHandle, WatchedFile},
+};
 
 /// Tells who calls.
 ///

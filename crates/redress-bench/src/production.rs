@@ -10,8 +10,8 @@ use redress::{
     limits::{LimitOptions, Limits},
     telemetry::Metrics,
 };
-use redress_access::{Authenticator, AccessOptions, JwtOptions, KeySource};
-use redress_state::{StateStore, StateOptions, Sync};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
+use redress_state::{StateOptions, StateStore, Sync};
 use serde_json::json;
 
 use crate::{
@@ -88,7 +88,13 @@ pub fn run() -> io::Result<()> {
     print(&mut sides)
 }
 
-fn start(what: &'static str, parts: &[&str], callers: usize, folder: &Path, common: &Path) -> io::Result<ProductionSide> {
+fn start(
+    what: &'static str,
+    parts: &[&str],
+    callers: usize,
+    folder: &Path,
+    common: &Path,
+) -> io::Result<ProductionSide> {
     fs::create_dir(folder)?;
     fs::copy(common.join(SECRET), folder.join(SECRET))?;
     let mut arguments = vec!["production-server".to_owned(), folder.display().to_string()];

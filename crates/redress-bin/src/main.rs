@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use redress_cli::{BuiltIn, Program, NotServed};
+use redress_cli::{BuiltIn, NotServed, Program};
 use redress_core::{Registry, consent_grant, consent_list, consent_revoke};
 use redress_files::{Files, FilesOptions};
 
@@ -21,6 +21,7 @@ fn registry(wanted: &BuiltIn) -> Result<Registry, NotServed> {
     let files = Files::with_options(&options).map_err(|error| NotServed::Root(Box::new(error)))?;
     let builder = Registry::builder().deadline(wanted.deadline);
     let builder = files.add_to(builder).add(consent_grant()).add(consent_list()).add(consent_revoke());
-    let builder = redress_serve::routes::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
+    let builder =
+        redress_serve::routes::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));
     Ok(builder.build()?)
 }

@@ -6,7 +6,13 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use redress_wire::http::header;
 
-use crate::{config::{EnvelopeSetting, Format, LogLevel, ListenSetting, NamedProfile, OutputSchemaSetting, ByteSize, Span, moment::Moment}, program::Program};
+use crate::{
+    config::{
+        ByteSize, EnvelopeSetting, Format, ListenSetting, LogLevel, NamedProfile, OutputSchemaSetting, Span,
+        moment::Moment,
+    },
+    program::Program,
+};
 
 /// What was typed.
 #[derive(Debug, Parser)]

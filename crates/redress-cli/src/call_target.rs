@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::{terminal::outcome_view::OutcomeView, signals, stream_items::StreamItems, tls, error::CliError};
+use crate::{error::CliError, signals, stream_items::StreamItems, terminal::outcome_view::OutcomeView, tls};
 
 /// The most bytes of an answer. A server that goes on for ever is none of ours.
 const MAX_SIZE: usize = 256 << 20;

@@ -6,7 +6,13 @@ use std::io;
 use redress_core::BuildError;
 use serde_json::{Value, json};
 
-use crate::{error_code::CliErrorCode, terminal::{shell, output::{BAD, SOFT, TYPED, Terminal, harmless}}};
+use crate::{
+    error_code::CliErrorCode,
+    terminal::{
+        output::{BAD, SOFT, TYPED, Terminal, harmless},
+        shell,
+    },
+};
 
 /// Why the command itself could not go on.
 #[derive(Debug, thiserror::Error)]

@@ -15,28 +15,28 @@
 //! }
 //! ```
 
-mod commands;
-mod terminal;
 mod arguments;
-mod error_code;
+mod call_target;
+mod commands;
 mod config;
+mod debounce;
+mod error;
+mod error_code;
 mod input;
+mod layers;
 mod listening;
 mod logs;
-mod debounce;
 mod near;
 mod opening;
-mod layers;
+mod parsed_args;
 mod program;
 mod reload;
-mod call_target;
 mod signals;
 mod stream_items;
+mod terminal;
 mod tls;
-mod error;
-mod parsed_args;
 
-pub use error_code::CliErrorCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
+pub use error_code::CliErrorCode;
 pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
-pub use program::{BuiltIn, Program, NotServed, main};
+pub use program::{BuiltIn, NotServed, Program, main};

@@ -13,7 +13,7 @@ pub(crate) use without_tls::{secured, tls};
 mod with_tls {
     use redress_serve::{Tls, TlsError, TlsFiles};
 
-    use super::{Server, ServeSettings, CliError};
+    use super::{CliError, ServeSettings, Server};
     use crate::error::chain;
 
     /// What TLS is made of, where it is spoken.
@@ -50,7 +50,7 @@ mod with_tls {
 
 #[cfg(not(feature = "tls"))]
 mod without_tls {
-    use super::{Server, ServeSettings, CliError};
+    use super::{CliError, ServeSettings, Server};
 
     /// Nothing: this build speaks no TLS.
     pub(crate) struct LoadedTls;

@@ -2,7 +2,7 @@
 //!
 //! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
-use redress_telemetry::{Otlp, LogTargets};
+use redress_telemetry::{LogTargets, Otlp};
 use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
     Layer as _, Registry,
@@ -14,7 +14,10 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{config::{Format, LogLevel}, terminal::output::ErrorStream};
+use crate::{
+    config::{Format, LogLevel},
+    terminal::output::ErrorStream,
+};
 
 /// The log of this process, whose level may change while it runs.
 pub(crate) struct Log(Box<dyn Fn(LogLevel) + Send + Sync>);

@@ -7,10 +7,19 @@ use std::{
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
-use redress_telemetry::{Otlp, LogTargets};
+use redress_telemetry::{LogTargets, Otlp};
 use tokio::runtime::Handle;
 
-use crate::{config::{secrets_outside_root, ConfigDocument, File, Format, LogLevel, ServeSettings}, arguments::{self, BoundsArgs, Color, Command, FolderArgs}, commands::{audit, call, consent, doctor, explain, generated, mcp, new, ops, quota, serve, token}, logs, opening::{Context, IntoProgram, RegistryOpener, SetupError}, layers, terminal::output::{Stream, Terminal}, error::CliError, parsed_args::{self, ParsedArgs}};
+use crate::{
+    arguments::{self, BoundsArgs, Color, Command, FolderArgs},
+    commands::{audit, call, consent, doctor, explain, generated, mcp, new, ops, quota, serve, token},
+    config::{ConfigDocument, File, Format, LogLevel, ServeSettings, secrets_outside_root},
+    error::CliError,
+    layers, logs,
+    opening::{Context, IntoProgram, RegistryOpener, SetupError},
+    parsed_args::{self, ParsedArgs},
+    terminal::output::{Stream, Terminal},
+};
 
 /// What all programs with these commands have in common.
 const OURS: &str = concat!("redress ", env!("CARGO_PKG_VERSION"));
@@ -135,7 +144,13 @@ impl Program {
     pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, NotServed>) -> Program {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let info = ProgramInfo::new("redress", &version);
-        Program { name: "redress".to_owned(), info, version, source: OperationSource::BuiltIn(make), crates: Vec::new() }
+        Program {
+            name: "redress".to_owned(),
+            info,
+            version,
+            source: OperationSource::BuiltIn(make),
+            crates: Vec::new(),
+        }
     }
 
     /// The same program, under another name.

@@ -15,7 +15,17 @@ use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
 use tokio::task::block_in_place;
 
-use crate::{arguments, config::{ConfigDocument, LogLevel, ServeSettings}, logs::Log, debounce::Debounce, layers::{ServiceLayers, Reloads}, program::Setup, commands::serve, signals, error::CliError};
+use crate::{
+    arguments,
+    commands::serve,
+    config::{ConfigDocument, LogLevel, ServeSettings},
+    debounce::Debounce,
+    error::CliError,
+    layers::{Reloads, ServiceLayers},
+    logs::Log,
+    program::Setup,
+    signals,
+};
 
 /// How often the configuration is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use redress_core::{Event, Subscription};
 use serde_json::json;
 
-use crate::{terminal::outcome_view::OutcomeView, call_target, error::CliError};
+use crate::{call_target, error::CliError, terminal::outcome_view::OutcomeView};
 
 /// The most bytes of one event.
 const MAX_SIZE: usize = 64 << 20;

@@ -113,7 +113,12 @@ impl ResourceContents {
 
     /// A document of bytes.
     pub fn binary(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> ResourceContents {
-        ResourceContents { uri: uri.into(), mime_type: Some(mime_type.into()), text: None, blob: Some(STANDARD.encode(bytes)) }
+        ResourceContents {
+            uri: uri.into(),
+            mime_type: Some(mime_type.into()),
+            text: None,
+            blob: Some(STANDARD.encode(bytes)),
+        }
     }
 }
 

@@ -69,7 +69,8 @@ impl OperationDeclaration {
             deprecation.replaced_by.take_if(|name| (disclosure.reach)(name.as_str()) == Reach::Closed);
             deprecation
         });
-        let failures: Vec<FailureDeclaration> = told.failures().iter().map(|failure| failure.disclosed(disclosure)).collect();
+        let failures: Vec<FailureDeclaration> =
+            told.failures().iter().map(|failure| failure.disclosed(disclosure)).collect();
         let told = told.without_failures().with_failures(failures);
         let told = match told.verification() {
             Some(verification) if !disclosure.is_open(verification.target()) => told.without_verification(),
@@ -155,7 +156,8 @@ mod tests {
 
     fn whole() -> OperationDeclaration {
         let failure = |code: &str, target: &str| {
-            FailureDeclaration::new(code, Kind::NotFound).with_recovery(Recovery::call(target, "Look there and then come again."))
+            FailureDeclaration::new(code, Kind::NotFound)
+                .with_recovery(Recovery::call(target, "Look there and then come again."))
         };
         let operation = OperationDeclaration::mutation("orders.refund")
             .with_summary("Refund an order.")

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Content, Deprecation, Example, FailureDeclaration, Gives, Name, Origin, Role, Schema, Shape, Streaming, Verification,
-    Visibility,
+    Access, Content, Deprecation, Example, FailureDeclaration, Gives, Name, Origin, Role, Schema, Shape, Streaming,
+    Verification, Visibility,
 };
 
 /// What may be asked for: what it takes, what it gives, and every way it can fail.

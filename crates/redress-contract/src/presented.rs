@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Blocks, PromptMessages, Name, OperationDeclaration, ResourceContents, UriTemplate};
+use crate::{Block, Blocks, Name, OperationDeclaration, PromptMessages, ResourceContents, UriTemplate};
 
 /// What an operation is beside something to be called. Every one can be called, whatever
 /// its role; a face that knows documents or prompts offers it as such.
@@ -217,8 +217,10 @@ mod tests {
 
     #[test]
     fn a_declaration_keeps_its_role_in_a_document() {
-        let operation =
-            OperationDeclaration::query("a.b").resource("a://{b}").with_mime_type("text/css").with_completion("b", "a.c");
+        let operation = OperationDeclaration::query("a.b")
+            .resource("a://{b}")
+            .with_mime_type("text/css")
+            .with_completion("b", "a.c");
         let back: OperationDeclaration = serde_json::from_value(serde_json::to_value(&operation).unwrap()).unwrap();
         assert_eq!(back, operation);
         let plain = serde_json::to_value(OperationDeclaration::query("a.b")).unwrap();

@@ -124,7 +124,13 @@ impl PrintedAdvice {
     fn of(problem: &Problem) -> PrintedAdvice {
         let mut json = Vec::new();
         advice(&mut json, &Problem { retry_after_ms: None, ..problem.clone() });
-        PrintedAdvice { retryable: problem.retryable, retry: problem.retry, effect: problem.effect, http: problem.http, json }
+        PrintedAdvice {
+            retryable: problem.retryable,
+            retry: problem.retry,
+            effect: problem.effect,
+            http: problem.http,
+            json,
+        }
     }
 
     fn fits(&self, problem: &Problem) -> bool {

@@ -133,7 +133,9 @@ impl From<RecoveryDocument> for Recovery {
     fn from(document: RecoveryDocument) -> Recovery {
         match document {
             RecoveryDocument::FixInput { pointer, hint } => Recovery::fix_input(pointer, hint),
-            RecoveryDocument::Call { operation, bind, why, hint } => Recovery::new(Verb::Call { operation, bind, why }, hint),
+            RecoveryDocument::Call { operation, bind, why, hint } => {
+                Recovery::new(Verb::Call { operation, bind, why }, hint)
+            }
             RecoveryDocument::Verify { operation, bind, why, done, hint } => {
                 Recovery::new(Verb::Verify { operation, bind, why, done }, hint)
             }

@@ -45,7 +45,9 @@ impl RequestId {
     /// Appends the id to `bytes`. It never needs escaping.
     pub(crate) fn write_to(&self, bytes: &mut Vec<u8>) {
         match &self.0 {
-            RequestIdRepr::Made(uuid) => bytes.extend_from_slice(uuid.hyphenated().encode_lower(&mut [0; 36]).as_bytes()),
+            RequestIdRepr::Made(uuid) => {
+                bytes.extend_from_slice(uuid.hyphenated().encode_lower(&mut [0; 36]).as_bytes())
+            }
             RequestIdRepr::Given(text) => bytes.extend_from_slice(text.as_bytes()),
         }
     }

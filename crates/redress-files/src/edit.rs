@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Files,
     atomic::Over,
-    differs::{self, LooseMatchReport, LooseMatch},
+    differs::{self, LooseMatch, LooseMatchReport},
     failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure, UnconfirmedFailure},
     near,
     sandbox::{Sandbox, blocking},

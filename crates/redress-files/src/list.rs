@@ -8,7 +8,7 @@ use crate::{
     failures::{FolderFailure, PathFailure},
     near,
     sandbox::{blocking, denied},
-    walk::{Met, WalkStep, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 

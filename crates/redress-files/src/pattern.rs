@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn an_expression_that_cannot_be_read_says_what_and_where() {
         for (pattern, words, at) in [("a(b", "unclosed group", 1), ("*", "repetition operator missing expression", 0)] {
-            let Err(SearchFailure::PatternInvalid { problem, offset }) = expression(pattern, false, CaseSensitivity::Sensitive)
+            let Err(SearchFailure::PatternInvalid { problem, offset }) =
+                expression(pattern, false, CaseSensitivity::Sensitive)
             else {
                 panic!("{pattern} is wrong")
             };

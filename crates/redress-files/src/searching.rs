@@ -21,7 +21,7 @@ use crate::{
     read::ReadFailure,
     sandbox::{Sandbox, denied, reading_no_link},
     search::{Match, Search, SearchFailure, Summary},
-    walk::{Met, WalkStep, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 

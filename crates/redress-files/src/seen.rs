@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     entry::EntryKind,
-    walk::{Met, WalkStep, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 
@@ -160,7 +160,11 @@ struct Looking<'a> {
 impl Visitor for Looking<'_> {
     fn meet(&mut self, met: &Met<'_>) -> WalkStep {
         if self.seen.entries.insert(met.path.as_str().to_owned(), met.kind).is_none() {
-            self.fresh.push(FileChange { path: met.path.as_str().to_owned(), change: Happened::Created, kind: met.kind });
+            self.fresh.push(FileChange {
+                path: met.path.as_str().to_owned(),
+                change: Happened::Created,
+                kind: met.kind,
+            });
         }
         if self.seen.entries.len() > MAX {
             WalkStep::End

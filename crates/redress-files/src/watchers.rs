@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     sandbox::Sandbox,
     seen::FileChange,
-    watch::{WatchLimit, WatchFailure, WatchLimitOwner},
+    watch::{WatchFailure, WatchLimit, WatchLimitOwner},
     watching::{WatchEnd, Watching, lost},
     wire_path::WirePath,
 };
@@ -131,7 +131,8 @@ impl Watchers {
     ) -> Outcome<Watcher, WatchFailure> {
         let watched = (path.as_str().to_owned(), recursive);
         let counted = Watchers::count(watchers, caller, &watched)?;
-        let folder = watchers.folder(&watched).ok_or_else(|| FOLDERS.full(WatchLimit::Folders, WatchLimitOwner::All))?;
+        let folder =
+            watchers.folder(&watched).ok_or_else(|| FOLDERS.full(WatchLimit::Folders, WatchLimitOwner::All))?;
         let mut started = locked(&folder.started);
         let shared = match started.upgrade().filter(|shared| locked(&shared.readers).ended.is_none()) {
             Some(shared) => shared,
@@ -223,7 +224,8 @@ impl WatchPermit {
         if let Some((_, noted)) = own.folders.get_mut(&self.watched) {
             *noted = Arc::downgrade(shared);
         }
-        let entries = |(_, shared): &(usize, Weak<SharedWatch>)| Some(shared.upgrade()?.entries.load(Ordering::Acquire));
+        let entries =
+            |(_, shared): &(usize, Weak<SharedWatch>)| Some(shared.upgrade()?.entries.load(Ordering::Acquire));
         let all: usize = own.folders.values().filter_map(entries).sum();
         if all > ENTRIES.caller { Err(ENTRIES.full(WatchLimit::Entries, WatchLimitOwner::Caller)) } else { Ok(()) }
     }
@@ -278,7 +280,12 @@ impl Drop for EntryBudget {
 }
 
 /// Watches a folder for its readers, until the last of them has gone.
-async fn watched_by(mut watching: Watching, shared: Weak<SharedWatch>, stop: CancellationToken, mut entries: EntryBudget) {
+async fn watched_by(
+    mut watching: Watching,
+    shared: Weak<SharedWatch>,
+    stop: CancellationToken,
+    mut entries: EntryBudget,
+) {
     loop {
         let next = tokio::select! {
             biased;

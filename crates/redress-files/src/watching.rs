@@ -21,7 +21,7 @@ use crate::{
     entry::EntryKind,
     failures::FolderFailure,
     sandbox::{Sandbox, denied},
-    seen::{FileChange, Happened, MAX, SeeError, FolderSnapshot},
+    seen::{FileChange, FolderSnapshot, Happened, MAX, SeeError},
     watch::WatchFailure,
     watchers::entries_full,
     wire_path::WirePath,
@@ -108,7 +108,8 @@ impl Watching {
         let mode = if recursive { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
         watcher.watch(&base, mode).map_err(|error| unavailable(&error))?;
         // Only after the watching has begun, so that nothing falls between the two.
-        let seen = FolderSnapshot::new(&folder, path, recursive, stop).map_err(|error| WatchEnd::from(error).failure(path))?;
+        let seen =
+            FolderSnapshot::new(&folder, path, recursive, stop).map_err(|error| WatchEnd::from(error).failure(path))?;
         Ok(Watching {
             sandbox: Arc::clone(sandbox),
             path: path.clone(),
@@ -128,7 +129,9 @@ impl Watching {
 
     /// Waits until something happens, and says what it was. Nothing can be waited for after an end.
     pub(crate) async fn next(&mut self, stop: &CancellationToken) -> Result<Vec<FileChange>, WatchEnd> {
-        let Some(first) = self.heard.recv().await else { return Err(WatchEnd::Unavailable("it fell silent".to_owned())) };
+        let Some(first) = self.heard.recv().await else {
+            return Err(WatchEnd::Unavailable("it fell silent".to_owned()));
+        };
         tokio::time::sleep(SETTLE).await;
         let (mut changes, paths) = self.gather(first)?;
         let Some(mut seen) = self.seen.take() else { return Err(WatchEnd::Contained("nothing is seen".to_owned())) };

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, future, time::Duration};
 use futures_util::{StreamExt as _, stream};
 use redress::{
     Access, Block, Blocks, Caller, Ctx, DynamicFailure, Effect, Events, Fail, Failure, IdentityError, IdentityProvider,
-    Kind, PromptMessage, PromptMessages, Operation, Outcome, Progress, Recovery, Registry, Secret, contract, data, operation,
+    Kind, Operation, Outcome, Progress, PromptMessage, PromptMessages, Recovery, Registry, Secret, contract, data,
+    operation,
 };
 use serde_json::{Value, json};
 
@@ -227,10 +228,12 @@ pub(crate) fn registry(tokens: bool) -> Registry {
             };
             Ok(Events::new(items.chain(stream::iter(end))))
         });
-    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(|ctx, _| async move {
-        ctx.progress(Progress::new(1.0).of(2.0).saying("counting"));
-        Ok(json!({"done": true}))
-    });
+    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(
+        |ctx, _| async move {
+            ctx.progress(Progress::new(1.0).of(2.0).saying("counting"));
+            Ok(json!({"done": true}))
+        },
+    );
     let review = open(contract::OperationDeclaration::query("demo.review")).prompt().with_messages();
     let review = Operation::dynamic(review.with_input(object(json!({"path": {"type": "string"}}), json!(["path"]))))
         .with_handler(|_, input| async move {

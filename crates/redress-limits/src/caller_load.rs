@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn a_caller_counts_through_the_second_after_its_last_call() {
-        let (active, callers) = (ActiveCallers::default(), [CallerLoad::default(), CallerLoad::default(), CallerLoad::default()]);
+        let (active, callers) =
+            (ActiveCallers::default(), [CallerLoad::default(), CallerLoad::default(), CallerLoad::default()]);
         let at = |ms| Duration::from_millis(ms);
         for own in &callers {
             active.note(own, at(100));

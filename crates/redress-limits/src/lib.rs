@@ -25,17 +25,17 @@
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```
 
-mod caller_usage;
-mod usage_table;
+mod adaptive_limit;
 mod caller_load;
+mod caller_usage;
 mod clock;
 mod limits;
-mod adaptive_limit;
 mod mean;
 mod options;
 mod quota;
 mod rate;
 mod source;
+mod usage_table;
 
 pub use limits::{LimitFigures, Limits};
 pub use options::{LimitOptions, LimitRule, LimitsError};

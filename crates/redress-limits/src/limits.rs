@@ -9,7 +9,13 @@ use redress_contract::Shape;
 use redress_core::{Hold, Limit, Limited, LimitedCall, Permit, QuotaShare};
 use tokio::time::Instant;
 
-use crate::{LimitOptions, LimitsError, caller_usage::{CallerUsage, HeldSlots}, usage_table::UsageTable, adaptive_limit::{InFlightCall, ShedReason, AdaptiveLimit}, source::{Chosen, LimitSource, choose, quotas, sources}};
+use crate::{
+    LimitOptions, LimitsError,
+    adaptive_limit::{AdaptiveLimit, InFlightCall, ShedReason},
+    caller_usage::{CallerUsage, HeldSlots},
+    source::{Chosen, LimitSource, choose, quotas, sources},
+    usage_table::UsageTable,
+};
 
 /// When to come again where nothing tells: a caller whose calls have never ended, or whose streams may last.
 const A_WHILE: Duration = Duration::from_secs(1);

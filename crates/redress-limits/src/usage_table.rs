@@ -138,7 +138,12 @@ impl<K: Hash + Eq + Clone> UsageMap<K> {
         self.shards.iter().map(|shard| locked(shard).usages.len()).sum()
     }
 
-    fn moved(&self, hasher: &RandomState, max: usize, move_one: impl Fn(&CallerUsage) -> Arc<CallerUsage>) -> UsageMap<K> {
+    fn moved(
+        &self,
+        hasher: &RandomState,
+        max: usize,
+        move_one: impl Fn(&CallerUsage) -> Arc<CallerUsage>,
+    ) -> UsageMap<K> {
         let new = UsageMap::new(max, move_one(&self.crowd));
         for shard in &self.shards {
             for (key, usage) in &locked(shard).usages {

@@ -220,7 +220,8 @@ pub(crate) fn pairs(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Attribu
 /// The words on both sides of each `=` in `bind(their_field = own_field)`.
 pub(crate) fn bound(item: &AttributeItem, mistakes: &mut Mistakes) -> Vec<(Ident, Ident)> {
     let Some(list) = item.list("their_field = own_field", mistakes) else { return Vec::new() };
-    let bound = |pair: AttributeItem, mistakes: &mut Mistakes| pair.ident("own_field", mistakes).map(|own| (pair.name, own));
+    let bound =
+        |pair: AttributeItem, mistakes: &mut Mistakes| pair.ident("own_field", mistakes).map(|own| (pair.name, own));
     pairs(list, mistakes).into_iter().filter_map(|pair| bound(pair, mistakes)).collect()
 }
 

@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, Ident, ItemFn, ReturnType, Token, Type, ext::IdentEx
 
 use crate::{
     mistakes::Mistakes,
-    operation::signature::{FunctionArgument, ArgumentRole, argument_name, is_of_std, last_segment, role},
+    operation::signature::{ArgumentRole, FunctionArgument, argument_name, is_of_std, last_segment, role},
 };
 
 /// The most arguments for which there are checks.

@@ -7,7 +7,7 @@ mod demo;
 use std::sync::Arc;
 
 use redress_core::{contract::Caller, testing::Canary};
-use redress_mcp::{RequestContext, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -35,8 +35,9 @@ impl Metadata {
         // Clients ask for the scopes that are named here, and an agent is not to have those of a person.
         let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
         let external = external.filter(|operation| !operation.access().is_for_persons());
-        let scopes =
-            external.map(OperationDeclaration::access).flat_map(|access| access.all_scopes().iter().chain(access.any_scopes()));
+        let scopes = external
+            .map(OperationDeclaration::access)
+            .flat_map(|access| access.all_scopes().iter().chain(access.any_scopes()));
         Metadata { name: name.to_owned(), authorization_servers, scopes: scopes.cloned().collect() }
     }
 

@@ -7,10 +7,26 @@ use redress_core::{
     Refusal, Request,
     offload::{LARGE, offload},
 };
-use redress_wire::{http::header::{A_KEY, correction, is_idempotency_key}, jsonrpc::Id, mcp::{CallParams, ResultOptions, EnvelopeUse, Era, ProtocolError, RequestMeta, failure_text, write_call, write_output}};
+use redress_wire::{
+    http::header::{A_KEY, correction, is_idempotency_key},
+    jsonrpc::Id,
+    mcp::{
+        CallParams, EnvelopeUse, Era, ProtocolError, RequestMeta, ResultOptions, failure_text, write_call, write_output,
+    },
+};
 use serde_json::{json, value::RawValue};
 
-use crate::{RequestContext, request::{McpRequest, InRounds as _, Rounds}, catalogue::ToolEntry, discovery, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply}, stream::{self, CollectedStream}, client_channel::ClientChannel};
+use crate::{
+    RequestContext,
+    catalogue::ToolEntry,
+    client_channel::ClientChannel,
+    discovery,
+    mcp::McpInner,
+    prompts::failed,
+    reply::{Reply, ReplyKind},
+    request::{InRounds as _, McpRequest, Rounds},
+    stream::{self, CollectedStream},
+};
 
 impl McpInner {
     pub(crate) async fn call(
@@ -78,7 +94,9 @@ impl McpInner {
         channel: ClientChannel<'_>,
     ) -> Reply {
         let bounds = self.options.stream;
-        match stream::collect(&self.registry, &entry.declaration, channel.attend(request), bounds, channel.notifier).await {
+        match stream::collect(&self.registry, &entry.declaration, channel.attend(request), bounds, channel.notifier)
+            .await
+        {
             CollectedStream::Failed(envelope, before) => {
                 self.carry_any(id, *envelope, before, Some(entry), era, context).await
             }
@@ -154,7 +172,13 @@ impl McpInner {
     }
 
     /// Refuses the key of a request that calls nothing that could take it.
-    pub(crate) fn needless_key(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext) -> Option<Reply> {
+    pub(crate) fn needless_key(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+    ) -> Option<Reply> {
         if asked.runs() {
             return None;
         }
@@ -238,7 +262,10 @@ pub(crate) fn key<'a>(meta: Option<&'a RequestMeta<'_>>) -> Result<Option<&'a st
 }
 
 /// What is known of a request, the key in its message included.
-pub(crate) fn keyed<'a>(context: &'a RequestContext, meta: Option<&RequestMeta<'_>>) -> Result<Cow<'a, RequestContext>, Refusal> {
+pub(crate) fn keyed<'a>(
+    context: &'a RequestContext,
+    meta: Option<&RequestMeta<'_>>,
+) -> Result<Cow<'a, RequestContext>, Refusal> {
     Ok(match key(meta)? {
         None => Cow::Borrowed(context),
         Some(key) => Cow::Owned(RequestContext { idempotency_key: Some(key.into()), ..context.clone() }),

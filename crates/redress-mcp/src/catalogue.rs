@@ -8,7 +8,7 @@ use std::{
 use redress_contract::{Caller, Disclosure, Name, OperationDeclaration, Reach};
 use redress_core::{Registry, Shown};
 use redress_wire::mcp::{
-    self, Caching, Cost, Era, OutputForm, ListKind, ListPages, ToolReader, ServerInfo, SharedFailures, Spoken, Tool,
+    self, Caching, Cost, Era, ListKind, ListPages, OutputForm, ServerInfo, SharedFailures, Spoken, Tool, ToolReader,
 };
 
 use crate::{McpError, McpOptions, arguments::Tidy, discovery, search::Index};
@@ -111,7 +111,8 @@ impl Catalogue {
             registry: registry.clone(),
         };
         let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
-        let reader = ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.notifier(operation, failure) };
+        let reader =
+            ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.notifier(operation, failure) };
         let entry = |operation: &&OperationDeclaration| ToolEntry {
             tool: Tool::told(operation, options.form, reader),
             declaration: OperationDeclaration::clone(operation),
@@ -182,7 +183,8 @@ impl Catalogue {
         let disclosure = Disclosure::to(None, &reach);
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
-        let reader = ToolReader { names: &names, shared: &|operation, failure| self.shared.notifier(operation, failure) };
+        let reader =
+            ToolReader { names: &names, shared: &|operation, failure| self.shared.notifier(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(ToolEntry { declaration, .. }) = self.tools.get(*place) else { continue };

@@ -5,12 +5,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use redress_core::{self as core, Asker, Level, ProgressListener, Note, Request};
+use redress_core::{self as core, Asker, Level, Note, ProgressListener, Request};
 use redress_wire::mcp::method;
 use serde_json::{json, value::RawValue};
 use tokio::sync::mpsc;
 
-use crate::{reply::Reply, session::{self, Session, notification}};
+use crate::{
+    reply::Reply,
+    session::{self, Session, notification},
+};
 
 /// How many things that were told wait to be sent.
 const WAITING: usize = 64;
@@ -112,7 +115,10 @@ pub(crate) struct Notifier {
 
 impl Notifier {
     /// A place for what is wanted, and where it can be read; none where nothing is.
-    pub(crate) fn wanted(steps: bool, notes: Option<Level>) -> Option<(Notifier, mpsc::Receiver<OutgoingNotification>)> {
+    pub(crate) fn wanted(
+        steps: bool,
+        notes: Option<Level>,
+    ) -> Option<(Notifier, mpsc::Receiver<OutgoingNotification>)> {
         if !steps && notes.is_none() {
             return None;
         }

@@ -10,7 +10,13 @@ use serde_json::{Value, json};
 use crate::{RequestContext, builtin, call, mcp::McpInner, prompts::failed, reply::Reply};
 
 impl McpInner {
-    pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, context: &RequestContext) -> Reply {
+    pub(crate) async fn complete(
+        &self,
+        id: Id<'_>,
+        params: &CompleteParams<'_>,
+        era: Era,
+        context: &RequestContext,
+    ) -> Reply {
         let found = match &params.reference {
             Reference::Prompt { name } => self.prompts_and_resources.prompt(name),
             Reference::Resource { uri } => self.prompts_and_resources.written(uri),

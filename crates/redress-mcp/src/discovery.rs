@@ -12,7 +12,15 @@ use redress_wire::{
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::{RequestContext, arguments::Tidy, call, mcp::McpInner, reply::Reply, stream::{self, CollectedStream}, client_channel::ClientChannel};
+use crate::{
+    RequestContext,
+    arguments::Tidy,
+    call,
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    reply::Reply,
+    stream::{self, CollectedStream},
+};
 
 /// How many tools a search gives at most, and how many when it does not say.
 const MAX_FOUND: usize = 50;
@@ -143,7 +151,9 @@ impl McpInner {
             }
         };
         let answered = match found {
-            DiscoveryTool::Search | DiscoveryTool::Schema if keyed.idempotency_key.is_some() => Err(Refusal::needless_key()),
+            DiscoveryTool::Search | DiscoveryTool::Schema if keyed.idempotency_key.is_some() => {
+                Err(Refusal::needless_key())
+            }
             DiscoveryTool::Search => self.search(input, context),
             DiscoveryTool::Schema => self.schema(input, era, context),
             DiscoveryTool::Call => match read::<CallArguments<'_>>(input) {

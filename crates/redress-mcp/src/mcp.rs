@@ -11,7 +11,11 @@ use redress_wire::{
 };
 use tracing::Instrument as _;
 
-use crate::{RequestContext, HttpFace, HttpOptions, McpOptions, request::McpRequest, catalogue::Catalogue, refusal::Unfit, reply::Reply, rounds::Seal, session, prompts_and_resources::PromptsAndResources, stdio, client_channel::ClientChannel};
+use crate::{
+    HttpFace, HttpOptions, McpOptions, RequestContext, catalogue::Catalogue, client_channel::ClientChannel,
+    prompts_and_resources::PromptsAndResources, refusal::Unfit, reply::Reply, request::McpRequest, rounds::Seal,
+    session, stdio,
+};
 
 /// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
 /// `structuredContent`, and as text, in which each may be escaped.
@@ -67,7 +71,16 @@ impl Mcp {
         let carried_on = OnceLock::new();
         let alone = Capabilities { tools: true, ..prompts_and_resources.capabilities() };
         let in_session = Capabilities { logging: true, announces: true, ..alone };
-        Ok(Mcp(Arc::new(McpInner { registry, options, catalogue, prompts_and_resources, seal, carried_on, in_session, alone })))
+        Ok(Mcp(Arc::new(McpInner {
+            registry,
+            options,
+            catalogue,
+            prompts_and_resources,
+            seal,
+            carried_on,
+            in_session,
+            alone,
+        })))
     }
 
     /// What each tool that `caller` is listed costs a model that is shown it, the dearest first.
@@ -115,7 +128,14 @@ impl McpInner {
 
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
     /// a connection may carry the requests of many.
-    pub(crate) async fn answer(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+    pub(crate) async fn answer(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
         let Some(account) = context.account.as_ref().filter(|_| asked.runs()) else {
             return self.traced(id, asked, era, context, channel).await;
         };
@@ -126,7 +146,14 @@ impl McpInner {
         reply.holding(reservation)
     }
 
-    async fn traced(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+    async fn traced(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
         let reply = match asked.meta().and_then(span) {
             None => self.respond(id, asked, era, context, channel).await,
             Some(span) => Box::pin(self.respond(id, asked, era, context, channel).instrument(span)).await,
@@ -138,7 +165,14 @@ impl McpInner {
         reply
     }
 
-    async fn respond(&self, id: Id<'_>, asked: &McpRequest<'_>, era: Era, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+    async fn respond(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
         if let Some(reply) = self.needless_key(id, asked, era, context) {
             return reply;
         }
@@ -190,7 +224,13 @@ impl McpInner {
         self.refuse(&Unfit::NoMethod, id, context)
     }
 
-    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, context: &RequestContext, channel: ClientChannel<'_>) -> Reply {
+    fn initialize(
+        &self,
+        id: Id<'_>,
+        params: &InitializeParams<'_>,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
         let can = if channel.session.is_some() { self.in_session } else { self.alone };
         let visible = self.catalogue.visible(context.caller());
         let instructions = self.catalogue.instructions(&visible);

@@ -8,7 +8,14 @@ use redress_wire::{
 };
 use serde_json::Value;
 
-use crate::{RequestContext, request::InRounds as _, call::{ending, keyed, written}, mcp::McpInner, reply::{ReplyKind, Reply, with_member}, client_channel::ClientChannel};
+use crate::{
+    RequestContext,
+    call::{ending, keyed, written},
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    reply::{Reply, ReplyKind, with_member},
+    request::InRounds as _,
+};
 
 impl McpInner {
     pub(crate) async fn prompt(
@@ -31,10 +38,11 @@ impl McpInner {
             Err(refusal) => return failed(id, &self.registry.refuse(refusal, context.request(b"")), None, era),
         };
         let request = keyed.request(input);
-        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(context), channel).await {
-            Ok(envelope) => envelope,
-            Err(reply) => return reply,
-        };
+        let envelope =
+            match self.turn(id, operation.name().as_str(), request, era, params.rounds(context), channel).await {
+                Ok(envelope) => envelope,
+                Err(reply) => return reply,
+            };
         let Some(messages) = envelope.output() else {
             return failed(id, &envelope, None, era);
         };

@@ -6,10 +6,10 @@ use redress_contract::{Caller, OperationDeclaration, Role};
 use redress_core::{Registry, Shown};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{self, Capabilities, Era, ListParams, ListKind, ListPages, ToolReader, Spoken},
+    mcp::{self, Capabilities, Era, ListKind, ListPages, ListParams, Spoken, ToolReader},
 };
 
-use crate::{RequestContext, McpOptions, builtin, mcp::McpInner, refusal::Unfit, reply::Reply, search};
+use crate::{McpOptions, RequestContext, builtin, mcp::McpInner, refusal::Unfit, reply::Reply, search};
 
 /// The prompts and documents of a registry, each in the order of their names.
 #[derive(Debug)]
@@ -32,14 +32,19 @@ impl PromptsAndResources {
     pub(crate) fn new(registry: &Registry, options: &McpOptions) -> PromptsAndResources {
         let declared = registry.contract().operations().iter();
         let held = declared.filter(|operation| options.shows(operation) == Shown::Listed);
-        let mut prompts_and_resources = PromptsAndResources { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
+        let mut prompts_and_resources =
+            PromptsAndResources { prompts: Vec::new(), documents: Vec::new(), templates: Vec::new() };
         for operation in held {
             prompts_and_resources.put(operation, false);
         }
         for operation in &builtin::documents() {
             prompts_and_resources.put(operation, true);
         }
-        for items in [&mut prompts_and_resources.prompts, &mut prompts_and_resources.documents, &mut prompts_and_resources.templates] {
+        for items in [
+            &mut prompts_and_resources.prompts,
+            &mut prompts_and_resources.documents,
+            &mut prompts_and_resources.templates,
+        ] {
             items.sort_by(|one, other| one.operation.name().cmp(other.operation.name()));
         }
         prompts_and_resources
@@ -67,7 +72,8 @@ impl PromptsAndResources {
 
     /// The prompt of this name, or of this operation.
     pub(crate) fn prompt(&self, name: &str) -> Option<&PromptOrResource> {
-        let named = |item: &&PromptOrResource| item.operation.name().tool() == name || *item.operation.name().as_str() == *name;
+        let named =
+            |item: &&PromptOrResource| item.operation.name().tool() == name || *item.operation.name().as_str() == *name;
         self.prompts.iter().find(named)
     }
 
@@ -135,7 +141,14 @@ impl PromptOrResource {
 
 impl McpInner {
     /// A page of a list: what this caller may use.
-    pub(crate) fn list(&self, id: Id<'_>, listed: ListKind, params: &ListParams<'_>, era: Era, context: &RequestContext) -> Reply {
+    pub(crate) fn list(
+        &self,
+        id: Id<'_>,
+        listed: ListKind,
+        params: &ListParams<'_>,
+        era: Era,
+        context: &RequestContext,
+    ) -> Reply {
         let caller = context.caller();
         let write = |listing: &ListPages| match listing.page(params.cursor.as_deref()) {
             Some(page) => Reply::result(id, page),
@@ -155,7 +168,8 @@ impl McpInner {
 
     /// The prompts that are near `name` among those that the caller may use.
     pub(crate) fn near_prompts(&self, name: &str, context: &RequestContext) -> Vec<String> {
-        let open = self.prompts_and_resources.prompts.iter().filter(|item| item.is_open(&self.registry, context.caller()));
+        let open =
+            self.prompts_and_resources.prompts.iter().filter(|item| item.is_open(&self.registry, context.caller()));
         let names: Vec<String> = open.map(|item| item.operation.tool_name()).collect();
         search::near(name, names.iter().map(String::as_str))
     }

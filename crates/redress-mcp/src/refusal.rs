@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::{
     RequestContext,
     mcp::McpInner,
-    reply::{ReplyKind, Reply, with_members},
+    reply::{Reply, ReplyKind, with_members},
 };
 
 /// How much of a version that is not served comes back: no more than a version has.

@@ -1,7 +1,7 @@
 //! A request, as far as its method says how to read it.
 
 use redress_wire::mcp::{
-    CallParams, CompleteParams, InitializeParams, LevelParams, ListParams, ListKind, ListenParams, ReadParams,
+    CallParams, CompleteParams, InitializeParams, LevelParams, ListKind, ListParams, ListenParams, ReadParams,
     RequestMeta, RoundParams, method, read_params,
 };
 
@@ -61,7 +61,9 @@ impl<'a> McpRequest<'a> {
             McpRequest::Call(params) => params.meta.as_ref(),
             McpRequest::List(_, params) => params.meta.as_ref(),
             McpRequest::Prompt(params) => params.meta.as_ref(),
-            McpRequest::Read(params) | McpRequest::Subscribe(params) | McpRequest::Unsubscribe(params) => params.meta.as_ref(),
+            McpRequest::Read(params) | McpRequest::Subscribe(params) | McpRequest::Unsubscribe(params) => {
+                params.meta.as_ref()
+            }
             McpRequest::Complete(params) => params.meta.as_ref(),
             McpRequest::Listen(params) => params.meta.as_ref(),
             McpRequest::SetLevel(params) => params.meta.as_ref(),

@@ -13,7 +13,7 @@ use redress_wire::{
     mcp::{Era, MODERN, RequestMeta, header},
 };
 
-use crate::{request::McpRequest, refusal::Unfit, session};
+use crate::{refusal::Unfit, request::McpRequest, session};
 
 pub(crate) static SESSION: HeaderName = HeaderName::from_static(header::SESSION_ID);
 pub(crate) static RESUMED: HeaderName = HeaderName::from_static(LAST_EVENT_ID);

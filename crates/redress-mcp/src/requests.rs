@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::{request_checks, refusal::Unfit};
+use crate::{refusal::Unfit, request_checks};
 
 /// The requests of one client that run, by their ids as they were written. A clone is of the same client.
 #[derive(Clone, Debug, Default)]

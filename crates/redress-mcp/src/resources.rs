@@ -9,7 +9,16 @@ use redress_wire::{
     mcp::{CacheScope, Caching, Era, ProtocolError, ReadParams, write_contents},
 };
 
-use crate::{RequestContext, request::InRounds as _, builtin, call, mcp::McpInner, prompts::failed, reply::{ReplyKind, Reply, with_member}, session::{ResourceSubscriptions, MAX_DOCUMENTS, Session}, prompts_and_resources::PromptOrResource, client_channel::ClientChannel};
+use crate::{
+    RequestContext, builtin, call,
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    prompts::failed,
+    prompts_and_resources::PromptOrResource,
+    reply::{Reply, ReplyKind, with_member},
+    request::InRounds as _,
+    session::{MAX_DOCUMENTS, ResourceSubscriptions, Session},
+};
 
 /// What is in a document may be another thing at any time, and is for who asked.
 const FRESH: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
@@ -68,7 +77,14 @@ impl McpInner {
     }
 
     /// Takes note that the client wants to be told when a document changes.
-    pub(crate) async fn subscribe(&self, id: Id<'_>, uri: &str, era: Era, context: &RequestContext, session: &Session) -> Reply {
+    pub(crate) async fn subscribe(
+        &self,
+        id: Id<'_>,
+        uri: &str,
+        era: Era,
+        context: &RequestContext,
+        session: &Session,
+    ) -> Reply {
         match self.may_read(&[uri], context).await {
             Ok(may) if may == [true] => {}
             Ok(_) => return self.no_document(id, uri, era, context),

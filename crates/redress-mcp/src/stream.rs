@@ -7,7 +7,10 @@ use redress_contract::{Envelope, OperationDeclaration};
 use redress_core::{Event, Registry, Request};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{StreamBounds, client_channel::{ProgressStep, Notifier}};
+use crate::{
+    StreamBounds,
+    client_channel::{Notifier, ProgressStep},
+};
 
 /// How often progress is told at most.
 const BETWEEN_STEPS: Duration = Duration::from_millis(100);

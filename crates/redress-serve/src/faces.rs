@@ -9,7 +9,18 @@ use redress_wire::http::Info;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
-use crate::{ServerLimits, Network, Server, request::{caller::{Anonymous, CallerOf, Loopback}, cors::Origins, service::{FacesService, PATHS, FacesInner}}, routes::{document_cache::DocumentCache, metrics::MetricsSource}, connection::server_state::ServerState, mounted::{Handle, Mounted}, ws::{self, WebSockets}};
+use crate::{
+    Network, Server, ServerLimits,
+    connection::server_state::ServerState,
+    mounted::{Handle, Mounted},
+    request::{
+        caller::{Anonymous, CallerOf, Loopback},
+        cors::Origins,
+        service::{FacesInner, FacesService, PATHS},
+    },
+    routes::{document_cache::DocumentCache, metrics::MetricsSource},
+    ws::{self, WebSockets},
+};
 
 /// What a message may hold beside the input of its call.
 pub(crate) const AROUND_INPUT: usize = 64 * 1024;
@@ -341,7 +352,8 @@ impl Faces {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
-        let streams = crate::routes::mcp::CallerStreams { server_state: Arc::clone(server_state), max: self.limits.streams };
+        let streams =
+            crate::routes::mcp::CallerStreams { server_state: Arc::clone(server_state), max: self.limits.streams };
         server_state.budget.set_limits(BudgetLimits {
             connection: self.limits.answer_bytes_per_connection,
             caller: self.limits.answer_bytes_per_caller,

@@ -16,25 +16,25 @@
 //! # }
 //! ```
 
-mod request;
 mod connection;
 mod faces;
 mod limits;
 mod mounted;
+mod request;
 mod routes;
 mod server;
 pub mod systemd;
 pub mod ws;
 
-pub use request::caller::{Anonymous, CallerOf, Connection, Loopback};
 pub use connection::descriptors::Descriptors;
-pub use routes::discovery::discovery;
-pub use faces::{Faces, ServeError};
-pub use limits::ServerLimits;
 pub use connection::listen::{Address, Listen, NotAListener};
-pub use mounted::Handle;
 pub use connection::network::{Network, NotANetwork};
-pub use server::{BoundServer, Server, ServerHandle};
 pub use connection::stats::ServerStats;
 #[cfg(feature = "tls")]
 pub use connection::tls::{Tls, TlsError, TlsFiles};
+pub use faces::{Faces, ServeError};
+pub use limits::ServerLimits;
+pub use mounted::Handle;
+pub use request::caller::{Anonymous, CallerOf, Connection, Loopback};
+pub use routes::discovery::discovery;
+pub use server::{BoundServer, Server, ServerHandle};

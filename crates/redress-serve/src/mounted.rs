@@ -19,7 +19,11 @@ use futures_util::StreamExt as _;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
-use crate::{Faces, ServerStats, connection::server_state::ServerState, request::service::{FacesService, FacesInner}};
+use crate::{
+    Faces, ServerStats,
+    connection::server_state::ServerState,
+    request::service::{FacesInner, FacesService},
+};
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -8,7 +8,20 @@ use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
 use crate::connection::tls::Tls;
-use crate::{Descriptors, Faces, ServerLimits, ServeError, connection::{accept::Acceptor, conn::ServerInner, server_state::ServerState, listen::{Address, Listen}, listener::BoundListener, conn_watchdog::ConnCommand, stats::ServerStats}, mounted::LAST_WORDS, systemd};
+use crate::{
+    Descriptors, Faces, ServeError, ServerLimits,
+    connection::{
+        accept::Acceptor,
+        conn::ServerInner,
+        conn_watchdog::ConnCommand,
+        listen::{Address, Listen},
+        listener::BoundListener,
+        server_state::ServerState,
+        stats::ServerStats,
+    },
+    mounted::LAST_WORDS,
+    systemd,
+};
 
 /// Faces on listeners of their own: any number of addresses and Unix sockets, by TLS or not.
 ///

@@ -56,9 +56,10 @@ impl Ending {
     /// The ending that an envelope, a problem document or the data of an error tells.
     pub(crate) fn of_envelope(envelope: &Value) -> Ending {
         match envelope["code"].as_str() {
-            Some(code) => {
-                Ending::Failure(ObservedFailure { code: code.to_owned(), retry_after_ms: envelope["retry_after_ms"].as_u64() })
-            }
+            Some(code) => Ending::Failure(ObservedFailure {
+                code: code.to_owned(),
+                retry_after_ms: envelope["retry_after_ms"].as_u64(),
+            }),
             None if envelope["ok"] == true => Ending::Output(envelope["result"].clone()),
             None => Ending::Cut(format!("an answer that is no envelope: {}", shortened(envelope))),
         }

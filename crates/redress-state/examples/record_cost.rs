@@ -9,7 +9,7 @@ use redress_core::{
     Layers, Operation, Registry, Request,
     contract::{self, Access, Caller},
 };
-use redress_state::{StateStore, StateOptions, Sync};
+use redress_state::{StateOptions, StateStore, Sync};
 use serde_json::json;
 
 const CALLS: u32 = 200_000;
@@ -46,7 +46,8 @@ async fn measure(name: &str, registry: &Registry, callers: u32) -> Duration {
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let wink = contract::OperationDeclaration::query("eye.wink").with_summary("Wink once.").with_access(Access::anyone());
+        let wink =
+            contract::OperationDeclaration::query("eye.wink").with_summary("Wink once.").with_access(Access::anyone());
         let wink = wink.with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}));
         let wink = Operation::dynamic(wink).with_handler(|_, _| std::future::ready(Ok(json!("wink"))));
         let plain = Registry::builder().add(wink).check_outputs(false).build().unwrap();

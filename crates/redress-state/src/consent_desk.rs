@@ -8,7 +8,15 @@ use std::{
 use redress_core::{Consent, ConsentScope, HeldConsent};
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::{clock::to_ms, connect, consents, folder::{self, Borrowed, FolderScan, NotLocked}, inspect::shape, consent_orders::{self, ConsentOrder, OrderStage}, state::{OpenStateError, held}};
+use crate::{
+    clock::to_ms,
+    connect,
+    consent_orders::{self, ConsentOrder, OrderStage},
+    consents,
+    folder::{self, Borrowed, FolderScan, NotLocked},
+    inspect::shape,
+    state::{OpenStateError, held},
+};
 
 /// How long the running service has to carry an order out, and how often it is looked whether it has.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -191,7 +199,11 @@ impl ConsentDesk {
 
 /// Carries out an order where no service runs. It stays in the file, so that the next service tells of it in its log; one
 /// that has been placed and is gone was carried out by somebody else.
-async fn carry_out(order: &ConsentOrder, placed: Option<i64>, connection: &mut SqliteConnection) -> Result<(), DeskError> {
+async fn carry_out(
+    order: &ConsentOrder,
+    placed: Option<i64>,
+    connection: &mut SqliteConnection,
+) -> Result<(), DeskError> {
     let mut change = connection.begin_with("BEGIN IMMEDIATE").await?;
     let waits = match placed {
         Some(id) => consent_orders::stage(id, &mut change).await? != OrderStage::CarriedOut,

@@ -11,7 +11,12 @@ use redress_core::{
     contract::{Caller, Name},
 };
 
-use crate::{clock::{from_ms, ms, to_ms}, command::WriteWork, consent_orders::ConsentOrder, shared::{BoxFuture, StateInner}};
+use crate::{
+    clock::{from_ms, ms, to_ms},
+    command::WriteWork,
+    consent_orders::ConsentOrder,
+    shared::{BoxFuture, StateInner},
+};
 
 /// The consents that hold, as this process knows them.
 #[derive(Default)]

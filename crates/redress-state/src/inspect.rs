@@ -4,7 +4,11 @@ use std::path::Path;
 
 use sqlx::{Connection as _, Row as _, SqliteConnection, migrate::MigrateError};
 
-use crate::{connect, folder::{self, FolderScan}, state::{OpenStateError, StateStore}};
+use crate::{
+    connect,
+    folder::{self, FolderScan},
+    state::{OpenStateError, StateStore},
+};
 
 impl StateStore {
     /// Looks whether [`open`](StateStore::open) would find a state that it can use, without making or changing one. A folder

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use redress_core::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled, StoreError};
 use tokio::sync::watch;
 
-use crate::{command::{CommandReply, PendingReply, WriteWork}, shared::{BoxFuture, StateInner}};
+use crate::{
+    command::{CommandReply, PendingReply, WriteWork},
+    shared::{BoxFuture, StateInner},
+};
 
 /// A key in this process's hands.
 pub(crate) struct HeldKey {

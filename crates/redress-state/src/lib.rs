@@ -22,26 +22,26 @@
 
 mod audit;
 mod audit_batch;
-mod transaction;
 mod clock;
+mod command;
 mod connect;
-mod consents;
 mod consent_desk;
+mod consent_orders;
+mod consents;
+mod file_identity;
 mod folder;
 mod hash;
-mod command;
+mod inspect;
 mod keys;
 mod ledger;
-mod inspect;
 mod options;
-mod consent_orders;
 mod queue;
 mod quotas;
 mod reader;
+mod retention;
 mod shared;
 mod state;
-mod retention;
-mod file_identity;
+mod transaction;
 mod writer;
 
 pub use clock::{Clock, SystemClock};

@@ -13,7 +13,10 @@ use std::{
 use redress_core::StoreError;
 use tokio::sync::Notify;
 
-use crate::{audit_batch::{Awaited, AuditBatch}, command::{WriteCommand, PendingReply, WriteWork}};
+use crate::{
+    audit_batch::{AuditBatch, Awaited},
+    command::{PendingReply, WriteCommand, WriteWork},
+};
 
 /// From this size on a text is a row of its own.
 const ROW: usize = 256 << 10;

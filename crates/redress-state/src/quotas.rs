@@ -14,7 +14,12 @@ use redress_core::{
 };
 use sqlx::SqliteConnection;
 
-use crate::{clock::from_ms, command::{CommandReply, WriteWork}, ledger::Aside, shared::{BoxFuture, StateInner}};
+use crate::{
+    clock::from_ms,
+    command::{CommandReply, WriteWork},
+    ledger::Aside,
+    shared::{BoxFuture, StateInner},
+};
 
 /// For how long the counts of what is over are kept: a clock that is set back finds them again.
 const KEPT_S: i64 = 31 * 24 * 60 * 60;

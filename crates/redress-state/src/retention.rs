@@ -56,7 +56,11 @@ impl RetentionClock {
     }
 
     /// Keeps the clocks.
-    pub(crate) async fn keep(&mut self, shared: &StateInner, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    pub(crate) async fn keep(
+        &mut self,
+        shared: &StateInner,
+        connection: &mut SqliteConnection,
+    ) -> Result<(), sqlx::Error> {
         let now_ms = self.now_ms(shared);
         write_number(connection, CLOCK, now_ms).await?;
         write_number(connection, RAN, shared.ran_ms()).await?;

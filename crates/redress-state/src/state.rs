@@ -9,7 +9,22 @@ use tokio::{
     task::{AbortHandle, JoinHandle},
 };
 
-use crate::{StateOptions, audit::AuditLog, transaction::Transaction, clock::{from_ms, to_ms}, connect, consents::{ConsentTable, Consents}, folder::{self, NotLocked}, command::WriteWork, keys::StoredKeys, consent_orders, quotas::StoredQuotas, shared::StateInner, retention, file_identity::{self, StateFiles}, writer::{Broken, StateWriter}};
+use crate::{
+    StateOptions,
+    audit::AuditLog,
+    clock::{from_ms, to_ms},
+    command::WriteWork,
+    connect, consent_orders,
+    consents::{ConsentTable, Consents},
+    file_identity::{self, StateFiles},
+    folder::{self, NotLocked},
+    keys::StoredKeys,
+    quotas::StoredQuotas,
+    retention,
+    shared::StateInner,
+    transaction::Transaction,
+    writer::{Broken, StateWriter},
+};
 
 /// Why a state cannot be opened.
 #[derive(Debug, thiserror::Error)]

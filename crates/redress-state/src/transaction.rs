@@ -8,7 +8,17 @@ use redress_core::{
 };
 use sqlx::{Row as _, SqliteConnection};
 
-use crate::{clock::ms, connect, folder::FolderLock, hash, command::{CommandReply, WriteWork}, consent_orders::{self, ForeignChanges}, queue::{WriteBatch, RecordRow}, quotas, shared::StateInner, retention};
+use crate::{
+    clock::ms,
+    command::{CommandReply, WriteWork},
+    connect,
+    consent_orders::{self, ForeignChanges},
+    folder::FolderLock,
+    hash,
+    queue::{RecordRow, WriteBatch},
+    quotas, retention,
+    shared::StateInner,
+};
 
 /// How many rows there may be in a millisecond before their ids run ahead of it.
 pub(crate) const IDS_IN_A_MS: i64 = 4096;
@@ -53,7 +63,11 @@ impl Transaction {
     }
 
     /// One transaction with all of the load in it.
-    pub(crate) async fn attempt(&mut self, shared: &StateInner, load: &WriteBatch) -> Result<Vec<CommandReply>, sqlx::Error> {
+    pub(crate) async fn attempt(
+        &mut self,
+        shared: &StateInner,
+        load: &WriteBatch,
+    ) -> Result<Vec<CommandReply>, sqlx::Error> {
         // By far the most frequent load is one statement, which is a transaction of its own.
         if let ([row], []) = (load.rows.as_slice(), load.commands.as_slice()) {
             self.insert(shared, row).await?;
@@ -161,7 +175,9 @@ impl Transaction {
                 }
                 return Ok(CommandReply::Ordered(orders));
             }
-            WriteWork::Used(calls) => return quotas::used(calls, &mut self.addresses, connection).await.map(CommandReply::Used),
+            WriteWork::Used(calls) => {
+                return quotas::used(calls, &mut self.addresses, connection).await.map(CommandReply::Used);
+            }
             WriteWork::Count(calls, _) => quotas::add(calls, connection).await?,
             WriteWork::Uncount(calls) => quotas::take_back(calls, connection).await?,
             WriteWork::Upkeep => self.upkeep.run(shared, &mut self.addresses, connection).await?,

@@ -6,7 +6,13 @@ use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 use redress_core::StoreError;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::{transaction::Transaction, command::{CommandReply, WriteCommand, WriteWork}, consent_orders, queue::{WriteBatch, RecordRow}, shared::StateInner};
+use crate::{
+    command::{CommandReply, WriteCommand, WriteWork},
+    consent_orders,
+    queue::{RecordRow, WriteBatch},
+    shared::StateInner,
+    transaction::Transaction,
+};
 
 /// How often what is past its time is removed, and how soon again where one piece was not all of it.
 const UPKEEP: Duration = Duration::from_secs(60);

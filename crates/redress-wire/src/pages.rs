@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use pulldown_cmark::{Event, Parser, html};
-use redress_contract::{Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, Recovery, Shape, Verb};
+use redress_contract::{
+    Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, Recovery, Shape, Verb,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{

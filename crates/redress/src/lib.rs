@@ -86,8 +86,8 @@ pub use redress_access as access;
 pub use redress_cli::{Context, Program, SetupError, main};
 pub use redress_contract as contract;
 pub use redress_contract::{
-    Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, PromptMessage,
-    PromptMessages, ResourceContents, ProgramInfo, Recovery, Retry, Shape, Verification,
+    Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, ProgramInfo,
+    PromptMessage, PromptMessages, Recovery, ResourceContents, Retry, Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
@@ -95,13 +95,14 @@ pub use redress_core::{
     Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, CallFailed, Change,
     ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
-    DynamicFailure, ProgressReceiver, EndedCall, Event, Events, Exhausted, Extension, Face, Fail, Failure, Fault, Field,
-    Fingerprint, Layers, Form, Guard, GuardBroken, GuardedCall, Notification, HeldConsent, Hold, IdempotencyKey,
-    IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall,
-    ProgressListener, LoadedExtension, ProgressSender, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit,
-    Progress, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Receipt, Recorded,
-    Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError, StoreError,
-    Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, progress_channel,
+    DynamicFailure, EndedCall, Event, Events, Exhausted, Extension, Face, Fail, Failure, Fault, Field, Fingerprint,
+    Form, Guard, GuardBroken, GuardedCall, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory, IdempotencyStore,
+    IdentityError, IdentityProvider, InFlight, Layers, Level, Limit, Limited, LimitedCall, LoadedExtension, NoFailure,
+    Note, Nothing, Notification, Observer, Operation, Outcome, PatternError, Permit, Progress, ProgressListener,
+    ProgressReceiver, ProgressSender, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
+    QuotaWindow, Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State,
+    StateError, StoreError, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke,
+    progress_channel,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
@@ -174,7 +175,11 @@ pub mod __private {
     }
 
     pub use redress_contract as contract;
-    pub use redress_core::{AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events, Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, PublicField, Streams, Tagged, author::plain};
+    pub use redress_core::{
+        AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events,
+        Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, PublicField, Streams, Tagged,
+        author::plain,
+    };
     pub use schemars;
     pub use serde;
     pub use serde_json;

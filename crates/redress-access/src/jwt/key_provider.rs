@@ -7,8 +7,12 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::keys::{VerificationKeys, KeyVisibility};
-use crate::{AccessError, Algorithm, JwtOptions, KeySource, token_cache::TokenCache, watch::{Fresh, WatchedFile}};
+use super::keys::{KeyVisibility, VerificationKeys};
+use crate::{
+    AccessError, Algorithm, JwtOptions, KeySource,
+    token_cache::TokenCache,
+    watch::{Fresh, WatchedFile},
+};
 
 /// The most bytes of a file of keys.
 const MAX_SIZE: u64 = 1 << 20;
@@ -50,9 +54,9 @@ impl KeyOrigin {
     fn of(options: &JwtOptions) -> Result<KeyOrigin, AccessError> {
         let file = |path: &PathBuf, read| KeyOrigin::File { file: WatchedFile::at(path.clone()), read };
         Ok(match &options.keys {
-            KeySource::JwksFile(path) => {
-                file(path, |bytes, path| VerificationKeys::of_set(&bytes, &path.display().to_string(), KeyVisibility::Private))
-            }
+            KeySource::JwksFile(path) => file(path, |bytes, path| {
+                VerificationKeys::of_set(&bytes, &path.display().to_string(), KeyVisibility::Private)
+            }),
             KeySource::SecretFile(path) => file(path, VerificationKeys::of_secret),
             KeySource::KeyFile(path) => file(path, |bytes, path| VerificationKeys::of_pem(&bytes, path)),
             #[cfg(feature = "jwks-url")]
@@ -107,7 +111,11 @@ impl KeyProvider {
         }
     }
 
-    fn keys_in(&self, path: &Path, read: fn(Vec<u8>, &Path) -> Result<VerificationKeys, AccessError>) -> Result<VerificationKeys, AccessError> {
+    fn keys_in(
+        &self,
+        path: &Path,
+        read: fn(Vec<u8>, &Path) -> Result<VerificationKeys, AccessError>,
+    ) -> Result<VerificationKeys, AccessError> {
         let bytes =
             redress_disk::read(path, MAX_SIZE).map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
         read(bytes, path)?.only(&self.algorithms, &path.display().to_string())

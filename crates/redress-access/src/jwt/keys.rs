@@ -70,7 +70,8 @@ impl VerificationKeys {
         if set.keys.len() > MAX {
             return Err(AccessError::KeysMany { origin: origin.to_owned(), max: MAX });
         }
-        let keys = set.keys.into_iter().filter_map(|key| VerificationKey::of_jwk(&serde_json::from_value(key).ok()?, place));
+        let keys =
+            set.keys.into_iter().filter_map(|key| VerificationKey::of_jwk(&serde_json::from_value(key).ok()?, place));
         VerificationKeys(keys.collect()).some(origin)
     }
 
@@ -175,7 +176,9 @@ impl VerificationKey {
                 ED25519.to_vec()
             }
             // A shared secret that everybody can read is none.
-            AlgorithmParameters::OctetKey(_) if place == KeyVisibility::Private => hmac(key.try_get_as_bytes().ok()?.len()),
+            AlgorithmParameters::OctetKey(_) if place == KeyVisibility::Private => {
+                hmac(key.try_get_as_bytes().ok()?.len())
+            }
             AlgorithmParameters::OctetKey(_)
             | AlgorithmParameters::OctetKeyPair(_)
             | AlgorithmParameters::Other(_)

@@ -1,19 +1,19 @@
 //! JSON Web Tokens (RFC 7519), signed ones (RFC 7515) alone.
 
-#[cfg(feature = "jwks-url")]
-mod jwks_url;
 mod algorithm;
 mod claims;
+#[cfg(feature = "jwks-url")]
+mod jwks_url;
+mod key_provider;
 mod keys;
-mod unique_object;
 #[cfg(feature = "jwks-url")]
 mod remote;
-mod key_provider;
+mod unique_object;
 mod verify;
 
+pub use algorithm::{Algorithm, UnknownAlgorithm};
 #[cfg(feature = "jwks-url")]
 pub(crate) use jwks_url::JwksUrl;
-pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub(crate) use keys::VerificationKeys;
 pub(crate) use verify::Verifier;
 

@@ -11,7 +11,10 @@ use std::{
 
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 
-use super::{jwks_url::JwksUrl, key_provider::{Age, KeyProvider}};
+use super::{
+    jwks_url::JwksUrl,
+    key_provider::{Age, KeyProvider},
+};
 use crate::{AccessError, JwtOptions};
 
 /// The most bytes that a set of keys may have.

@@ -7,7 +7,12 @@ use redress_contract::Caller;
 use redress_core::IdentityError;
 use serde_json::Value;
 
-use super::{Algorithm, claims, keys::Signed, unique_object::object, key_provider::{Age, KeyProvider}};
+use super::{
+    Algorithm, claims,
+    key_provider::{Age, KeyProvider},
+    keys::Signed,
+    unique_object::object,
+};
 use crate::{AccessError, JwtOptions, instant, token_cache::TokenCache};
 
 /// Verifies tokens.

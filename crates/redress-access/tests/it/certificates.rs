@@ -1,7 +1,7 @@
 //! Client certificates, of which names count.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
-use redress_access::{Authenticator, AccessOptions, CertificateRule, Certificates};
+use redress_access::{AccessOptions, Authenticator, CertificateRule, Certificates};
 
 fn certificate(common: Option<&str>, names: Vec<SanType>) -> Vec<u8> {
     let mut params = CertificateParams::default();

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use redress_access::{Authenticator, AccessError, AccessOptions, JwtOptions, KeySource, NewToken, TokenFile};
+use redress_access::{AccessError, AccessOptions, Authenticator, JwtOptions, KeySource, NewToken, TokenFile};
 use redress_core::{IdentityProvider as _, Secret};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::get};
-use redress_access::{Authenticator, AccessError, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessError, AccessOptions, Authenticator, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret};
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use redress_access::{Authenticator, AccessError, AccessOptions, Algorithm, JwtOptions, KeySource};
+use redress_access::{AccessError, AccessOptions, Algorithm, Authenticator, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret, contract::Caller};
 use serde_json::json;
 

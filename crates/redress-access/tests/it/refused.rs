@@ -1,6 +1,6 @@
 //! What an operator must not give.
 
-use redress_access::{Authenticator, AccessError, AccessOptions, CertificateRule, NewToken, TokenFile, TokenHash};
+use redress_access::{AccessError, AccessOptions, Authenticator, CertificateRule, NewToken, TokenFile, TokenHash};
 
 fn refused(change: impl FnOnce(&mut AccessOptions)) -> AccessError {
     let mut options = AccessOptions::default();

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use redress_access::{Authenticator, AccessOptions, Algorithm, JwtOptions, KeySource, NewToken, TokenFile, TokenHash};
+use redress_access::{AccessOptions, Algorithm, Authenticator, JwtOptions, KeySource, NewToken, TokenFile, TokenHash};
 use serde_json::{Value, json};
 
 use crate::{

@@ -8,12 +8,25 @@ use std::{
 use redress_core::Face;
 use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError};
 
-use crate::{arguments, config::HERE, input, near::nearest, program::{CommandEnd, Setup, wait}, signals, terminal::output::{BAD, GOOD, NAME, SOFT, Terminal, harmless}, error::{CliError, chain}};
+use crate::{
+    arguments,
+    config::HERE,
+    error::{CliError, chain},
+    input,
+    near::nearest,
+    program::{CommandEnd, Setup, wait},
+    signals,
+    terminal::output::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
+};
 
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(setup: &Setup, args: &arguments::AuditArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::AuditArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let unread = |says| CliError::AuditUnreadable { says };
     let folder = folder(setup, args.state.as_deref(), args.config.as_deref(), unread, terminal)?;
     wait(async {

@@ -2,9 +2,24 @@
 
 use serde_json::json;
 
-use crate::{arguments, input, terminal::{outcome_view::{OutcomeView, Typing}, output::Terminal}, program::{CommandEnd, Setup, wait}, call_target::{Ask, CallTarget}, stream_items::{StreamItems, NextItem}, error::CliError};
+use crate::{
+    arguments,
+    call_target::{Ask, CallTarget},
+    error::CliError,
+    input,
+    program::{CommandEnd, Setup, wait},
+    stream_items::{NextItem, StreamItems},
+    terminal::{
+        outcome_view::{OutcomeView, Typing},
+        output::Terminal,
+    },
+};
 
-pub(crate) fn run(setup: &Setup, args: &arguments::CallArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::CallArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let input = input::read(args.input.as_deref())?;
     let server = args.server.url.as_deref();
     let flags = setup.flags(&args.server);
@@ -57,7 +72,11 @@ async fn consent(service: &CallTarget, operation: &str, reason: &str) -> Result<
 }
 
 /// Shows the items of a stream as they come, a line each, and then how it ended.
-async fn follow(mut items: StreamItems, terminal: &mut Terminal<'_>, typing: Typing<'_>) -> Result<CommandEnd, CliError> {
+async fn follow(
+    mut items: StreamItems,
+    terminal: &mut Terminal<'_>,
+    typing: Typing<'_>,
+) -> Result<CommandEnd, CliError> {
     while let Some(next) = items.next().await? {
         match next {
             NextItem::End(answer) => return Ok(answer.show(terminal, typing)?),

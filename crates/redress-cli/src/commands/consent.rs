@@ -7,12 +7,27 @@ use redress_core::{Consent, ConsentScope, HeldConsent, Registry, rfc3339};
 use redress_state::{ConsentDesk, DeskError};
 use serde_json::{Value, json};
 
-use crate::{arguments::{self, ConsentCommand, ConsentPlace}, config::{ServeSettings, WhereState}, near::nearest, terminal::{outcome_view::{OutcomeView, Typing}, output::{DOUBTFUL, NAME, SOFT, Terminal, harmless, leads}}, program::{CommandEnd, Setup, wait}, call_target::{Ask, CallTarget}, error::{CliError, chain}};
+use crate::{
+    arguments::{self, ConsentCommand, ConsentPlace},
+    call_target::{Ask, CallTarget},
+    config::{ServeSettings, WhereState},
+    error::{CliError, chain},
+    near::nearest,
+    program::{CommandEnd, Setup, wait},
+    terminal::{
+        outcome_view::{OutcomeView, Typing},
+        output::{DOUBTFUL, NAME, SOFT, Terminal, harmless, leads},
+    },
+};
 
 /// Whose calls a consent in a folder lets pass, where nobody says and nothing tells callers apart.
 const LOCAL: &str = "local";
 
-pub(crate) fn run(setup: &Setup, args: &arguments::ConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::ConsentArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let place = match &args.what {
         ConsentCommand::Grant(grant) => &grant.place,
         ConsentCommand::List(list) => &list.place,

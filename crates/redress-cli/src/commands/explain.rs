@@ -6,12 +6,23 @@ use redress_core::Registry;
 use redress_wire::pages;
 use serde_json::json;
 
-use crate::{arguments, error_code::CliErrorCode, near::nearest, program::{CommandEnd, Setup}, terminal::output::{NAME, SOFT, Stream, Terminal, harmless}, error::CliError};
+use crate::{
+    arguments,
+    error::CliError,
+    error_code::CliErrorCode,
+    near::nearest,
+    program::{CommandEnd, Setup},
+    terminal::output::{NAME, SOFT, Stream, Terminal, harmless},
+};
 
 /// The pages of the rules, each named as its rule.
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
 
-pub(crate) fn run(setup: &Setup, args: &arguments::ExplainArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::ExplainArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let (code, rule) = (args.name.to_uppercase(), args.name.to_lowercase());
     let trouble = CliErrorCode::parse(&code);
     let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(CliErrorCode::page));

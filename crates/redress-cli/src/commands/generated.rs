@@ -2,7 +2,13 @@
 
 use std::path::Path;
 
-use crate::{arguments::{self, Generated}, program::{CommandEnd, Setup, wait}, call_target::CallTarget, terminal::output::Terminal, error::CliError};
+use crate::{
+    arguments::{self, Generated},
+    call_target::CallTarget,
+    error::CliError,
+    program::{CommandEnd, Setup, wait},
+    terminal::output::Terminal,
+};
 
 fn command(setup: &Setup) -> clap::Command {
     arguments::command(&setup.program)
@@ -27,7 +33,11 @@ pub(crate) fn completions(
 }
 
 /// Writes a manual page for each command.
-pub(crate) fn man(setup: &Setup, args: &arguments::ManArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn man(
+    setup: &Setup,
+    args: &arguments::ManArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let folder = &args.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command(setup), folder));
     let path = folder.display().to_string();
@@ -41,7 +51,11 @@ pub(crate) fn man(setup: &Setup, args: &arguments::ManArgs, terminal: &mut Termi
 }
 
 /// Writes what is made from the operations.
-pub(crate) fn contract(setup: &Setup, args: &arguments::GenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn contract(
+    setup: &Setup,
+    args: &arguments::GenArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let contract = match (&args.from, &args.config) {
         (Some(url), _) => {
             let service = CallTarget::at(url, args.ca(), args.token.as_deref())?;

@@ -3,11 +3,19 @@
 use redress_contract::Caller;
 use redress_core::Registry;
 use redress_mcp::{
-    RequestContext, DroppedFields, EnvelopeUse, OutputForm, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile,
+    DroppedFields, EnvelopeUse, HttpOptions, Mcp, McpError, McpOptions, OutputForm, OutputSchema, Profile,
+    RequestContext,
 };
 use redress_telemetry::Otlp;
 
-use crate::{config::{self, ServeSettings, Span, WhereState}, layers::{self, ServiceLayers}, program::{CommandEnd, Setup}, signals, terminal::output::{Terminal, harmless}, error::CliError};
+use crate::{
+    config::{self, ServeSettings, Span, WhereState},
+    error::CliError,
+    layers::{self, ServiceLayers},
+    program::{CommandEnd, Setup},
+    signals,
+    terminal::output::{Terminal, harmless},
+};
 
 pub(crate) fn run(
     setup: &Setup,

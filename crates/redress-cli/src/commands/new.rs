@@ -5,7 +5,15 @@ use std::{fs, path::Path};
 use include_dir::{Dir, DirEntry, include_dir};
 use serde_json::json;
 
-use crate::{arguments, program::CommandEnd, terminal::{shell, output::{NAME, Terminal}}, error::CliError};
+use crate::{
+    arguments,
+    error::CliError,
+    program::CommandEnd,
+    terminal::{
+        output::{NAME, Terminal},
+        shell,
+    },
+};
 
 /// The example, as it stands in the workspace.
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");

@@ -4,9 +4,21 @@ use redress_contract::Caller;
 use redress_mcp::DroppedFields;
 use serde_json::{Value, json};
 
-use crate::{arguments::{self, ToolsArgs}, config::ServeSettings, commands::mcp, program::{CommandEnd, Setup, wait}, call_target::CallTarget, terminal::output::{NAME, SOFT, Terminal, harmless}, error::CliError};
+use crate::{
+    arguments::{self, ToolsArgs},
+    call_target::CallTarget,
+    commands::mcp,
+    config::ServeSettings,
+    error::CliError,
+    program::{CommandEnd, Setup, wait},
+    terminal::output::{NAME, SOFT, Terminal, harmless},
+};
 
-pub(crate) fn run(setup: &Setup, args: &arguments::OpsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::OpsArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     if args.cost {
         return cost(setup, &args.tools, terminal);
     }

@@ -5,9 +5,19 @@ use std::time::SystemTime;
 use redress_core::QuotaWindow;
 use redress_state::{QuotaReader, QuotaRecord, ReadError};
 
-use crate::{arguments, commands::audit, program::{CommandEnd, Setup, wait}, terminal::output::{BAD, GOOD, NAME, SOFT, Terminal, harmless}, error::{CliError, chain}};
+use crate::{
+    arguments,
+    commands::audit,
+    error::{CliError, chain},
+    program::{CommandEnd, Setup, wait},
+    terminal::output::{BAD, GOOD, NAME, SOFT, Terminal, harmless},
+};
 
-pub(crate) fn run(setup: &Setup, args: &arguments::QuotaArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::QuotaArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let unread = |says| CliError::QuotaUnreadable { says };
     let folder = audit::folder(setup, args.state.as_deref(), args.config.as_deref(), unread, terminal)?;
     wait(async {

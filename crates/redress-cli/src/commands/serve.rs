@@ -11,7 +11,21 @@ use redress_serve::{Descriptors, Faces, ServeError, Server};
 use redress_telemetry::Otlp;
 use tokio::net::TcpListener;
 
-use crate::{arguments, config::{ListenSetting, ServeSettings, Span}, listening, logs::Log, layers::{self, Certified, ServiceLayers, Reloads}, program::{CommandEnd, Setup}, reload::Reloading, terminal::{screen::{ConnectionsShown, Screen}, output::Terminal}, signals, error::CliError};
+use crate::{
+    arguments,
+    config::{ListenSetting, ServeSettings, Span},
+    error::CliError,
+    layers::{self, Certified, Reloads, ServiceLayers},
+    listening,
+    logs::Log,
+    program::{CommandEnd, Setup},
+    reload::Reloading,
+    signals,
+    terminal::{
+        output::Terminal,
+        screen::{ConnectionsShown, Screen},
+    },
+};
 
 /// What was settled before the server starts.
 pub(crate) struct ServeStart {
@@ -49,7 +63,9 @@ impl ServeStart {
         server = match (&settings.listen, listener) {
             (ListenSetting::Tcp(_), Some(listener)) => server.listener(listener),
             (ListenSetting::Unix(path), _) => server.listen(redress_serve::Listen::unix(path)),
-            (ListenSetting::Systemd, _) | (ListenSetting::Tcp(_), None) => server.listen(redress_serve::Listen::Systemd),
+            (ListenSetting::Systemd, _) | (ListenSetting::Tcp(_), None) => {
+                server.listen(redress_serve::Listen::Systemd)
+            }
         };
         let server = listening::secured(server, tls).bind().await.map_err(|error| unbound(&settings, error))?;
         // The signals are taken before the screen says that they are.
@@ -58,7 +74,11 @@ impl ServeStart {
         let addresses: Vec<_> = server.addresses().cloned().collect();
         let reloads = Arc::new(Reloads::default());
         parts.seen(&server.handle(), &reloads, otlp.as_ref());
-        let held = ConnectionsShown { wanted: layers::face_limits(&settings), in_force: server.handle().limits(), descriptors };
+        let held = ConnectionsShown {
+            wanted: layers::face_limits(&settings),
+            in_force: server.handle().limits(),
+            descriptors,
+        };
         let screen = Screen { program: &setup.program, settings: &settings, registry: &registry, addresses, held };
         if terminal.is_json() {
             terminal.document(&screen.document())?;
@@ -109,7 +129,12 @@ impl ServeStart {
 }
 
 /// The faces of `registry`, as `settings` say.
-pub(crate) fn faces(setup: &Setup, settings: &ServeSettings, parts: &ServiceLayers, registry: &Registry) -> Result<Faces, CliError> {
+pub(crate) fn faces(
+    setup: &Setup,
+    settings: &ServeSettings,
+    parts: &ServiceLayers,
+    registry: &Registry,
+) -> Result<Faces, CliError> {
     let ready = registry.clone();
     let mut faces = Faces::new(registry.clone())
         .title(setup.program.about().title())

@@ -6,7 +6,17 @@ use redress_access::{AccessError, NewToken, TokenEntry, TokenFile};
 use redress_contract::CONSENT_GRANT;
 use serde_json::{Value, json};
 
-use crate::{arguments::{self, TokenCommand}, config::{File, moment::{calendar, day, days_left}}, near::nearest, program::CommandEnd, terminal::output::{NAME, SOFT, Stream, Terminal, harmless}, error::{CliError, chain}};
+use crate::{
+    arguments::{self, TokenCommand},
+    config::{
+        File,
+        moment::{calendar, day, days_left},
+    },
+    error::{CliError, chain},
+    near::nearest,
+    program::CommandEnd,
+    terminal::output::{NAME, SOFT, Stream, Terminal, harmless},
+};
 
 pub(crate) fn run(args: &arguments::TokenArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
     match &args.what {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ServeSettings, ByteSize, Span};
+use super::{ByteSize, ServeSettings, Span};
 
 /// A setting, and what it may be.
 pub(super) struct SettingBound {
@@ -107,15 +107,30 @@ impl BoundValue {
 }
 
 impl SettingBound {
-    const fn bytes(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, min: u128, max: u128) -> SettingBound {
+    const fn bytes(
+        key: &'static str,
+        value: fn(&ServeSettings) -> Option<usize>,
+        min: u128,
+        max: u128,
+    ) -> SettingBound {
         SettingBound { key, value: BoundValue::Bytes(value), min, max }
     }
 
-    const fn count(key: &'static str, value: fn(&ServeSettings) -> Option<usize>, min: u128, max: u128) -> SettingBound {
+    const fn count(
+        key: &'static str,
+        value: fn(&ServeSettings) -> Option<usize>,
+        min: u128,
+        max: u128,
+    ) -> SettingBound {
         SettingBound { key, value: BoundValue::Count(value), min, max }
     }
 
-    const fn time(key: &'static str, value: fn(&ServeSettings) -> Option<Duration>, min: u128, max: u128) -> SettingBound {
+    const fn time(
+        key: &'static str,
+        value: fn(&ServeSettings) -> Option<Duration>,
+        min: u128,
+        max: u128,
+    ) -> SettingBound {
         SettingBound { key, value: BoundValue::Time(value), min, max }
     }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{AccessTable, HttpTable, JwtTable, LimitsTable, ServeSettings, access::OneOrMany, bounds::BOUNDS};
-use crate::{terminal::output::{harmless, is_harmful}, error::CliError};
+use crate::{
+    error::CliError,
+    terminal::output::{harmless, is_harmful},
+};
 
 /// What is wrong, and where.
 type ConfigMistake = (&'static str, String);
@@ -346,7 +349,13 @@ mod tests {
     fn wrong(text: &str) -> String {
         let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
         let file = toml::from_str(text).unwrap();
-        let held = ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document));
+        let held = ServeSettings::of(
+            &ServeArgs::default(),
+            &FolderArgs::default(),
+            &BoundsArgs::default(),
+            file,
+            Some(document),
+        );
         held.map_or_else(|trouble| trouble.to_string(), |_| String::new())
     }
 

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{near::nearest, error::CliError};
+use crate::{error::CliError, near::nearest};
 
 /// How many of the same name elsewhere are worth showing.
 const SHOWN: usize = 3;

@@ -141,8 +141,9 @@ const ROWS: &[ExtremesRow] = &[
 
 fn judged(text: &str) -> Result<(), String> {
     let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
-    let held = File::of(&document)
-        .and_then(|file| ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document)));
+    let held = File::of(&document).and_then(|file| {
+        ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document))
+    });
     held.map(drop).map_err(|trouble| trouble.to_string())
 }
 

@@ -1,7 +1,11 @@
 //! A configuration as text, judged as `redress serve` would judge it.
 
 use super::{ConfigDocument, File, ServeSettings};
-use crate::{CliErrorCode, arguments::{BoundsArgs, FolderArgs, ServeArgs}, error::CliError};
+use crate::{
+    CliErrorCode,
+    arguments::{BoundsArgs, FolderArgs, ServeArgs},
+    error::CliError,
+};
 
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +30,9 @@ pub struct ConfigRefused {
 /// ```
 pub fn check_config(text: &str) -> Result<(), ConfigRefused> {
     let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
-    let judged = File::of(&document)
-        .and_then(|file| ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document)));
+    let judged = File::of(&document).and_then(|file| {
+        ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document))
+    });
     judged.map(drop).map_err(|trouble| ConfigRefused {
         code: trouble.code(),
         line: line(&trouble),

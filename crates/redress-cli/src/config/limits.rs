@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{QuotasSetting, RateSetting, ByteSize, WhereState};
+use super::{ByteSize, QuotasSetting, RateSetting, WhereState};
 
 /// How much may be asked for. What is not set is not limited.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -1,7 +1,5 @@
 //! `redress.toml`: what it may hold, and what holds when flag, environment and file disagree.
 
-pub(crate) mod moment;
-pub(crate) mod secrets_outside_root;
 mod access;
 mod bounds;
 mod catalogue;
@@ -13,10 +11,12 @@ mod judged;
 mod limits;
 mod listen;
 mod log;
+pub(crate) mod moment;
 mod names;
 mod profiles;
 mod read;
 mod schema;
+pub(crate) mod secrets_outside_root;
 mod serve;
 mod settings;
 mod state;
@@ -33,7 +33,7 @@ pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySourceSetting};
 pub use catalogue::settings_table;
 pub(crate) use document::ConfigDocument;
 pub use judged::{ConfigRefused, check_config};
-pub(crate) use limits::{LimitsTable, LimitRuleTable};
+pub(crate) use limits::{LimitRuleTable, LimitsTable};
 pub(crate) use listen::ListenSetting;
 pub(crate) use log::{Format, LogLevel, LogTable};
 pub(crate) use names::fitting;
@@ -44,7 +44,7 @@ pub(crate) use settings::{DEFAULT_LISTEN, HERE, ServeSettings};
 pub(crate) use state::{AuditTable, StateTable, SyncSetting, WhereState};
 pub(crate) use telemetry::{AccessLogSetting, TelemetryTable};
 pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
-pub(crate) use units::{QuotasSetting, RateSetting, ByteSize, Span, When};
+pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.

@@ -3,7 +3,7 @@
 use redress_core::Registry;
 
 use super::ServeSettings;
-use crate::{near::nearest, terminal::output::harmless, error::CliError};
+use crate::{error::CliError, near::nearest, terminal::output::harmless};
 
 /// Refuses a rule or a profile for what no operation of `registry` is called.
 pub(crate) fn fitting(settings: &ServeSettings, registry: &Registry) -> Result<(), CliError> {

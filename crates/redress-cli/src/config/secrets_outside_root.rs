@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{config::{AccessLogSetting, AccessTable, ServeSettings, WhereState}, error::CliError};
+use crate::{
+    config::{AccessLogSetting, AccessTable, ServeSettings, WhereState},
+    error::CliError,
+};
 
 /// Refuses a folder that holds tokens, keys, the configuration, the state or the access log, where others than `local` may
 /// call, or where files can be changed.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ListenSetting, ByteSize, Span};
+use super::{ByteSize, ListenSetting, Span};
 
 /// Where and what to serve.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -7,10 +7,13 @@ use std::{
 };
 
 use super::{
-    AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LogLevel, LimitsTable, ListenSetting, McpTable,
-    OutputSchemaSetting, Span, StateTable, TelemetryTable, WhereState, read::folder,
+    AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LimitsTable, ListenSetting,
+    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, WhereState, read::folder,
 };
-use crate::{arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs}, error::CliError};
+use crate::{
+    arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs},
+    error::CliError,
+};
 
 /// The configuration that commands look at where none is named.
 pub(crate) const HERE: &str = "redress.toml";
@@ -111,7 +114,11 @@ impl ServeSettings {
         telemetry.otlp = args.kept.otlp.clone().or(telemetry.otlp);
         let tls = tls.unwrap_or_default();
         let settings = ServeSettings {
-            listen: args.listen.clone().or(serve.listen).unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
+            listen: args
+                .listen
+                .clone()
+                .or(serve.listen)
+                .unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
             url: serve.url,
             check_outputs: serve.check_outputs,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
@@ -263,11 +270,14 @@ mod tests {
     fn what_was_typed_goes_before_the_file_and_that_before_the_default() {
         let file =
             || toml::from_str::<File>("[serve]\nlisten = \"127.0.0.1:1\"\nwrite = true\ndeadline = \"1s\"\n").unwrap();
-        let args = |listen: Option<&str>| ServeArgs { listen: listen.map(|to| to.parse().unwrap()), ..ServeArgs::default() };
+        let args =
+            |listen: Option<&str>| ServeArgs { listen: listen.map(|to| to.parse().unwrap()), ..ServeArgs::default() };
         let folder = FolderArgs { root: None, write: Some(false) };
-        let held = ServeSettings::of(&args(Some("127.0.0.1:2")), &folder, &BoundsArgs::default(), file(), None).unwrap();
+        let held =
+            ServeSettings::of(&args(Some("127.0.0.1:2")), &folder, &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));
-        let held = ServeSettings::of(&args(None), &FolderArgs::default(), &BoundsArgs::default(), file(), None).unwrap();
+        let held =
+            ServeSettings::of(&args(None), &FolderArgs::default(), &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.grace.as_secs()), ("127.0.0.1:1", true, 10));
     }
 

@@ -3,12 +3,16 @@
 use std::{str::FromStr as _, sync::Arc};
 
 use redress_access::{
-    Authenticator, AccessError, AccessOptions, Algorithm, CertificateRule, Certificates, JwtOptions, CheckedFiles, TokenHash,
+    AccessError, AccessOptions, Algorithm, Authenticator, CertificateRule, Certificates, CheckedFiles, JwtOptions,
+    TokenHash,
 };
 use redress_contract::Caller;
 use redress_serve::{CallerOf, Connection};
 
-use crate::{config::{AccessTable, GivenToken, JwtTable, KeySourceSetting, ServeSettings}, error::{CliError, chain}};
+use crate::{
+    config::{AccessTable, GivenToken, JwtTable, KeySourceSetting, ServeSettings},
+    error::{CliError, chain},
+};
 
 /// What tells who calls, and by what it was opened; nothing where nobody is known.
 pub(super) fn open(settings: &ServeSettings) -> Result<Option<(Arc<Authenticator>, AccessTable)>, CliError> {

@@ -5,7 +5,10 @@ use std::num::NonZeroU32;
 use redress_limits::{LimitOptions, LimitRule, Limits, LimitsError};
 use redress_serve::Network;
 
-use crate::{config::{QuotasSetting, RateSetting, LimitRuleTable, ServeSettings}, error::CliError};
+use crate::{
+    config::{LimitRuleTable, QuotasSetting, RateSetting, ServeSettings},
+    error::CliError,
+};
 
 /// Of how many callers each may have as much as it may of all calls at once.
 const SHARES: u32 = 4;

@@ -2,8 +2,8 @@
 
 mod access;
 mod limits;
-mod telemetry;
 mod state;
+mod telemetry;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,10 @@ pub(crate) use access::{Certified, options as access_options};
 pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
 pub(crate) use telemetry::{Reloads, collector, headers};
 
-use crate::{config::{secrets_outside_root, AccessTable, ServeSettings, fitting}, error::CliError};
+use crate::{
+    config::{AccessTable, ServeSettings, fitting, secrets_outside_root},
+    error::CliError,
+};
 
 /// How long what is left to tell may take at the end: to the access log, and to the collector.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -236,7 +239,9 @@ mod tests {
             (false, "", false),
         ] {
             let file: File = toml::from_str(text).unwrap();
-            let settings = ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, None).unwrap();
+            let settings =
+                ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, None)
+                    .unwrap();
             let registry = Registry::builder().add(Lie::operation()).check_outputs(built_with).build().unwrap();
             let parts = ServiceLayers::open(&settings, &registry).await.unwrap();
             let envelope = parts.around(&registry, &settings).call(Lie::NAME, Request::new(&b"{}"[..])).await;

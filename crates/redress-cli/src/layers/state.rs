@@ -5,9 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use redress_state::{OpenStateError, StateStore, StateOptions, Sync};
+use redress_state::{OpenStateError, StateOptions, StateStore, Sync};
 
-use crate::{config::{self, ServeSettings, WhereState}, error::{CliError, chain}};
+use crate::{
+    config::{self, ServeSettings, WhereState},
+    error::{CliError, chain},
+};
 
 /// The state in its folder; nothing where it is in memory.
 pub(super) async fn open(settings: &ServeSettings) -> Result<Option<Arc<StateStore>>, CliError> {
@@ -19,7 +22,9 @@ pub(super) async fn open(settings: &ServeSettings) -> Result<Option<Arc<StateSto
 pub(super) async fn open_if_free(settings: &ServeSettings) -> Result<Option<Arc<StateStore>>, CliError> {
     match attempt(settings).await {
         Ok(state) => Ok(state),
-        Err((_, OpenStateError::Taken)) if settings.audit.enabled != Some(true) && !settings.limits.has_quotas() => Ok(None),
+        Err((_, OpenStateError::Taken)) if settings.audit.enabled != Some(true) && !settings.limits.has_quotas() => {
+            Ok(None)
+        }
         Err((folder, error)) => Err(unusable(&folder, &error)),
     }
 }

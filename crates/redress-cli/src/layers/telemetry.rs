@@ -15,7 +15,11 @@ use redress_serve::ServerHandle;
 use redress_state::StateStore;
 use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names};
 
-use crate::{config::{self, ServeSettings}, program::Program, error::{CliError, chain, reason}};
+use crate::{
+    config::{self, ServeSettings},
+    error::{CliError, chain, reason},
+    program::Program,
+};
 
 /// The most bytes of a file of headers.
 const LARGEST_HEADERS: u64 = 1 << 20;

@@ -8,7 +8,14 @@ use std::{
 use redress_contract::{Done, EngineCode};
 use serde_json::Value;
 
-use crate::{config::{Span, moment::calendar}, program::CommandEnd, terminal::{shell, output::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless}}};
+use crate::{
+    config::{Span, moment::calendar},
+    program::CommandEnd,
+    terminal::{
+        output::{BAD, NAME, SOFT, Stream, TYPED, Terminal, harmless},
+        shell,
+    },
+};
 
 /// What to do where a consent has to come with the call.
 const AGREE: &str = "Ask the user to agree: only a person can, who makes the call with `--consent`.";

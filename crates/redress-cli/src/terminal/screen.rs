@@ -7,7 +7,14 @@ use redress_core::Registry;
 use redress_serve::{Address, Descriptors, ServerLimits};
 use serde_json::{Value, json};
 
-use crate::{config::{AccessTable, ServeSettings, WhereState}, terminal::{face_address::FACES, output::{GOOD, NAME, SOFT, TYPED, Terminal}}, program::Program};
+use crate::{
+    config::{AccessTable, ServeSettings, WhereState},
+    program::Program,
+    terminal::{
+        face_address::FACES,
+        output::{GOOD, NAME, SOFT, TYPED, Terminal},
+    },
+};
 
 /// What is known when the server starts.
 pub(crate) struct Screen<'a> {

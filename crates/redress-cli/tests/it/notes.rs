@@ -36,8 +36,9 @@ fn failures(operation: contract::OperationDeclaration) -> contract::OperationDec
 
 /// The operations.
 pub(crate) fn registry() -> Registry {
-    let read =
-        contract::OperationDeclaration::query("notes.read").with_summary("Read a note.").with_output(json!({"type": "string"}));
+    let read = contract::OperationDeclaration::query("notes.read")
+        .with_summary("Read a note.")
+        .with_output(json!({"type": "string"}));
     let read = Operation::dynamic(failures(read)).with_handler(|_, input: Value| async move {
         match input["path"].as_str().unwrap_or_default() {
             "a.md" => Ok(json!("Say how it fails.")),

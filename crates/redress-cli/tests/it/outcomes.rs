@@ -5,7 +5,7 @@ use std::{net::TcpListener, sync::Arc, thread, time::Duration};
 use futures_util::future::BoxFuture;
 use redress_cli::Program;
 use redress_core::{
-    DynamicFailure, Layers, IdentityError, IdentityProvider, Operation, Outcome, Registry, Secret,
+    DynamicFailure, IdentityError, IdentityProvider, Layers, Operation, Outcome, Registry, Secret,
     contract::{self, Access, Caller, Effect, FailureDeclaration, Kind, Verification},
 };
 use redress_serve::Faces;
@@ -140,11 +140,15 @@ fn cut_off() -> Registry {
         .with_effect(Effect::Unknown)
         .with_details(order.clone())
         .with_recovery(verification().into());
-    let send = contract::OperationDeclaration::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
+    let send =
+        contract::OperationDeclaration::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
     let send = send.with_deadline(Duration::from_millis(20)).with_verification(verification()).fails(unsure);
     let send =
         Operation::dynamic(send).with_handler(|_, _: Value| std::future::pending::<Outcome<Value, DynamicFailure>>());
-    let get = contract::OperationDeclaration::query("pay.get").with_access(Access::anyone()).with_input(order).with_output(paid);
+    let get = contract::OperationDeclaration::query("pay.get")
+        .with_access(Access::anyone())
+        .with_input(order)
+        .with_output(paid);
     let get = Operation::dynamic(get).with_handler(|_, _: Value| async { Ok(json!({"paid": true})) });
     Registry::builder().add(send).add(get).build().unwrap()
 }

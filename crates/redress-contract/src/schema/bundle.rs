@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::{
     BundleError, Holds,
-    locate::{Led, SubschemaIndex, RefTarget, address},
+    locate::{Led, RefTarget, SubschemaIndex, address},
     pointer,
 };
 

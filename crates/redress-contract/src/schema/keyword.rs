@@ -49,7 +49,10 @@ impl Holds {
 }
 
 /// The schemas right below `keywords`.
-pub(super) fn below<'s>(keywords: &'s Map<String, Value>, mut each: impl FnMut(&'s str, Option<SubschemaName<'s>>, &'s Value)) {
+pub(super) fn below<'s>(
+    keywords: &'s Map<String, Value>,
+    mut each: impl FnMut(&'s str, Option<SubschemaName<'s>>, &'s Value),
+) {
     for (keyword, value) in keywords {
         match (Holds::by(keyword), value) {
             (Holds::Schema, _) => each(keyword, None, value),

@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Ctx, Declared, DynamicFailure, Failure, Outcome, Tagged, author::{fail::ErasedFail, handler::BoxFuture}};
+use crate::{
+    Ctx, Declared, DynamicFailure, Failure, Outcome, Tagged,
+    author::{fail::ErasedFail, handler::BoxFuture},
+};
 
 /// What a check says: whether the call may go on, or a bad ending in its place.
 pub(crate) type Verdict = Result<bool, Box<ErasedFail>>;

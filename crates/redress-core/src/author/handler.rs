@@ -7,7 +7,15 @@ use futures_util::StreamExt as _;
 use redress_contract::OutputJson;
 use serde_json::Value;
 
-use crate::{Ctx, DynamicFailure, Events, Outcome, author::{declare::{Declared, Once, Streams}, fail::ErasedFail}, call::encode::{encode, encode_item}, input::{self, DecodeError, SchemaError, InputShape}};
+use crate::{
+    Ctx, DynamicFailure, Events, Outcome,
+    author::{
+        declare::{Declared, Once, Streams},
+        fail::ErasedFail,
+    },
+    call::encode::{encode, encode_item},
+    input::{self, DecodeError, InputShape, SchemaError},
+};
 
 /// A future whose type is forgotten.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -61,7 +69,12 @@ pub(crate) trait InputReader: Send + Sync {
 pub(crate) trait UnaryHandler: InputReader {
     /// Reads the input and makes the handler ready. The handler does not start before the
     /// future is polled, so the steps between can still refuse.
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError>;
+    fn ready<'a>(
+        &self,
+        ctx: &'a Ctx,
+        shape: &InputShape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'a, HandlerResult>, DecodeError>;
 
     /// The same with an input that was [read](InputReader::read) before.
     fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult>;
@@ -98,7 +111,12 @@ impl<D: Declared> InputReader for TypedHandler<D> {
 }
 
 impl<D: Once> UnaryHandler for TypedHandler<D> {
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
+    fn ready<'a>(
+        &self,
+        ctx: &'a Ctx,
+        shape: &InputShape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
         Ok(once::<D>(ctx, input::decode::<D::Input>(input, shape)?))
     }
 
@@ -165,7 +183,12 @@ impl<T> InputReader for DynamicHandler<T> {
 }
 
 impl UnaryHandler for DynamicHandler<Value> {
-    fn ready<'a>(&self, ctx: &'a Ctx, shape: &InputShape, input: &[u8]) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
+    fn ready<'a>(
+        &self,
+        ctx: &'a Ctx,
+        shape: &InputShape,
+        input: &[u8],
+    ) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
         Ok(self.once(ctx, input::accept(input, shape)?))
     }
 

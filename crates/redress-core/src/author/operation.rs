@@ -5,7 +5,15 @@ use std::{any::TypeId, future::Future, marker::PhantomData, sync::Arc};
 use redress_contract as contract;
 use serde_json::Value;
 
-use crate::{CheckFn, ChecksWhere, Credentials, DynamicFailure, Events, Outcome, author::{access_check::OperationCheck, declare::{self, Declared, Once, Streams}, handler::{BoundHandler, DynamicHandler, TypedHandler}}, call::ctx::Ctx};
+use crate::{
+    CheckFn, ChecksWhere, Credentials, DynamicFailure, Events, Outcome,
+    author::{
+        access_check::OperationCheck,
+        declare::{self, Declared, Once, Streams},
+        handler::{BoundHandler, DynamicHandler, TypedHandler},
+    },
+    call::ctx::Ctx,
+};
 
 /// A declaration with what runs it, ready to be registered.
 ///
@@ -90,7 +98,8 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Value, DynamicFailure>> + Send + 'static,
     {
-        self.bound = BoundHandler::Once(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound =
+            BoundHandler::Once(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 
@@ -101,7 +110,8 @@ impl Operation {
         F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome<Events<Value, DynamicFailure>, DynamicFailure>> + Send + 'static,
     {
-        self.bound = BoundHandler::Stream(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self.bound =
+            BoundHandler::Stream(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
         self
     }
 

@@ -4,7 +4,10 @@ use std::{error::Error, fmt, marker::PhantomData, sync::Arc};
 
 use redress_contract::{EngineCode, Envelope, Kind, Problem, Shape, Started};
 
-use crate::{AnyFailure, Failure, QuestionKind, registry::prepared::{Occurrence, Prepared}};
+use crate::{
+    AnyFailure, Failure, QuestionKind,
+    registry::prepared::{Occurrence, Prepared},
+};
 
 /// The bad ending of a composed call.
 ///

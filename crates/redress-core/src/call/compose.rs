@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::{
     AnyFailure, CallFailed, Ctx, Declared, DynamicFailure, Failure, OperationFn,
     offload::{LARGE, offload},
-    path::{CallInput, Call, make_id},
+    path::{Call, CallInput, make_id},
 };
 
 impl Ctx {

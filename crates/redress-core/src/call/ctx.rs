@@ -13,7 +13,11 @@ use redress_contract::{Caller, Contract, FailureDeclaration, OperationDeclaratio
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Account, ArgumentMissing, Face, ProgressListener, Registry, Secret, call::{ask::AskContext, budget::AnswerRoom}, registry::RegisteredOperation};
+use crate::{
+    Account, ArgumentMissing, Face, ProgressListener, Registry, Secret,
+    call::{ask::AskContext, budget::AnswerRoom},
+    registry::RegisteredOperation,
+};
 
 /// What a handler knows about the call that it serves: who calls, until when, and what
 /// else it may call.

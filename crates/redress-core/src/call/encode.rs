@@ -5,7 +5,18 @@ use std::sync::Arc;
 use redress_contract::{EncodeError, OutputJson};
 use serde::Serialize;
 
-use crate::{Ctx, call::{budget::AnswerRoom, measure::{Measured, measure}}, author::{fail::{FailCause, ErasedFail}, handler::HandlerResult}, offload::{LARGE, offload}};
+use crate::{
+    Ctx,
+    author::{
+        fail::{ErasedFail, FailCause},
+        handler::HandlerResult,
+    },
+    call::{
+        budget::AnswerRoom,
+        measure::{Measured, measure},
+    },
+    offload::{LARGE, offload},
+};
 
 /// What has to be charged for an output that is not even begun on a worker: what reads a file reserves what the worst
 /// text would take, and is mostly far below it.
@@ -75,7 +86,11 @@ impl Ctx {
 
 /// Writes an output off the workers, once there is room for it. What an author writes by code of his own may have
 /// another size each time.
-async fn encode_later<T: Serialize + Send + 'static>(ctx: &Ctx, room: Option<Arc<AnswerRoom>>, mut output: T) -> HandlerResult {
+async fn encode_later<T: Serialize + Send + 'static>(
+    ctx: &Ctx,
+    room: Option<Arc<AnswerRoom>>,
+    mut output: T,
+) -> HandlerResult {
     let max = max_output(ctx);
     loop {
         let into = room.clone();

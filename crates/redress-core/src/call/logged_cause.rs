@@ -117,7 +117,10 @@ static FORMS: LazyLock<Vec<SecretForm>> = LazyLock::new(|| {
         (r"\b(?:(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs])[-_]|AKIA|ASIA|AIza)[\w-]{8,}", REDACTED),
     ]
     .into_iter()
-    .map(|(pattern, left)| SecretForm { pattern: Regex::new(pattern).expect("the forms compile, as a test proves"), left })
+    .map(|(pattern, left)| SecretForm {
+        pattern: Regex::new(pattern).expect("the forms compile, as a test proves"),
+        left,
+    })
     .collect()
 });
 

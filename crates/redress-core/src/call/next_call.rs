@@ -33,7 +33,11 @@ impl PreparedNextCall {
             member: format!("{}:", serde_json::Value::from(binding.field.as_str())),
             from: binding.from.clone(),
         };
-        PreparedNextCall { operation: operation.clone(), bind: bind.iter().map(bound).collect(), why: why.map(Arc::from) }
+        PreparedNextCall {
+            operation: operation.clone(),
+            bind: bind.iter().map(bound).collect(),
+            why: why.map(Arc::from),
+        }
     }
 
     /// The call that helps with this very occurrence. One that lacks a bound field is no help, and is left out.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, QuotaStore, Registry, registry::RegistryInner,
+    Audit, ConsentStore, IdempotencyStore, IdentityProvider, Limit, Observer, QuotaStore, Registry,
+    registry::RegistryInner,
 };
 
 /// What an operator puts around a registry that is already built: who calls, what is kept, limits

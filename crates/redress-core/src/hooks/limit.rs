@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn neither_a_stream_nor_a_composed_call_takes_a_place() {
         let limit = InFlight::new(1);
-        let (read, watch) = (OperationDeclaration::query("files.read"), OperationDeclaration::subscription("files.watch"));
+        let (read, watch) =
+            (OperationDeclaration::query("files.read"), OperationDeclaration::subscription("files.watch"));
         let call = LimitedCall::new(&read, None);
         let held = limit.admit(&call).unwrap();
         let limited = limit.admit(&call).unwrap_err();

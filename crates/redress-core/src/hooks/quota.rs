@@ -12,7 +12,11 @@ use std::{
 use redress_contract::Allowance;
 use serde::Serialize;
 
-use crate::{StoreError, author::handler::BoxFuture, rfc3339::{civil, rfc3339}};
+use crate::{
+    StoreError,
+    author::handler::BoxFuture,
+    rfc3339::{civil, rfc3339},
+};
 
 /// For how long an allowance is: by the calendar, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

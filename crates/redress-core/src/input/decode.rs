@@ -3,10 +3,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
+use super::duplicate_keys::twice;
 use super::guide::Guide;
 use super::shape::{InputCheck, InputShape};
 use super::strict::Strict;
-use super::duplicate_keys::twice;
 
 /// Why an input was not decoded. It holds nothing of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

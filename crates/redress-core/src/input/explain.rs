@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::budget::StepBudget;
 use super::decode::{document, parse};
+use super::duplicate_keys::twice;
 use super::fix::{changes, fix, is_true_to};
 use super::instance_path::{push, shown, shown_at};
-use super::violation::{ViolationContext, Violation, problems};
 use super::shape::InputShape;
-use super::duplicate_keys::twice;
+use super::violation::{Violation, ViolationContext, problems};
 
 /// The most issues that are told: few enough to be read.
 pub(super) const MAX: usize = 30;

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::budget::StepBudget;
 use super::digits::{has_real, read_exactly, survive};
-use super::explain::MAX;
-use super::patch::PatchOperation;
-use super::instance_path::pointer_to;
-use super::violation::{ViolationCause, ViolationContext, Violation, problems};
-use super::shape::InputShape;
 use super::duplicate_keys::twice;
+use super::explain::MAX;
+use super::instance_path::pointer_to;
+use super::patch::PatchOperation;
+use super::shape::InputShape;
+use super::violation::{Violation, ViolationCause, ViolationContext, problems};
 
 /// The most bytes that a patch may have.
 const MAX_SIZE: usize = 2048;

@@ -61,11 +61,7 @@ impl Guide {
             DecodeKind::List(list) => {
                 let item = Self::of(*list.item, proof).map(Box::new);
                 let (min, max) = if proved { (None, None) } else { (list.min, list.max) };
-                (item.is_some() || min.is_some() || max.is_some()).then_some(Self::List(ListGuide {
-                    item,
-                    min,
-                    max,
-                }))
+                (item.is_some() || min.is_some() || max.is_some()).then_some(Self::List(ListGuide { item, min, max }))
             }
             DecodeKind::Tuple(items) => {
                 let items: Vec<_> = items.into_iter().map(|item| Self::of(item, proof)).collect();

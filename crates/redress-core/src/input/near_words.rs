@@ -140,8 +140,8 @@ mod tests {
 
     #[track_caller]
     fn assert_near(sent: &str, known: &[&str], expected: Option<(&str, bool)>) {
-        let found =
-            nearest(sent, known.iter().copied(), &StepBudget::new(10_000, &|| false)).map(|near| (near.word, near.certain));
+        let found = nearest(sent, known.iter().copied(), &StepBudget::new(10_000, &|| false))
+            .map(|near| (near.word, near.certain));
         assert_eq!(found, expected, "{sent}");
     }
 

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::budget::StepBudget;
 use super::guide::Guide;
-use super::node::DecodeNode;
 use super::instance_path::pointer_to;
+use super::node::DecodeNode;
 use super::probe::prove;
-use super::violation::problems;
 use super::string_rules::build;
 use super::tree::Tree;
+use super::violation::problems;
 
 /// A schema made ready for calls, once, at registration.
 #[derive(Debug)]

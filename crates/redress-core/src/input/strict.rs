@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::guide::Guide;
-use super::visit::{Along, CheckedLeaf, Integer, Single, Struct, EnumVariant};
+use super::visit::{Along, CheckedLeaf, EnumVariant, Integer, Single, Struct};
 
 /// A deserializer, with the rules for what comes out of it.
 pub(super) struct Strict<'g, D> {

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::budget::StepBudget;
-use super::near_words::{CANDIDATES, NearWord, nearest};
 use super::instance_path::{PathStep, value_at};
+use super::near_words::{CANDIDATES, NearWord, nearest};
 use super::tree::{MemberRules, NodeId, SchemaRule, Tree};
 use super::{walk, wording};
 
@@ -66,7 +66,10 @@ impl Violation<'_> {
     pub(super) fn name(&self) -> Option<&str> {
         match &self.cause {
             ViolationCause::Unknown { name, .. } | ViolationCause::Missing { name, .. } => Some(name),
-            ViolationCause::Type { .. } | ViolationCause::Choice { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
+            ViolationCause::Type { .. }
+            | ViolationCause::Choice { .. }
+            | ViolationCause::Rule { .. }
+            | ViolationCause::Behind { .. } => None,
         }
     }
 }
@@ -126,7 +129,10 @@ impl<'a> ViolationContext<'a> {
                 let sent = self.value(problem)?.as_str()?;
                 nearest(sent, options.iter().filter_map(Value::as_str), self.budget)
             }
-            ViolationCause::Missing { .. } | ViolationCause::Type { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
+            ViolationCause::Missing { .. }
+            | ViolationCause::Type { .. }
+            | ViolationCause::Rule { .. }
+            | ViolationCause::Behind { .. } => None,
         }
     }
 

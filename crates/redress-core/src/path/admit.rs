@@ -6,8 +6,14 @@ use redress_contract::{Caller, Denied, EngineCode, Json};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{CallInput, FailedCall, Call, quota::QuotaReservation};
-use crate::{Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, hooks::consent, input::{Beyond, Extent, document}, offload::offload, registry::RegisteredOperation};
+use super::{Call, CallInput, FailedCall, quota::QuotaReservation};
+use crate::{
+    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal,
+    hooks::consent,
+    input::{Beyond, Extent, document},
+    offload::offload,
+    registry::RegisteredOperation,
+};
 
 /// What the person behind a call says to it.
 enum ConsentOutcome {

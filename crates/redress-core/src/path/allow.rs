@@ -10,8 +10,12 @@ use futures_util::FutureExt as _;
 use redress_contract::{EngineCode, Envelope};
 use tokio::time::Instant;
 
-use super::{CallInput, FailedCall, Call, admit::Permits};
-use crate::{Registry, Request, author::handler::{BoundHandler, InputReader}, registry::RegisteredOperation};
+use super::{Call, CallInput, FailedCall, admit::Permits};
+use crate::{
+    Registry, Request,
+    author::handler::{BoundHandler, InputReader},
+    registry::RegisteredOperation,
+};
 
 /// An operation that calls are asked about, once its caller may call it at all.
 struct OpenOperation {
@@ -57,7 +61,11 @@ impl Registry {
 
 impl Call {
     /// The operation, where its caller may call it and a person has agreed to that; its limits are taken from.
-    async fn open_for(&self, call_input: &CallInput<'_>, held: &mut Vec<Permits>) -> Result<Option<OpenOperation>, Envelope> {
+    async fn open_for(
+        &self,
+        call_input: &CallInput<'_>,
+        held: &mut Vec<Permits>,
+    ) -> Result<Option<OpenOperation>, Envelope> {
         let mut call = Call::begin(self.ctx.clone(), self.since);
         call.ended = true;
         let looked = AssertUnwindSafe(call.look_agreed(call_input)).catch_unwind().await;

@@ -4,7 +4,7 @@
 use redress_contract::EngineCode;
 use serde_json::json;
 
-use super::{FailedCall, Call};
+use super::{Call, FailedCall};
 use crate::{Refusal, call::encode::max_output};
 
 /// When to come again where answers are not read.
@@ -85,11 +85,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_query_that_waits_for_room_until_its_deadline_has_not_run_and_of_a_mutation_nobody_knows() {
-        let named =
-            |operation: contract::OperationDeclaration| operation.with_summary("Reads much.").with_access(Access::anyone());
+        let named = |operation: contract::OperationDeclaration| {
+            operation.with_summary("Reads much.").with_access(Access::anyone())
+        };
         let builder = Registry::builder()
             .add(Operation::dynamic(named(contract::OperationDeclaration::query("demo.read"))).with_handler(reserving))
-            .add(Operation::dynamic(named(contract::OperationDeclaration::mutation("demo.write"))).with_handler(reserving));
+            .add(
+                Operation::dynamic(named(contract::OperationDeclaration::mutation("demo.write")))
+                    .with_handler(reserving),
+            );
         let registry = builder.build().unwrap();
         let budget = Budget::new(BudgetLimits { connection: 1 << 20, caller: 1 << 20, all: 1 << 20 });
         let held = budget.connection().reserve(None, None, 1 << 20).await;

@@ -8,7 +8,7 @@ use std::{
 
 use redress_contract::{EngineCode, Problem, Started};
 
-use super::{CallInput, FailedCall, Call};
+use super::{Call, CallInput, FailedCall};
 use crate::{AuditedCall, Fingerprint, Receipt, Refusal};
 
 /// What is known of a call for its record. A registry with no audit makes none.

@@ -77,7 +77,10 @@ impl Call {
 
     /// Waits for `step`, which runs code of the author's before the handler, no longer than the
     /// call itself may take.
-    pub(super) async fn within<T>(&self, step: impl Future<Output = Result<T, Box<FailedCall>>>) -> Result<T, Box<FailedCall>> {
+    pub(super) async fn within<T>(
+        &self,
+        step: impl Future<Output = Result<T, Box<FailedCall>>>,
+    ) -> Result<T, Box<FailedCall>> {
         // What a composed call asks puts down the whole tree, at its root: to end this call alone
         // would fail what has no part in the question.
         let asks = async {

@@ -6,8 +6,17 @@ use std::{future::Future, panic::AssertUnwindSafe};
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{FailedCall, Call, drive::panic_text};
-use crate::{Fault, Refusal, call::logged_cause::LoggedCause, author::{access_check::OperationCheck, fail::{FailCause, ErasedFail}, handler::ReadInput}, registry::RegisteredOperation};
+use super::{Call, FailedCall, drive::panic_text};
+use crate::{
+    Fault, Refusal,
+    author::{
+        access_check::OperationCheck,
+        fail::{ErasedFail, FailCause},
+        handler::ReadInput,
+    },
+    call::logged_cause::LoggedCause,
+    registry::RegisteredOperation,
+};
 
 impl Call {
     /// Asks the check of the operation. It sees the caller of this very call: in a composed call that is whom the
@@ -38,7 +47,11 @@ impl Call {
     /// A bad ending that the check returned. A declared failure stands for the handler's own: it must be the same to
     /// the last member, or the difference tells that there is something to hide. Whatever else it is refuses the call,
     /// of which nothing has run.
-    fn map_check(&self, entry: &RegisteredOperation, ending: ErasedFail) -> Result<Option<Box<FailedCall>>, Box<FailedCall>> {
+    fn map_check(
+        &self,
+        entry: &RegisteredOperation,
+        ending: ErasedFail,
+    ) -> Result<Option<Box<FailedCall>>, Box<FailedCall>> {
         if !matches!(ending.cause, FailCause::Failure(_)) {
             return Err(self.map_ending(entry, ending));
         }
@@ -52,7 +65,11 @@ impl Call {
     }
 
     /// Ends the call with the declared failure of its check, at the handler's place.
-    pub(super) fn end_checked<T>(&self, entry: &RegisteredOperation, bad: Box<FailedCall>) -> Result<T, Box<FailedCall>> {
+    pub(super) fn end_checked<T>(
+        &self,
+        entry: &RegisteredOperation,
+        bad: Box<FailedCall>,
+    ) -> Result<T, Box<FailedCall>> {
         match self.start_handler() {
             None => Err(bad),
             Some(never) => self.map(entry, never),

@@ -7,7 +7,7 @@ use redress_contract::Envelope;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{CallInput, FailedCall, Call, admit::Permits, make_id};
+use super::{Call, CallInput, FailedCall, admit::Permits, make_id};
 use crate::{Classification, Registry, Request, registry::RegisteredOperation};
 
 /// How many values are given at once.
@@ -109,7 +109,10 @@ impl Call {
     }
 
     /// The steps up to access: the operation itself is not run, so nobody has to agree to it.
-    pub(super) async fn look(&mut self, call_input: &CallInput<'_>) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
+    pub(super) async fn look(
+        &mut self,
+        call_input: &CallInput<'_>,
+    ) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
         let Some(entry) = self.find(call_input) else {
             return Err(self.not_found(call_input).await);
         };

@@ -3,7 +3,7 @@
 use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{FailedCall, Call, map::pointer};
+use super::{Call, FailedCall, map::pointer};
 use crate::{Blocked, Registry, registry::RegisteredOperation};
 
 /// Why source is not run, and what is said about it.

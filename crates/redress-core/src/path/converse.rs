@@ -5,8 +5,14 @@ use std::sync::Arc;
 use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
 use sha2::{Digest as _, Sha256};
 
-use super::{CallInput, FailedCall, Call, admit::Permits, detached::OwnedCallInput};
-use crate::{Conversation, Question, Registry, Request, call::ask::{AskContext, Round}, hooks::consent::WrittenJson, input::document, registry::RegisteredOperation};
+use super::{Call, CallInput, FailedCall, admit::Permits, detached::OwnedCallInput};
+use crate::{
+    Conversation, Question, Registry, Request,
+    call::ask::{AskContext, Round},
+    hooks::consent::WrittenJson,
+    input::document,
+    registry::RegisteredOperation,
+};
 
 /// How one round of a call ends.
 #[derive(Debug)]
@@ -85,7 +91,12 @@ impl Call {
     }
 
     /// What a round that ended like this comes to.
-    async fn turn(&mut self, call_input: &CallInput<'_>, asking: &AskContext, ended: Result<OutputJson, Box<FailedCall>>) -> Turn {
+    async fn turn(
+        &mut self,
+        call_input: &CallInput<'_>,
+        asking: &AskContext,
+        ended: Result<OutputJson, Box<FailedCall>>,
+    ) -> Turn {
         let turn = match ended {
             Err(bad) if bad.asks => match self.fingerprint(call_input).await.and_then(|call| asking.questions(call)) {
                 Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
@@ -112,7 +123,11 @@ impl Call {
 
     /// A state says which call it belongs to: this operation, of this caller, with this input.
     /// With any other the answers would be given to a question that nobody was asked.
-    pub(super) fn belongs(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) fn belongs(
+        &self,
+        entry: &RegisteredOperation,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable() else { return Ok(()) };
         if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &call_input.input)) {
             Ok(())

@@ -6,7 +6,7 @@ use std::{borrow::Cow, future::Future, sync::Arc};
 use redress_contract::{Effect, EngineCode, Envelope, Meta, RequestId};
 use tokio::runtime::Handle;
 
-use super::{CallInput, Call};
+use super::{Call, CallInput};
 use crate::{Registry, registry::RegistryInner};
 
 /// What is left on the caller's side of a call that runs in a task of its own.
@@ -32,7 +32,11 @@ impl OwnedCallInput {
 
 impl From<CallInput<'_>> for OwnedCallInput {
     fn from(call_input: CallInput<'_>) -> OwnedCallInput {
-        OwnedCallInput { name: call_input.name.to_owned(), input: call_input.input.into_owned(), token: call_input.token }
+        OwnedCallInput {
+            name: call_input.name.to_owned(),
+            input: call_input.input.into_owned(),
+            token: call_input.token,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use redress_contract::{EngineCode, Envelope, Kind, Meta, OutputJson, Problem};
 
-use super::{FailedCall, Call, drive::let_go};
+use super::{Call, FailedCall, drive::let_go};
 use crate::{AnyFailure, EndedCall, Fault, registry::RegisteredOperation};
 
 /// How a call ended, as far as those who watch are told.
@@ -22,7 +22,10 @@ struct CallEnd<'a> {
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
-    pub(crate) fn end(&mut self, outcome: Result<OutputJson, Box<FailedCall>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+    pub(crate) fn end(
+        &mut self,
+        outcome: Result<OutputJson, Box<FailedCall>>,
+    ) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redress_contract::{EngineCode, Name, OperationDeclaration, Shape, Similar};
 
-use super::{CallInput, FailedCall, Call};
+use super::{Call, CallInput, FailedCall};
 use crate::{Shown, registry::RegisteredOperation, similar};
 
 impl Call {

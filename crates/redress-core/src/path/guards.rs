@@ -5,11 +5,15 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{CallInput, FailedCall, Call};
+use super::{Call, CallInput, FailedCall};
 use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::RegisteredOperation};
 
 impl Call {
-    pub(super) async fn guards(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn guards(
+        &self,
+        entry: &RegisteredOperation,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         for guard in &entry.guards {
             let call = GuardedCall {
                 operation: &entry.declaration,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redress_contract::{Effect, EngineCode, OutputJson, Started};
 
-use super::{CallInput, FailedCall, Call};
+use super::{Call, CallInput, FailedCall};
 use crate::{
     Begin, Exhausted, IdempotencyKey, IdempotencyStore, Recorded, Refusal, Settled, client_prefix,
     offload::{LARGE, offload},
@@ -102,7 +102,10 @@ impl Call {
 
 impl Claim<'_> {
     /// Says what became of the call, and waits until that is kept. A large output is copied off the workers.
-    pub(super) async fn settle(mut self: Box<Self>, outcome: Result<OutputJson, Box<FailedCall>>) -> Result<OutputJson, Box<FailedCall>> {
+    pub(super) async fn settle(
+        mut self: Box<Self>,
+        outcome: Result<OutputJson, Box<FailedCall>>,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         let (settled, outcome) = match outcome {
             Ok(output) if output.json().len() > LARGE => {
                 let (kept, output) = offload(move || (output.clone(), output)).await;

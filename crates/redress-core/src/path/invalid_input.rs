@@ -5,8 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redress_contract::{EngineCode, RecoveryStep};
 use serde::Serialize;
 
-use super::{FailedCall, Call};
-use crate::{author::handler::InputReader, input::{self, Beyond, DecodeError, Explanation, Extent, InputShape}, registry::RegisteredOperation};
+use super::{Call, FailedCall};
+use crate::{
+    author::handler::InputReader,
+    input::{self, Beyond, DecodeError, Explanation, Extent, InputShape},
+    registry::RegisteredOperation,
+};
 
 /// The hint where no small change is known to mend the input.
 const NO_FIX: &str = "Change what `details.issues` points at, and call again.";

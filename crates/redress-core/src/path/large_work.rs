@@ -5,8 +5,15 @@ use std::sync::Arc;
 
 use redress_contract::OutputJson;
 
-use super::{CallInput, FailedCall, Call, converse::fingerprint_of, invalid_input::InputRefusal};
-use crate::{Fingerprint, author::handler::{ReadInput, InputReader}, hooks::idempotency::fingerprint, input::DecodeError, offload::{Abandon, LARGE, offload}, registry::RegisteredOperation};
+use super::{Call, CallInput, FailedCall, converse::fingerprint_of, invalid_input::InputRefusal};
+use crate::{
+    Fingerprint,
+    author::handler::{InputReader, ReadInput},
+    hooks::idempotency::fingerprint,
+    input::DecodeError,
+    offload::{Abandon, LARGE, offload},
+    registry::RegisteredOperation,
+};
 
 impl CallInput<'_> {
     /// Whether work on the input is done off the workers.
@@ -40,7 +47,9 @@ impl Call {
     }
 
     async fn note_large_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
-        let (true, Some(audit)) = (self.wants_digest(call_input), self.ctx.registry.0.audit.clone()) else { return Ok(()) };
+        let (true, Some(audit)) = (self.wants_digest(call_input), self.ctx.registry.0.audit.clone()) else {
+            return Ok(());
+        };
         let input = call_input.copied();
         let digest = self.within(async { Ok(offload(move || audit.digest(&input)).await) }).await?;
         self.note_digest(digest);
@@ -112,7 +121,8 @@ impl Call {
     ) -> Box<FailedCall> {
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
-        let explained = offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
+        let explained =
+            offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
         match self.within(async { Ok(explained.await) }).await {
             Ok(refused) => self.refused_input(refused),
             Err(bad) => bad,
@@ -120,7 +130,11 @@ impl Call {
     }
 
     /// Content guard of a large input.
-    pub(super) async fn large_content(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn large_content(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         if entry.source().is_none() {
             return Ok(());
         }
@@ -139,7 +153,11 @@ impl Call {
     }
 
     /// [`check_output`](Call::check_output) of a large output.
-    pub(super) async fn check_large_output(&self, entry: &Arc<RegisteredOperation>, output: OutputJson) -> Result<OutputJson, Box<FailedCall>> {
+    pub(super) async fn check_large_output(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        output: OutputJson,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         let checked = Arc::clone(entry);
         let fits = offload(move || checked.output_breach(&output).map_or(Ok(output), Err)).await;
         fits.map_err(|breach| self.unfit_output(&breach))
@@ -152,14 +170,22 @@ impl Call {
     }
 
     /// [`belongs`](Call::belongs) of a large input.
-    pub(super) async fn large_belongs(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+    pub(super) async fn large_belongs(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
         let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, call_input).await) }).await?;
         if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
     }
 
     /// [`fingerprint`](Call::fingerprint) of a large input.
-    pub(super) async fn large_fingerprint(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> String {
+    pub(super) async fn large_fingerprint(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> String {
         let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), call_input.copied());
         offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
     }

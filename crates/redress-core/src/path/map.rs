@@ -12,14 +12,27 @@ use redress_contract::{
 use serde_json::json;
 
 use super::{
-    FailedCall, Call,
+    Call, FailedCall,
     drive::{HandlerRun, panic_text},
 };
-use crate::{AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault, call::{logged_cause::LoggedCause, encode::OutputUnwritten, measure::Measured}, author::fail::{FailCause, ErasedFail}, input::Breach, registry::{prepared::{Occurrence, Prepared}, RegisteredOperation}};
+use crate::{
+    AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault,
+    author::fail::{ErasedFail, FailCause},
+    call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
+    input::Breach,
+    registry::{
+        RegisteredOperation,
+        prepared::{Occurrence, Prepared},
+    },
+};
 
 impl Call {
     /// Turns how the handler ended into an outcome.
-    pub(super) fn map<T>(&self, entry: &RegisteredOperation, driven: HandlerRun<Result<T, Box<ErasedFail>>>) -> Result<T, Box<FailedCall>> {
+    pub(super) fn map<T>(
+        &self,
+        entry: &RegisteredOperation,
+        driven: HandlerRun<Result<T, Box<ErasedFail>>>,
+    ) -> Result<T, Box<FailedCall>> {
         match driven {
             HandlerRun::Returned(Ok(output)) => Ok(output),
             HandlerRun::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
@@ -116,7 +129,15 @@ impl Call {
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
         let next_fits = prepared.next_fits(&self.ctx.registry);
-        Box::new(FailedCall { problem, printed, failure: Some(failure), fault: None, cause: None, next_fits, asks: false })
+        Box::new(FailedCall {
+            problem,
+            printed,
+            failure: Some(failure),
+            fault: None,
+            cause: None,
+            next_fits,
+            asks: false,
+        })
     }
 
     /// A failure that is not among those that the operation declares: only its code leaves.
@@ -286,7 +307,11 @@ impl Call {
     }
 
     /// Checks what the handler gave against what it promised, where that is switched on.
-    pub(super) fn check_output(&self, entry: &RegisteredOperation, output: OutputJson) -> Result<OutputJson, Box<FailedCall>> {
+    pub(super) fn check_output(
+        &self,
+        entry: &RegisteredOperation,
+        output: OutputJson,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         match self.checks(entry).then(|| entry.output_breach(&output)).flatten() {
             None => Ok(output),
             Some(breach) => Err(self.unfit_output(&breach)),

@@ -7,7 +7,7 @@
 
 mod admit;
 mod allow;
-mod detached;
+mod answer_budget;
 mod audit;
 mod begin;
 mod check;
@@ -15,18 +15,18 @@ mod complete;
 mod content;
 mod converse;
 mod deprecated;
+mod detached;
 mod drive;
 mod end;
 mod find;
 mod guards;
+mod idempotency;
+mod invalid_input;
 mod large_work;
 mod map;
 mod next_calls;
 mod quota;
-mod invalid_input;
 mod refusal;
-mod idempotency;
-mod answer_budget;
 mod subscribe;
 mod verify;
 
@@ -45,17 +45,21 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use admit::{Permits, waited};
-use detached::{Detached, OwnedCallInput};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
+use detached::{Detached, OwnedCallInput};
 use drive::HandlerRun;
 pub(crate) use refusal::FailedCall;
 pub use refusal::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, call::{ask::AskContext, progress::BoundedListener}, author::handler::BoundHandler};
+use crate::{
+    Ctx, Registry, Request, Secret,
+    author::handler::BoundHandler,
+    call::{ask::AskContext, progress::BoundedListener},
+};
 
 /// What one call asks for. Everything else that it brings along is in the context.
 pub(crate) struct CallInput<'a> {
@@ -116,7 +120,11 @@ impl Call {
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
     ///
     /// The steps are polled where they stand: each combinator around them would copy them.
-    pub(crate) async fn answer(&mut self, call_input: &CallInput<'_>, permits: Option<Permits>) -> Result<OutputJson, Box<FailedCall>> {
+    pub(crate) async fn answer(
+        &mut self,
+        call_input: &CallInput<'_>,
+        permits: Option<Permits>,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         let span = (!self.span.is_disabled()).then(|| self.span.clone());
         let ended = {
             let mut steps = pin!(self.steps(call_input, permits));
@@ -171,7 +179,11 @@ impl Call {
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    async fn steps(&mut self, call_input: &CallInput<'_>, mut permits: Option<Permits>) -> Result<OutputJson, Box<FailedCall>> {
+    async fn steps(
+        &mut self,
+        call_input: &CallInput<'_>,
+        mut permits: Option<Permits>,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         if permits.is_none() {
             permits = self.admit(call_input, Shape::Query).await?.map(|held| *held);
             if self.expects_much() {
@@ -283,7 +295,11 @@ impl Call {
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, key, consent. Where a person is asked for consent, the limits come before the question,
     /// and what they handed out comes back.
-    async fn admit(&mut self, call_input: &CallInput<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
+    async fn admit(
+        &mut self,
+        call_input: &CallInput<'_>,
+        wanted: Shape,
+    ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
         let Some(entry) = self.find(call_input) else {
             self.found_nothing();
             return Err(Box::pin(self.not_found(call_input)).await);

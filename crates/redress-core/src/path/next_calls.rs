@@ -7,8 +7,11 @@ use std::{
 
 use redress_contract::{Effect, EngineCode, Json, Name, NextAction, Problem, RecoveryStep, Retry, Shape, Started};
 
-use super::{FailedCall, Call};
-use crate::{offload::LARGE, registry::{prepared::Prepared, RegisteredOperation}};
+use super::{Call, FailedCall};
+use crate::{
+    offload::LARGE,
+    registry::{RegisteredOperation, prepared::Prepared},
+};
 
 impl Call {
     /// Takes out of a bad ending whatever its caller could not do now. Every ending passes here, whoever made it.
@@ -91,7 +94,8 @@ impl Call {
     /// all, is never named: an agent makes the calls that it is advised to make.
     pub(super) fn callable(&self, name: &Name) -> Option<&RegisteredOperation> {
         let (registry, caller) = (&self.ctx.registry, self.ctx.caller());
-        let open = |entry: &&Arc<RegisteredOperation>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
+        let open =
+            |entry: &&Arc<RegisteredOperation>| !entry.is_hidden() && entry.declaration.access().admit(caller).is_ok();
         let entry = match &self.ctx.parent {
             None => registry.callable(name.as_str(), caller),
             Some(_) => registry.find(name.as_str()).filter(open),

@@ -3,7 +3,7 @@
 
 use redress_contract::{EngineCode, Json, Started};
 
-use super::{FailedCall, Call};
+use super::{Call, FailedCall};
 use crate::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, registry::RegisteredOperation};
 
 /// What the allowances of the caller have said.
@@ -30,7 +30,10 @@ pub(super) struct CountedQuota<'a> {
 impl Call {
     /// Sets the call aside in the allowances that the limits name. A composed call is taken from none: the call that
     /// makes it has been.
-    pub(super) async fn set_aside(&self, entry: &RegisteredOperation) -> Result<Option<QuotaReservation>, Box<FailedCall>> {
+    pub(super) async fn set_aside(
+        &self,
+        entry: &RegisteredOperation,
+    ) -> Result<Option<QuotaReservation>, Box<FailedCall>> {
         let registry = &self.ctx.registry.0;
         if !registry.has_quotas || self.ctx.parent.is_some() {
             return Ok(None);
@@ -48,7 +51,9 @@ impl Call {
         let reserved = self.within(async { Ok(store.reserve(&caller, &shares).await) }).await?;
         match reserved {
             Ok(hold) => Ok(Some(QuotaReservation::Held(hold))),
-            Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => Ok(Some(QuotaReservation::Exhausted(exhausted))),
+            Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => {
+                Ok(Some(QuotaReservation::Exhausted(exhausted)))
+            }
             Err(QuotaRefused::Exhausted(exhausted)) => Err(self.exhausted(&exhausted)),
             Err(QuotaRefused::Broken(error)) => {
                 tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a quota cannot be read, and the call is refused");
@@ -58,7 +63,10 @@ impl Call {
     }
 
     /// Counts the call, so that it stays counted whatever becomes of the process while its handler runs.
-    pub(super) async fn counted(&self, quota: Option<QuotaReservation>) -> Result<Option<CountedQuota<'_>>, Box<FailedCall>> {
+    pub(super) async fn counted(
+        &self,
+        quota: Option<QuotaReservation>,
+    ) -> Result<Option<CountedQuota<'_>>, Box<FailedCall>> {
         let mut hold = match quota {
             None => return Ok(None),
             Some(QuotaReservation::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted)),

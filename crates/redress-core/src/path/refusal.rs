@@ -8,7 +8,10 @@ use redress_contract::{
 use serde::Serialize;
 
 use super::{Call, map::COME_AGAIN_MS};
-use crate::{AnyFailure, Fault, IdentityError, Registry, Request, StoreError, registry::prepared::{Occurrence, Prepared}};
+use crate::{
+    AnyFailure, Fault, IdentityError, Registry, Request, StoreError,
+    registry::prepared::{Occurrence, Prepared},
+};
 
 const KEY_NOT_TAKEN: &str = "this operation takes no idempotency key";
 const FOREIGN_PAGE: &str = "pages of this origin may not call";
@@ -293,7 +296,15 @@ pub(crate) struct FailedCall {
 
 impl FailedCall {
     pub(super) fn new(problem: Problem) -> Box<FailedCall> {
-        Box::new(FailedCall { problem, printed: None, failure: None, fault: None, cause: None, next_fits: false, asks: false })
+        Box::new(FailedCall {
+            problem,
+            printed: None,
+            failure: None,
+            fault: None,
+            cause: None,
+            next_fits: false,
+            asks: false,
+        })
     }
 
     /// The same ending, told to the observers as this fault.

@@ -23,11 +23,15 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::{
-    CallInput, FailedCall, Call,
+    Call, CallInput, FailedCall,
     admit::{Permits, waited},
     drive::{HandlerRun, let_go},
 };
-use crate::{Ctx, Registry, Request, author::handler::{BoundHandler, HandlerItems}, registry::RegisteredOperation};
+use crate::{
+    Ctx, Registry, Request,
+    author::handler::{BoundHandler, HandlerItems},
+    registry::RegisteredOperation,
+};
 
 /// What the reader of a stream gets: items, then one end.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use redress_contract::{Effect, EngineCode, Retry, Started};
 
-use super::{CallInput, FailedCall, Call};
+use super::{Call, CallInput, FailedCall};
 
 /// The most bytes of an input that are read and told once more. What is larger is not worth its place in an answer.
 const MAX_INPUT: usize = 16 * 1024;

@@ -12,8 +12,13 @@ use redress_contract::{Contract, FailureDeclaration, Finding, ProgramInfo};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use super::{RegisteredOperation, RegistryInner, Registry, TextMap, check};
-use crate::{Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory, IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings, call::ctx::AnyState, hooks::extension::{self, Loaded}};
+use super::{RegisteredOperation, Registry, RegistryInner, TextMap, check};
+use crate::{
+    Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
+    IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
+    call::ctx::AnyState,
+    hooks::extension::{self, Loaded},
+};
 
 /// Gathers what a registry is made of. Nothing is judged before [`build`](Builder::build).
 pub struct Builder {

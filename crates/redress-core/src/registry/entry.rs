@@ -11,7 +11,13 @@ use std::{
 
 use redress_contract::{self as contract, Caller, Code, Content, Origin, OutputJson};
 
-use crate::{Credentials, Guard, Operation, Settings, author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying}, input::{Breach, SchemaError, InputShape}, path::StillCalled, registry::prepared::Prepared};
+use crate::{
+    Credentials, Guard, Operation, Settings,
+    author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying},
+    input::{Breach, InputShape, SchemaError},
+    path::StillCalled,
+    registry::prepared::Prepared,
+};
 
 /// Outputs up to so many bytes are all the same.
 const SMALL_OUTPUT: usize = 1024;

@@ -1,11 +1,11 @@
 //! The operations of a service, checked and ready to be called.
 
-pub(crate) mod settings;
-pub(crate) mod prepared;
 mod builder;
 mod check;
 mod entry;
+pub(crate) mod prepared;
 mod roles;
+pub(crate) mod settings;
 mod view;
 
 use std::{
@@ -15,14 +15,21 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, ProgramInfo};
+use redress_contract::{
+    Caller, Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, ProgramInfo,
+};
 use tokio_util::task::TaskTracker;
 
 pub use builder::{BuildError, Builder};
 pub(crate) use entry::RegisteredOperation;
 pub use view::Shown;
 
-use crate::{Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer, QuotaStore, Secret, Settings, call::{changes::Announcer, ctx::AnyState}, hooks::extension::Loaded};
+use crate::{
+    Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
+    QuotaStore, Secret, Settings,
+    call::{changes::Announcer, ctx::AnyState},
+    hooks::extension::Loaded,
+};
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
 /// clones are the same registry.

@@ -6,12 +6,12 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep, Retry, Shape, Started,
-    Template, Verb,
+    Binding, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep, Retry,
+    Shape, Started, Template, Verb,
 };
 use serde_json::Value;
 
-use crate::{AnyFailure, Registry, input, call::next_call::PreparedNextCall};
+use crate::{AnyFailure, Registry, call::next_call::PreparedNextCall, input};
 
 /// A declared failure, made ready.
 pub(crate) struct Prepared {

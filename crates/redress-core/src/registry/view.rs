@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redress_contract::{Caller, Contract, Disclosure, FailureDeclaration, Name, OperationDeclaration, Reach};
 
-use super::{RegisteredOperation, RegistryInner, Registry};
+use super::{RegisteredOperation, Registry, RegistryInner};
 
 /// What a face shows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,8 +97,9 @@ impl Registry {
             known.as_str().len() == name.len()
                 && known.as_str().bytes().map(|byte| if byte == b'.' { b'_' } else { byte }).eq(name.bytes())
         };
-        let named =
-            |entry: &&Arc<RegisteredOperation>| fits(entry.declaration.name()) || entry.declaration.aliases().iter().any(fits);
+        let named = |entry: &&Arc<RegisteredOperation>| {
+            fits(entry.declaration.name()) || entry.declaration.aliases().iter().any(fits)
+        };
         self.0.entries.iter().find(named)
     }
 

@@ -59,7 +59,7 @@ mod test_ctx;
 
 pub use answer::{CallAnswer, Collected};
 pub use assert::{HasOutcome, expect_failure, expect_ok};
-pub use canary::{Canary, Leak, CanaryReport};
+pub use canary::{Canary, CanaryReport, Leak};
 pub use contracts::{BrokenPromise, Contracts, ContractsReport};
 pub use coverage::{Coverage, Covered};
 pub use examples::{BrokenExample, Examples, ExamplesReport};

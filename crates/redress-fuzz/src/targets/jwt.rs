@@ -8,7 +8,7 @@ use std::{
 };
 
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Authenticator, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 

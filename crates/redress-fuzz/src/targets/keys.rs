@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Authenticator, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -9,7 +9,7 @@ use std::{
 
 use redress::{
     Caller,
-    mcp::{RequestContext, Mcp, McpOptions},
+    mcp::{Mcp, McpOptions, RequestContext},
 };
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Authenticator, AccessOptions, TokenFile};
+use redress_access::{AccessOptions, Authenticator, TokenFile};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;

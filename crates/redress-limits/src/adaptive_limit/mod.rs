@@ -29,7 +29,10 @@ use arc_swap::ArcSwap;
 use redress_contract::Name;
 use tokio::time::Instant;
 
-use crate::{caller_load::{ActiveCallers, CallerLoad}, mean::Mean};
+use crate::{
+    caller_load::{ActiveCallers, CallerLoad},
+    mean::Mean,
+};
 
 /// How many times as long as by itself a call may take.
 const TOLERANCE: f64 = 1.5;

@@ -25,7 +25,8 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(options: LimitOptions) -> Service {
         let (waiting, going) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        let open = |operation: contract::OperationDeclaration| operation.with_summary("Demo.").with_access(Access::anyone());
+        let open =
+            |operation: contract::OperationDeclaration| operation.with_summary("Demo.").with_access(Access::anyone());
         let wait = |name: &str| {
             let (waiting, going) = (Arc::clone(&waiting), Arc::clone(&going));
             Operation::dynamic(open(contract::OperationDeclaration::query(name))).with_handler(move |_, input| {

@@ -7,7 +7,7 @@ use syn::{DeriveInput, Ident, Path, Type, ext::IdentExt, spanned::Spanned};
 use super::{
     declaration::declaration,
     parse::FailureField,
-    validate::{ValidFailure, Failures},
+    validate::{Failures, ValidFailure},
 };
 use crate::{mistakes::Mistakes, template::TemplatePart};
 

@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::{Ident, LitStr, Member, Path, Type, ext::IdentExt};
 
 use super::{
-    parse::{Declaration, EXAMPLE, FailureField, ParsedFailures, FailureVariant},
+    parse::{Declaration, EXAMPLE, FailureField, FailureVariant, ParsedFailures},
     recovery::{Recovery, recovery},
 };
 use crate::{

@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{
     parse::{ExampleEnding, ExampleWords},
-    validate::{ValidOperation, Overflow, Streaming},
+    validate::{Overflow, Streaming, ValidOperation},
 };
 
 /// The expression that makes the declaration, schemas and failures left to the types.

@@ -209,7 +209,10 @@ mod tests {
             parts.extensions.insert(page);
             admit(&open, &parts).is_ok()
         };
-        assert!(judged(PageTrust::Admitted, "https://other.example") && judged(PageTrust::Foreign, "https://app.example.com"));
+        assert!(
+            judged(PageTrust::Admitted, "https://other.example")
+                && judged(PageTrust::Foreign, "https://app.example.com")
+        );
         assert!(!judged(PageTrust::Foreign, "http://mcp.example.com"));
     }
 }

@@ -13,8 +13,18 @@ use redress_wire::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Body, HttpFace, admission::Accepts, empty, streamable_request::ReaderEvents, session::{CHANGES, HttpSession}, sse::{self, SseEvent}};
-use crate::{RequestContext, request::McpRequest, request_checks, owner::Owner, refusal::Unfit, session::unguessable, client_channel::ClientChannel};
+use super::{
+    Body, HttpFace,
+    admission::Accepts,
+    empty,
+    session::{CHANGES, HttpSession},
+    sse::{self, SseEvent},
+    streamable_request::ReaderEvents,
+};
+use crate::{
+    RequestContext, client_channel::ClientChannel, owner::Owner, refusal::Unfit, request::McpRequest, request_checks,
+    session::unguessable,
+};
 
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
@@ -79,7 +89,12 @@ impl HttpFace {
 
     /// The stream of changes of a session, or what is left of a stream whose connection was lost. Whoever read it
     /// before is at its end: a connection that was lost may seem open for long.
-    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, context: &RequestContext) -> Response<Body> {
+    pub(super) fn stream_of(
+        &self,
+        parts: &Parts,
+        session: &Arc<HttpSession>,
+        context: &RequestContext,
+    ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
             return self.unfit(&Unfit::NoStream, Id::NULL, context);
         }

@@ -3,11 +3,11 @@
 mod admission;
 mod events;
 mod in_session;
-mod stream_permits;
-mod streamable_request;
 mod session;
 mod sessions;
 mod sse;
+mod stream_permits;
+mod streamable_request;
 
 use std::{convert::Infallible, pin::pin, sync::Arc, task::Poll};
 
@@ -20,20 +20,30 @@ use redress_contract::{EngineCode, RequestId};
 use redress_core::{IdentityError, Refusal, Secret};
 use redress_wire::{
     http::header::REQUEST_ID,
-    jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable},
+    jsonrpc::{self, Id, Member, RpcCall, RpcMessage, Unreadable},
     mcp::{Era, ProtocolError, RequestMeta},
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{RequestContext, Mcp, Metadata, request::McpRequest, auth::Challenge, request_checks, mcp::McpInner, owner::Owner, refusal::Unfit, reply::{ReplyKind, Reply}, client_channel::ClientChannel};
+use crate::{
+    Mcp, Metadata, RequestContext,
+    auth::Challenge,
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    owner::Owner,
+    refusal::Unfit,
+    reply::{Reply, ReplyKind},
+    request::McpRequest,
+    request_checks,
+};
 use admission::Accepts;
-pub use stream_permits::{StreamPermit, StreamPermits};
-use streamable_request::StreamableRequest;
 use session::HttpSession;
 pub use sessions::OpenSessions;
 use sessions::Sessions;
+pub use stream_permits::{StreamPermit, StreamPermits};
+use streamable_request::StreamableRequest;
 
 /// The body of an answer.
 pub type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
@@ -135,7 +145,13 @@ impl HttpFace {
     }
 
     /// Answers one message. `token` is the bearer token that came with it.
-    pub async fn answer<B>(&self, parts: Parts, body: B, token: Option<Secret>, mut context: RequestContext) -> Response<Body>
+    pub async fn answer<B>(
+        &self,
+        parts: Parts,
+        body: B,
+        token: Option<Secret>,
+        mut context: RequestContext,
+    ) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -274,7 +290,8 @@ impl HttpFace {
         if let Some(reply) = self.inner.needless_key(id, &asked, era, context) {
             return self.respond(parts, reply, era);
         }
-        let channel = ClientChannel { session: session.as_deref().map(|session| &session.state), ..ClientChannel::default() };
+        let channel =
+            ClientChannel { session: session.as_deref().map(|session| &session.state), ..ClientChannel::default() };
         match (&asked, &session) {
             (asked, Some(session)) if asked.runs() => {
                 let within = match self.admit(parts, session, id, asked, context) {

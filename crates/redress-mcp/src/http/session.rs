@@ -16,7 +16,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{StreamPermit, events::EventLog, sessions::Sessions};
-use crate::{client_questions::Questions, mcp::McpInner, owner::Owner, requests::Requests, rounds, session::{MAX_DOCUMENTS, Session, notification}};
+use crate::{
+    client_questions::Questions,
+    mcp::McpInner,
+    owner::Owner,
+    requests::Requests,
+    rounds,
+    session::{MAX_DOCUMENTS, Session, notification},
+};
 
 /// After how much silence a session ends in which no request runs.
 const IDLE: Duration = Duration::from_secs(300);

@@ -69,7 +69,10 @@ impl SseEvent {
 }
 
 /// The answer that is a stream of these events, until they end or `over` says so.
-pub(super) fn response(events: impl Stream<Item = SseEvent> + Send + 'static, over: CancellationToken) -> Response<Body> {
+pub(super) fn response(
+    events: impl Stream<Item = SseEvent> + Send + 'static,
+    over: CancellationToken,
+) -> Response<Body> {
     let stream = EventStream {
         events: Box::pin(events),
         frames: VecDeque::new(),
@@ -151,7 +154,8 @@ mod tests {
     #[tokio::test]
     async fn a_message_goes_out_as_the_bytes_that_it_is() {
         let message = Bytes::from(vec![b'x'; 100_000]);
-        let events = stream::iter([SseEvent::priming("1/0".into()), SseEvent::new(Some("1/1".into()), message.clone())]);
+        let events =
+            stream::iter([SseEvent::priming("1/0".into()), SseEvent::new(Some("1/1".into()), message.clone())]);
         let mut body = response(events, CancellationToken::new()).into_body();
         let mut frames = Vec::new();
         while let Some(frame) = body.frame().await {

@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Body, HttpFace};
-use crate::{RequestContext, request::McpRequest, prompts};
+use crate::{RequestContext, prompts, request::McpRequest};
 
 /// Counts what each caller holds open.
 pub trait StreamPermits: fmt::Debug + Send + Sync + 'static {

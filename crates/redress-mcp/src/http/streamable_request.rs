@@ -13,15 +13,30 @@ use bytes::Bytes;
 use futures_util::Stream;
 use redress_core::offload::{LARGE, offload_future};
 use redress_wire::{
-    jsonrpc::{self, RpcCall, Id, Member, RpcMessage},
+    jsonrpc::{self, Id, Member, RpcCall, RpcMessage},
     mcp::Era,
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
-use super::{Body, HttpFace, admission::Accepts, events::{EventLog, EventLogReader}, stream_permits::HeldPermits, session::{HttpSession, StreamAsker}, sse::{self, SseEvent}};
-use crate::{RequestContext, request::McpRequest, mcp::McpInner, refusal::Unfit, reply::Reply, session, client_channel::{RequestEvent, NotifyingReply, Notifier, ClientChannel}};
+use super::{
+    Body, HttpFace,
+    admission::Accepts,
+    events::{EventLog, EventLogReader},
+    session::{HttpSession, StreamAsker},
+    sse::{self, SseEvent},
+    stream_permits::HeldPermits,
+};
+use crate::{
+    RequestContext,
+    client_channel::{ClientChannel, Notifier, NotifyingReply, RequestEvent},
+    mcp::McpInner,
+    refusal::Unfit,
+    reply::Reply,
+    request::McpRequest,
+    session,
+};
 
 /// After how long a request that has nothing to tell becomes a stream all the same, so that nobody on the way takes it
 /// for dead.
@@ -159,7 +174,13 @@ impl CallTask {
         let channel = ClientChannel { asker: asker.as_ref(), session, ..ClientChannel::default() };
         match Notifier::wanted(token.is_some(), notes).filter(|_| self.streams) {
             Some((notifier, told)) => {
-                let answer = inner.answer(id, &asked, self.era, &self.context, ClientChannel { notifier: Some(&notifier), ..channel });
+                let answer = inner.answer(
+                    id,
+                    &asked,
+                    self.era,
+                    &self.context,
+                    ClientChannel { notifier: Some(&notifier), ..channel },
+                );
                 let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {

@@ -18,7 +18,14 @@ pub(crate) use questions::{answer, asked};
 use state::OpenedState;
 pub(crate) use state::{Seal, random};
 
-use crate::{request::Rounds, mcp::McpInner, owner::Owner, refusal::Unfit, reply::{ReplyKind, Reply, with_member}, client_channel::ClientChannel};
+use crate::{
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    owner::Owner,
+    refusal::Unfit,
+    reply::{Reply, ReplyKind, with_member},
+    request::Rounds,
+};
 
 /// The questions that a client of these abilities can be asked.
 pub(crate) fn kinds(can: ClientCapabilities) -> impl Iterator<Item = QuestionKind> {

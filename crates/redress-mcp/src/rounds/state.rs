@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use redress_core::Secret;
 use sha2::{Digest as _, Sha256};
 
-use super::spent_states::{StateNumber, SpentStates};
+use super::spent_states::{SpentStates, StateNumber};
 use crate::{McpError, owner::Owner};
 
 /// What the seal is for, so that nothing else that is sealed with the same key is taken for it.

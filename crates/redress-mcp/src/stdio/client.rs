@@ -2,11 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use redress_core::{Answer, AskError, Asker, Level, ProgressListener, Note, Progress, Question, QuestionKind};
+use redress_core::{Answer, AskError, Asker, Level, Note, Progress, ProgressListener, Question, QuestionKind};
 use redress_wire::mcp::{ClientCapabilities, method};
 
 use super::out::Out;
-use crate::{client_questions::Questions, rounds, session::{self, Session, notification}};
+use crate::{
+    client_questions::Questions,
+    rounds,
+    session::{self, Session, notification},
+};
 
 /// The client at the other end. Only one that has said hello, as the legacy era does, can be
 /// asked and told things: others say with each request what they want.

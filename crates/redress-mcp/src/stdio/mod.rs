@@ -15,7 +15,7 @@ use std::{
 
 use redress_core::{Account, Budget, BudgetLimits};
 use redress_wire::{
-    jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable},
+    jsonrpc::{self, Id, Member, RpcCall, RpcMessage, Unreadable},
     mcp::{InitializeParams, method, read_params},
 };
 use tokio::{
@@ -24,7 +24,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{RequestContext, mcp::McpInner, refusal::Unfit, reply::Reply, requests::Requests, session::{notification, unguessable}, stdout::own_stdout};
+use crate::{
+    RequestContext,
+    mcp::McpInner,
+    refusal::Unfit,
+    reply::Reply,
+    requests::Requests,
+    session::{notification, unguessable},
+    stdout::own_stdout,
+};
 use client::StdioClient;
 use lines::InputLine;
 use out::Out;
@@ -163,24 +171,26 @@ impl StdioConnection {
             return self.send(self.inner.refuse(&Unfit::TooLarge(limit), Id::NULL, &self.context)).await;
         };
         let reply = match jsonrpc::read(&line, 1) {
-            Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) => match self.running.admit(id) {
-                Ok(token) => {
-                    // What follows may come from a client that can be asked because of this.
-                    if method == method::INITIALIZE
-                        && let Some(params) = read_params::<InitializeParams<'_>>(params)
-                    {
-                        StdioClient::greeted(&self.client, params.client_can());
-                        // A client of the modern era has no sessions, and does not greet.
-                        if self.context.session_id.is_none() {
-                            self.context.session_id = unguessable();
+            Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) => {
+                match self.running.admit(id) {
+                    Ok(token) => {
+                        // What follows may come from a client that can be asked because of this.
+                        if method == method::INITIALIZE
+                            && let Some(params) = read_params::<InitializeParams<'_>>(params)
+                        {
+                            StdioClient::greeted(&self.client, params.client_can());
+                            // A client of the modern era has no sessions, and does not greet.
+                            if self.context.session_id.is_none() {
+                                self.context.session_id = unguessable();
+                            }
                         }
+                        let request = self.request(token);
+                        self.tasks.spawn(request.run(line));
+                        return;
                     }
-                    let request = self.request(token);
-                    self.tasks.spawn(request.run(line));
-                    return;
+                    Err(unfit) => self.inner.refuse(&unfit, id, &self.context),
                 }
-                Err(unfit) => self.inner.refuse(&unfit, id, &self.context),
-            },
+            }
             Ok(RpcMessage::Single(Member::Call(call))) => return self.notified(&call),
             Ok(RpcMessage::Single(Member::Invalid(_))) if self.client.questions().answered(&line) => return,
             Ok(RpcMessage::Single(Member::Invalid(id))) => self.inner.refuse(&Unfit::NoRequest, id, &self.context),

@@ -5,13 +5,24 @@ use std::sync::Arc;
 use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
-    jsonrpc::{self, RpcCall, Id, Member, RpcMessage},
+    jsonrpc::{self, Id, Member, RpcCall, RpcMessage},
     mcp::{Era, ListenParams},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{client::StdioClient, out::Out};
-use crate::{RequestContext, request::McpRequest, request_checks, mcp::McpInner, prompts::failed, refusal::Unfit, reply::Reply, requests::Requests, session, client_channel::{RequestEvent, NotifyingReply, Notifier, ClientChannel}};
+use crate::{
+    RequestContext,
+    client_channel::{ClientChannel, Notifier, NotifyingReply, RequestEvent},
+    mcp::McpInner,
+    prompts::failed,
+    refusal::Unfit,
+    reply::Reply,
+    request::McpRequest,
+    request_checks,
+    requests::Requests,
+    session,
+};
 
 pub(super) struct StdioRequest {
     pub(super) inner: Arc<McpInner>,
@@ -25,7 +36,8 @@ pub(super) struct StdioRequest {
 
 impl StdioRequest {
     pub(super) async fn run(self, line: Vec<u8>) {
-        let Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) = jsonrpc::read(&line, 1) else {
+        let Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) = jsonrpc::read(&line, 1)
+        else {
             return;
         };
         let reply = tokio::select! {

@@ -61,7 +61,8 @@ pub(crate) fn build(
     watched: &Arc<Watched>,
     more: impl FnOnce(redress_core::Builder) -> redress_core::Builder,
 ) -> Registry {
-    let open = |operation: contract::OperationDeclaration| operation.with_summary("One of all.").with_access(Access::anyone());
+    let open =
+        |operation: contract::OperationDeclaration| operation.with_summary("One of all.").with_access(Access::anyone());
     let greet = open(contract::OperationDeclaration::query("demo.greet"))
         .with_input(object(
             json!({"name": {"type": "string", "format": "vendor"}, "times": {"type": "integer", "maximum": 9}}),
@@ -77,29 +78,32 @@ pub(crate) fn build(
     let find = Operation::dynamic(find)
         .with_handler(|_, _| async { Err(DynamicFailure::new("THING_MISSING", json!({"id": 7})))? });
     let secret = canary.plant("the cause of a contained error");
-    let fault = Operation::dynamic(open(contract::OperationDeclaration::query("demo.fault"))).with_handler(move |_, _| {
-        let text = format!("cannot open {secret}");
-        async move { Err(Fail::contain(text)) }
-    });
+    let fault =
+        Operation::dynamic(open(contract::OperationDeclaration::query("demo.fault"))).with_handler(move |_, _| {
+            let text = format!("cannot open {secret}");
+            async move { Err(Fail::contain(text)) }
+        });
     let text = canary.plant("a panic");
-    let panics = Operation::dynamic(open(contract::OperationDeclaration::query("demo.panic"))).with_handler(move |_, _| {
-        let text = text.clone();
-        async move {
-            print();
-            panic!("{text}")
-        }
-    });
+    let panics =
+        Operation::dynamic(open(contract::OperationDeclaration::query("demo.panic"))).with_handler(move |_, _| {
+            let text = text.clone();
+            async move {
+                print();
+                panic!("{text}")
+            }
+        });
     let slow = open(contract::OperationDeclaration::query("demo.slow")).with_deadline(Duration::from_millis(30));
     let slow = Operation::dynamic(slow).with_handler(|_, _| std::future::pending());
     let seen = Arc::clone(watched);
-    let wait = Operation::dynamic(open(contract::OperationDeclaration::mutation("demo.wait"))).with_handler(move |_, _| {
-        let seen = Arc::clone(&seen);
-        async move {
-            let _dropped = Dropped(Arc::clone(&seen));
-            seen.started.notify_one();
-            std::future::pending().await
-        }
-    });
+    let wait =
+        Operation::dynamic(open(contract::OperationDeclaration::mutation("demo.wait"))).with_handler(move |_, _| {
+            let seen = Arc::clone(&seen);
+            async move {
+                let _dropped = Dropped(Arc::clone(&seen));
+                seen.started.notify_one();
+                std::future::pending().await
+            }
+        });
     let seen = Arc::clone(watched);
     let once = open(contract::OperationDeclaration::mutation("demo.once")).with_idempotency_key();
     let once = Operation::dynamic(once).with_handler(move |_, _| {
@@ -127,12 +131,14 @@ pub(crate) fn build(
             _ => Events::new(items),
         })
     });
-    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(|ctx, _| async move {
-        for done in [1.0, 2.0, 2.0, f64::NAN, 1.0, 3.0] {
-            ctx.progress(Progress::new(done).of(3.0).saying("counting"));
-        }
-        Ok(json!({"done": true}))
-    });
+    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(
+        |ctx, _| async move {
+            for done in [1.0, 2.0, 2.0, f64::NAN, 1.0, 3.0] {
+                ctx.progress(Progress::new(done).of(3.0).saying("counting"));
+            }
+            Ok(json!({"done": true}))
+        },
+    );
     let all = [greet, number, steps, find, fault, panics, slow, wait, once, closed, hidden, count];
     let builder = all.into_iter().fold(Registry::builder().max_input(64 * 1024), |builder, one| builder.add(one));
     more(builder).build().unwrap()

@@ -45,7 +45,9 @@ fn refused() -> FailureDeclaration {
 
 /// Operations that are open to everyone, and call and name internal ones.
 fn registry() -> Registry {
-    let open = |operation: contract::OperationDeclaration| operation.with_summary("About orders.").with_access(Access::anyone());
+    let open = |operation: contract::OperationDeclaration| {
+        operation.with_summary("About orders.").with_access(Access::anyone())
+    };
     let list = Operation::dynamic(open(contract::OperationDeclaration::query("orders.list")))
         .with_handler(|_, _| async { Ok(json!([])) });
     let refund = open(contract::OperationDeclaration::mutation("orders.refund"))
@@ -61,17 +63,19 @@ fn registry() -> Registry {
         ctx.call_dynamic("vault.book_entry", json!({})).await?;
         Ok(json!("refunded"))
     });
-    let deny = Operation::dynamic(open(contract::OperationDeclaration::query("orders.deny").fails(refused()))).with_handler(
-        |_, _| async {
+    let deny = Operation::dynamic(open(contract::OperationDeclaration::query("orders.deny").fails(refused())))
+        .with_handler(|_, _| async {
             let failure = redress_core::Fail::from(DynamicFailure::new("REFUND_REFUSED", json!({})));
             Err(failure.with_next_action("vault.book_entry", &json!({}), "it may help"))
-        },
-    );
-    let letter = open(contract::OperationDeclaration::query("orders.letter")).prompt().with_messages().with_input(text("order"));
+        });
+    let letter =
+        open(contract::OperationDeclaration::query("orders.letter")).prompt().with_messages().with_input(text("order"));
     let letter = letter.fails(refused());
     let letter = Operation::dynamic(letter.with_completion("order", "vault.offer"))
         .with_handler(|_, _| async { Ok(json!({"messages": []})) });
-    let page = open(contract::OperationDeclaration::query("orders.page")).resource("orders://{order}").with_input(text("order"));
+    let page = open(contract::OperationDeclaration::query("orders.page"))
+        .resource("orders://{order}")
+        .with_input(text("order"));
     let page = page.fails(refused());
     let page = Operation::dynamic(page.with_completion("order", "vault.offer").with_output(json!({"type": "string"})))
         .with_handler(|_, _| async { Ok(json!("a page")) });

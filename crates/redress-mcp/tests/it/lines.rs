@@ -6,7 +6,7 @@ use std::{
 };
 
 use redress_core::{Registry, contract::Caller};
-use redress_mcp::{RequestContext, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 use serde_json::{Value, json};
 
 use crate::service::{LEGACY, MODERN};

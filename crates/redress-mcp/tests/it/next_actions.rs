@@ -10,11 +10,11 @@ use futures_util::stream;
 use redress_core::{
     DynamicFailure, Events, Fail, Operation, Registry, Request,
     contract::{
-        self, Access, Caller, Effect, Envelope, FailureDeclaration, Kind, Problem, Recovery, RecoveryStep, Retry, Shape,
-        Verification,
+        self, Access, Caller, Effect, Envelope, FailureDeclaration, Kind, Problem, Recovery, RecoveryStep, Retry,
+        Shape, Verification,
     },
 };
-use redress_mcp::{RequestContext, Mcp, McpOptions, Profile};
+use redress_mcp::{Mcp, McpOptions, Profile, RequestContext};
 use serde_json::{Value, json};
 
 /// How many registries are made.
@@ -123,7 +123,11 @@ fn declared(place: usize, dice: &mut Dice) -> contract::OperationDeclaration {
 
 /// What helps with a failure of `operation`: to call a later one, or of a mutation to look by it whether it took place,
 /// where the registry lets it.
-fn recovery(operation: &contract::OperationDeclaration, later: &[contract::OperationDeclaration], dice: &mut Dice) -> Recovery {
+fn recovery(
+    operation: &contract::OperationDeclaration,
+    later: &[contract::OperationDeclaration],
+    dice: &mut Dice,
+) -> Recovery {
     let may = |target: &&contract::OperationDeclaration| {
         target.shape() != Shape::Subscription
             && (target.is_external() || !operation.is_external())

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use redress_core::testing::Canary;
 use redress_mcp::{HttpOptions, Mcp, McpOptions};
-use redress_serve::{Faces, ServerLimits, Server, ServerHandle};
+use redress_serve::{Faces, Server, ServerHandle, ServerLimits};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, time::timeout};

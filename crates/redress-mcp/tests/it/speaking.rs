@@ -36,7 +36,8 @@ fn registry() -> Registry {
             .with_recovery(Recovery::ask_user("Tell the user that the disk has to be replaced."))
     };
     let open = |operation: contract::OperationDeclaration| operation.with_access(Access::anyone()).fails(worn());
-    let list = open(contract::OperationDeclaration::query("shop.list").with_alias("shop.all")).with_summary("List the orders.");
+    let list = open(contract::OperationDeclaration::query("shop.list").with_alias("shop.all"))
+        .with_summary("List the orders.");
     let list = Operation::dynamic(list).with_handler(|_, _| async { Ok(json!({"orders": []})) });
     let read = open(contract::OperationDeclaration::query("shop.read"))
         .with_summary("Read an order.")

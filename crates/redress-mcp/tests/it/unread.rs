@@ -11,7 +11,7 @@ use std::{
 };
 
 use redress_core::{Operation, Registry, contract};
-use redress_mcp::{RequestContext, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 use serde_json::json;
 use tokio::{sync::Semaphore, time::timeout};
 

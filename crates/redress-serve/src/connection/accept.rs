@@ -9,7 +9,14 @@ use redress_wire::http::{self, ProblemDocument};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use crate::{connection::{conn::ServerInner, server_state::{TallyPermit, ServerState, client_prefix}, listener::{BoundListener, Socket}}, request::service::FacesInner};
+use crate::{
+    connection::{
+        conn::ServerInner,
+        listener::{BoundListener, Socket},
+        server_state::{ServerState, TallyPermit, client_prefix},
+    },
+    request::service::FacesInner,
+};
 
 /// How long nothing is accepted after it could not be, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
@@ -63,7 +70,8 @@ impl Acceptor {
 fn take(serving: &Arc<ServerInner>, connections: &TaskTracker, socket: Socket) {
     let (server_state, shared) = (&serving.server_state, serving.served.load());
     server_state.counters.accepted.up();
-    let from = socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(client_prefix);
+    let from =
+        socket.address().map(|address| address.ip()).filter(|address| !shared.trusts(*address)).map(client_prefix);
     let by_address = match from {
         None => None,
         Some(from) => match server_state.by_address.take(from, shared.limits.per_address) {

@@ -26,7 +26,21 @@ use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
 use crate::connection::tls::Tls;
-use crate::{ServerLimits, connection::{accept::OpenConn, server_state::{ServerState, client_prefix}, listener::Socket, conn_watchdog::{ConnActivity, ConnCommand}, tracked_io::{CountedIo, TrackedIo}}, request::{body::{RunningBody, SLICE}, framing, service::FacesInner}};
+use crate::{
+    ServerLimits,
+    connection::{
+        accept::OpenConn,
+        conn_watchdog::{ConnActivity, ConnCommand},
+        listener::Socket,
+        server_state::{ServerState, client_prefix},
+        tracked_io::{CountedIo, TrackedIo},
+    },
+    request::{
+        body::{RunningBody, SLICE},
+        framing,
+        service::FacesInner,
+    },
+};
 
 /// The shortest buffer that headers may be read into.
 const SHORTEST_HEADERS: usize = 8192;

@@ -293,7 +293,8 @@ impl ConnTracker {
 
     /// A new connection, from an address that counts as this.
     pub(crate) fn enter(self: &Arc<ConnTracker>, from: Option<IpAddr>) -> TrackedConn {
-        let activity = ConnActivity { tracker: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
+        let activity =
+            ConnActivity { tracker: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
         let activity = Arc::new(activity);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.closed {

@@ -5,7 +5,14 @@ use std::{io, sync::Arc};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-use crate::{ServerLimits, connection::{conn::{PeerInfo, Protocol, ServerInner}, conn_watchdog::LINGER, tls::Tls}};
+use crate::{
+    ServerLimits,
+    connection::{
+        conn::{PeerInfo, Protocol, ServerInner},
+        conn_watchdog::LINGER,
+        tls::Tls,
+    },
+};
 
 impl ServerInner {
     /// Shakes hands within the time for it; nothing, if that fails.

@@ -9,7 +9,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 #[cfg(unix)]
 use crate::connection::unix_socket::{self, SocketFile};
-use crate::{ServeError, connection::listen::{Address, Listen}};
+use crate::{
+    ServeError,
+    connection::listen::{Address, Listen},
+};
 
 /// A listener.
 #[derive(Debug)]
@@ -87,7 +90,9 @@ impl BoundListener {
 
     pub(crate) async fn accept(&self) -> io::Result<Socket> {
         match &self.kind {
-            ListenerKind::Tcp(listener) => listener.accept().await.map(|(stream, address)| Socket::Tcp(stream, address)),
+            ListenerKind::Tcp(listener) => {
+                listener.accept().await.map(|(stream, address)| Socket::Tcp(stream, address))
+            }
             #[cfg(unix)]
             ListenerKind::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Socket::Unix(stream)),
         }

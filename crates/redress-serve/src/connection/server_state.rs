@@ -12,7 +12,15 @@ use redress_core::{Budget, Refusal, Registry};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use crate::{Descriptors, connection::{conn_watchdog::{ConnTracker, ConnCommand}, shutdown::Shutdown, stats::{Counter, Counters, ServerStats}}, request::{body_budget::BodyBudget, service::FacesInner}};
+use crate::{
+    Descriptors,
+    connection::{
+        conn_watchdog::{ConnCommand, ConnTracker},
+        shutdown::Shutdown,
+        stats::{Counter, Counters, ServerStats},
+    },
+    request::{body_budget::BodyBudget, service::FacesInner},
+};
 
 /// What outlives the faces that are served: faces may be replaced, and what is open stays open.
 #[derive(Debug, Default)]
@@ -244,7 +252,8 @@ mod tests {
         let first = Registry::builder().add(operation).build().unwrap();
         let (second, third) = (first.with_layers(Layers::new()), first.with_layers(Layers::new()));
         let server_state = Arc::new(ServerState::default());
-        let remember = |registry: &Registry| server_state.remember(&crate::Faces::new(registry.clone()).shared(&server_state));
+        let remember =
+            |registry: &Registry| server_state.remember(&crate::Faces::new(registry.clone()).shared(&server_state));
         let remembered = || server_state.earlier.lock().unwrap().len();
         // One key after the other is at work, each under what was served when it came.
         let call = |registry: &Registry, key: &'static str| {

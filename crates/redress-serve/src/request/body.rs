@@ -13,7 +13,10 @@ use futures_util::poll;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
-use crate::{connection::conn_watchdog::BodyTurn, request::body_budget::{BodyBudgetExceeded, BodyBudget, BodyReservation}};
+use crate::{
+    connection::conn_watchdog::BodyTurn,
+    request::body_budget::{BodyBudget, BodyBudgetExceeded, BodyReservation},
+};
 
 /// Why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +70,11 @@ pub(crate) async fn read<R: Deref<Target = BodyBudget>>(
     Ok(CollectedBody { bytes, _taken: taken })
 }
 
-async fn collect<R: Deref<Target = BodyBudget>>(mut body: Body, max: usize, taken: &mut BodyReservation<R>) -> Result<Bytes, BodyError> {
+async fn collect<R: Deref<Target = BodyBudget>>(
+    mut body: Body,
+    max: usize,
+    taken: &mut BodyReservation<R>,
+) -> Result<Bytes, BodyError> {
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         let held = first.len() + rest.len();
@@ -137,7 +144,11 @@ impl BodyErrorSlot {
 #[cfg(feature = "mcp")]
 impl TimedBody {
     /// The body, what tells whether it broke off, and its room.
-    pub(crate) fn new(body: Body, time: Duration, taken: BodyReservation<std::sync::Arc<BodyBudget>>) -> (TimedBody, BodyErrorSlot, BodyHold) {
+    pub(crate) fn new(
+        body: Body,
+        time: Duration,
+        taken: BodyReservation<std::sync::Arc<BodyBudget>>,
+    ) -> (TimedBody, BodyErrorSlot, BodyHold) {
         let (broke, room) = (BodyErrorSlot::default(), BodyHold::default());
         let timed =
             TimedBody { body, time, end: None, taken: Some(taken), held: 0, broke: broke.clone(), room: room.clone() };

@@ -149,11 +149,15 @@ mod tests {
     #[test]
     fn no_address_takes_the_room_of_all_and_what_is_given_back_can_be_taken_again() {
         let room = BodyBudget::default();
-        let mut bodies: Vec<BodyReservation<&BodyBudget>> = (0..3).map(|_| BodyReservation::new(&room, at(1), MAX, false)).collect();
+        let mut bodies: Vec<BodyReservation<&BodyBudget>> =
+            (0..3).map(|_| BodyReservation::new(&room, at(1), MAX, false)).collect();
         assert_eq!(bodies[0].holds(STEP), Ok(()));
         assert_eq!(bodies[1].holds(STEP), Ok(()));
         assert_eq!(bodies[2].holds(STEP), Err(BodyBudgetExceeded));
-        let mut others = [BodyReservation::new(&room, at(2), MAX, false), BodyReservation::new(&room, BodySource::Anywhere, MAX, false)];
+        let mut others = [
+            BodyReservation::new(&room, at(2), MAX, false),
+            BodyReservation::new(&room, BodySource::Anywhere, MAX, false),
+        ];
         assert_eq!(others[0].holds(STEP), Ok(()));
         assert_eq!((others[1].holds(STEP), others[1].holds(STEP + 1)), (Ok(()), Err(BodyBudgetExceeded)));
         bodies.truncate(1);
@@ -168,7 +172,10 @@ mod tests {
         let room = BodyBudget::default();
         let nothing = BodyBudgetLimits { all: 0, by_address: 0 };
         let mut alone = BodyReservation::new(&room, at(1), nothing, false);
-        assert_eq!((alone.holds(FREE), alone.waits(FREE), alone.holds(FREE + 1)), (Ok(()), Ok(()), Err(BodyBudgetExceeded)));
+        assert_eq!(
+            (alone.holds(FREE), alone.waits(FREE), alone.holds(FREE + 1)),
+            (Ok(()), Ok(()), Err(BodyBudgetExceeded))
+        );
         let mut shared = BodyReservation::new(&room, at(1), nothing, true);
         assert_eq!((shared.holds(FREE), shared.waits(0), shared.waits(1)), (Ok(()), Ok(()), Err(BodyBudgetExceeded)));
     }

@@ -17,7 +17,18 @@ use redress_wire::{
 };
 use serde_json::json;
 
-use crate::{request::{bearer::Bearer, caller::Connection, page_origin::{self, FETCH_SITE, PageOrigin}, service::FacesInner}, connection::{conn::PeerInfo, proxies::{self, Sent}}};
+use crate::{
+    connection::{
+        conn::PeerInfo,
+        proxies::{self, Sent},
+    },
+    request::{
+        bearer::Bearer,
+        caller::Connection,
+        page_origin::{self, FETCH_SITE, PageOrigin},
+        service::FacesInner,
+    },
+};
 
 /// The longest state of a trace that is passed on, as the standard asks for at least.
 const LONGEST_STATE: usize = 512;
@@ -65,7 +76,13 @@ impl ClientOrigin {
         ClientOrigin { peer: by, local: side.local && !trusted && !forwarded, secure }
     }
 
-    fn caller(&self, shared: &FacesInner, side: &PeerInfo, headers: &HeaderMap, page: PageOrigin) -> Option<Arc<Caller>> {
+    fn caller(
+        &self,
+        shared: &FacesInner,
+        side: &PeerInfo,
+        headers: &HeaderMap,
+        page: PageOrigin,
+    ) -> Option<Arc<Caller>> {
         let ClientOrigin { peer, local, secure } = *self;
         // Whose machine or certificate it is says nothing about who wrote the page that uses it.
         let acts = page.acts_as_visitor();
@@ -300,7 +317,12 @@ impl HttpRequestMeta {
     }
 
     /// The call with this input, of a caller that is known already.
-    pub(crate) fn request_of<'a>(&self, shared: &FacesInner, input: &'a [u8], caller: Option<Arc<Caller>>) -> Request<'a> {
+    pub(crate) fn request_of<'a>(
+        &self,
+        shared: &FacesInner,
+        input: &'a [u8],
+        caller: Option<Arc<Caller>>,
+    ) -> Request<'a> {
         let mut request =
             Request::new(input).with_face(Face::Http).with_cancellation(shared.server_state.shutdown.over().clone());
         if let Some(id) = &self.request_id {

@@ -30,7 +30,29 @@ use serde_json::json;
 use tower::Service;
 use tracing::Instrument as _;
 
-use crate::{ServerLimits, Network, request::{response, meta::HttpRequestMeta, body::{self, BodyError, CollectedBody}, caller::CallerOf, cors::{self, Origins}, framing, body_budget::{self, BodyBudgetLimits, BodyBudget, BodySource, BodyReservation}}, connection::{conn::{ConnContext, PeerInfo}, server_state::ServerState}, routes::{self, document_cache::DocumentCache, metrics::{self, MetricsSource}}, faces::Ready, ws::WebSockets};
+use crate::{
+    Network, ServerLimits,
+    connection::{
+        conn::{ConnContext, PeerInfo},
+        server_state::ServerState,
+    },
+    faces::Ready,
+    request::{
+        body::{self, BodyError, CollectedBody},
+        body_budget::{self, BodyBudget, BodyBudgetLimits, BodyReservation, BodySource},
+        caller::CallerOf,
+        cors::{self, Origins},
+        framing,
+        meta::HttpRequestMeta,
+        response,
+    },
+    routes::{
+        self,
+        document_cache::DocumentCache,
+        metrics::{self, MetricsSource},
+    },
+    ws::WebSockets,
+};
 
 /// What all connections share.
 pub(crate) struct FacesInner {
@@ -83,7 +105,11 @@ impl FacesInner {
     }
 
     /// Answers one message.
-    pub(crate) async fn answer(self: Arc<FacesInner>, line: Arc<ConnContext>, request: axum::extract::Request) -> Response {
+    pub(crate) async fn answer(
+        self: Arc<FacesInner>,
+        line: Arc<ConnContext>,
+        request: axum::extract::Request,
+    ) -> Response {
         let (parts, body) = request.into_parts();
         let page = (!self.origins.is_empty()).then(|| (self.origins.of(&parts), cors::is_preflight(&parts)));
         #[cfg(feature = "compression")]
@@ -392,7 +418,12 @@ impl Exchange {
         self.read_into(body, self.shared.max_body, Arc::clone(&self.shared.server_state.room)).await
     }
 
-    async fn read_into<R: Deref<Target = BodyBudget>>(&self, body: Body, max: usize, room: R) -> Result<CollectedBody<R>, Refusal> {
+    async fn read_into<R: Deref<Target = BodyBudget>>(
+        &self,
+        body: Body,
+        max: usize,
+        room: R,
+    ) -> Result<CollectedBody<R>, Refusal> {
         self.admit()?;
         self.meta.check_json()?;
         let read = body::read(body, max, self.shared.limits.body_time, self.room_for_body(room)).await;

@@ -2,7 +2,8 @@
 //! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
 
 use redress_contract::{
-    self as contract, Access, Disclosure, Effect, Example, ExampleEnding, FailureDeclaration, Kind, Reach, Recovery, Role,
+    self as contract, Access, Disclosure, Effect, Example, ExampleEnding, FailureDeclaration, Kind, Reach, Recovery,
+    Role,
 };
 use redress_core::{Ctx, DynamicFailure, Face, Failure as _, Operation, Outcome, offload::offload};
 use redress_wire::{consent, http, pages};
@@ -48,8 +49,9 @@ pub(crate) fn listed<'a>(operations: impl Iterator<Item = &'a contract::Operatio
 }
 
 fn list() -> contract::OperationDeclaration {
-    contract::OperationDeclaration::query("services.list").with_summary("List the operations that you may call.").with_output(
-        json!({
+    contract::OperationDeclaration::query("services.list")
+        .with_summary("List the operations that you may call.")
+        .with_output(json!({
             "type": "object",
             "properties": {"operations": {"type": "array", "items": {
                 "type": "object",
@@ -63,8 +65,7 @@ fn list() -> contract::OperationDeclaration {
                 "required": ["name", "shape", "summary", "path", "deprecated"],
             }}},
             "required": ["operations"],
-        }),
-    )
+        }))
 }
 
 async fn run_list(ctx: Ctx, _: Value) -> Outcome<Value, DynamicFailure> {

@@ -15,7 +15,11 @@ use redress_wire::{http, openrpc};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::request::{response, etag::TaggedDocument, service::{Exchange, FacesInner}};
+use crate::request::{
+    etag::TaggedDocument,
+    response,
+    service::{Exchange, FacesInner},
+};
 
 /// For how many sets of operations the documents are kept. Most callers of a service see one of a few sets; for one that is
 /// seen by few, they are made anew once others have pushed it out.
@@ -131,7 +135,11 @@ impl DocumentCache {
 
 impl FacesInner {
     /// The document for this caller. It grows with the operations, so it is made off the workers.
-    pub(crate) async fn document(self: &Arc<FacesInner>, document: ServedDocument, caller: Option<Arc<Caller>>) -> TaggedDocument {
+    pub(crate) async fn document(
+        self: &Arc<FacesInner>,
+        document: ServedDocument,
+        caller: Option<Arc<Caller>>,
+    ) -> TaggedDocument {
         let kept = self.documents.kept(DocumentKey::by(&self.registry, caller.as_deref()));
         if let Some(made) = kept.of(document).get() {
             return made.clone();

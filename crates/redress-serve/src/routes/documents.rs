@@ -8,7 +8,10 @@ use redress_contract::Caller;
 use redress_core::{Refusal, offload::offload};
 use serde_json::json;
 
-use crate::{request::{response, etag::TaggedDocument, service::Exchange}, routes::{discovery, document_cache::ServedDocument}};
+use crate::{
+    request::{etag::TaggedDocument, response, service::Exchange},
+    routes::{discovery, document_cache::ServedDocument},
+};
 
 /// What a document depends on.
 const BY_CALLER: &str = "authorization";

@@ -6,7 +6,7 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
-use crate::request::{response, etag::TaggedDocument, service::Exchange};
+use crate::request::{etag::TaggedDocument, response, service::Exchange};
 
 /// A page for people, if they ask for HTML, else the same for programs.
 pub(crate) async fn errors(exchange: Exchange) -> Response {

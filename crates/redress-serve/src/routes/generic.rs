@@ -13,8 +13,12 @@ use redress_core::{BatchOrder, Refusal};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{deprecated::told, stream, batch::{BatchAnswer, BatchCalls, together}};
-use crate::request::{response, body::CollectedBody, body_budget::BodyBudget, service::Exchange};
+use super::{
+    batch::{BatchAnswer, BatchCalls, together},
+    deprecated::told,
+    stream,
+};
+use crate::request::{body::CollectedBody, body_budget::BodyBudget, response, service::Exchange};
 
 /// What a message asks for.
 #[derive(Deserialize)]
@@ -90,7 +94,11 @@ pub(super) struct BatchContext {
 }
 
 impl BatchContext {
-    pub(super) fn new(mut exchange: Exchange, body: CollectedBody<Arc<BodyBudget>>, order: &Arc<BatchOrder>) -> BatchContext {
+    pub(super) fn new(
+        mut exchange: Exchange,
+        body: CollectedBody<Arc<BodyBudget>>,
+        order: &Arc<BatchOrder>,
+    ) -> BatchContext {
         exchange.meta.account = Some(exchange.line.account_of_many.clone());
         BatchContext { exchange, order: Arc::clone(order), _body: body }
     }

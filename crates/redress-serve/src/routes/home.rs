@@ -7,7 +7,7 @@ use axum::{
 use redress_core::offload::offload;
 use redress_wire::pages;
 
-use crate::request::{response, etag::TaggedDocument, service::Exchange};
+use crate::request::{etag::TaggedDocument, response, service::Exchange};
 
 /// A page that leads on, for whoever asks for HTML. Programs find nothing here, and are told where to look.
 pub(crate) async fn home(exchange: Exchange) -> Response {

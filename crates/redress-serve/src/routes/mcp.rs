@@ -15,14 +15,23 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use redress_contract::Envelope;
 use redress_core::{Refusal, Registry};
-use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, PageTrust, StreamPermit, StreamPermits, SentByTls};
+use redress_mcp::{HttpFace, HttpOptions, Mcp, McpOptions, PageTrust, SentByTls, StreamPermit, StreamPermits};
 use redress_wire::{
     http::Info,
     jsonrpc::Id,
     mcp::{ProtocolError, write_error},
 };
 
-use crate::{request::{response, meta::HttpRequestMeta, body::{BodyHold, TimedBody}, cors::Origins, service::Exchange}, connection::server_state::{Holder, ServerState}};
+use crate::{
+    connection::server_state::{Holder, ServerState},
+    request::{
+        body::{BodyHold, TimedBody},
+        cors::Origins,
+        meta::HttpRequestMeta,
+        response,
+        service::Exchange,
+    },
+};
 
 /// What was said of the MCP face.
 #[derive(Debug, Default)]

@@ -11,7 +11,14 @@ use redress_wire::{consent, http::FlatInput};
 use serde_json::json;
 
 use super::{deprecated::told, stream};
-use crate::{request::{response, etag::TaggedDocument, service::{Exchange, FacesInner}}, faces::AROUND_INPUT};
+use crate::{
+    faces::AROUND_INPUT,
+    request::{
+        etag::TaggedDocument,
+        response,
+        service::{Exchange, FacesInner},
+    },
+};
 
 /// `POST`: a call, or a subscription, with the body as its input.
 pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {

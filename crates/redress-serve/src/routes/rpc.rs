@@ -9,11 +9,18 @@ use redress_core::{
     BatchOrder, Face, Refusal, Request,
     offload::{LARGE, offload},
 };
-use redress_wire::jsonrpc::{self, RpcCall, Id, Member, RpcMessage, Unreadable};
+use redress_wire::jsonrpc::{self, Id, Member, RpcCall, RpcMessage, Unreadable};
 use serde_json::json;
 
-use super::{deprecated::told, generic::{BatchContext, answered}, batch::{BatchAnswer, together}};
-use crate::{request::{response, service::Exchange}, routes::document_cache::ServedDocument};
+use super::{
+    batch::{BatchAnswer, together},
+    deprecated::told,
+    generic::{BatchContext, answered},
+};
+use crate::{
+    request::{response, service::Exchange},
+    routes::document_cache::ServedDocument,
+};
 
 /// The method that OpenRPC reserves for finding out about the service.
 const DISCOVER: &str = "rpc.discover";
@@ -55,7 +62,9 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let mut called = None;
     let (id, mut envelope) = match member {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
-        Member::Call(RpcCall { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
+        Member::Call(RpcCall { id: Some(id), method, .. }) if method == DISCOVER => {
+            return discover(exchange, id).await;
+        }
         Member::Call(call) => {
             let request = exchange.meta.request(shared, call.params).with_face(Face::JsonRpc);
             let envelope = shared.registry.call(&call.method, request).await;

@@ -11,7 +11,13 @@ use redress_contract::{Caller, Envelope, Meta, Reservation};
 use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
-use crate::{request::{response, service::{Exchange, FacesInner, going_down, is_cancelled}}, connection::server_state::{OpenPermit, Holder}};
+use crate::{
+    connection::server_state::{Holder, OpenPermit},
+    request::{
+        response,
+        service::{Exchange, FacesInner, going_down, is_cancelled},
+    },
+};
 
 /// Subscribes, and answers with the stream; what refuses the call before the stream is open
 /// comes back.

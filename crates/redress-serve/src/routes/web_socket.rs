@@ -5,7 +5,10 @@ use std::sync::Arc;
 use axum::response::Response;
 use redress_core::Refusal;
 
-use crate::{request::{meta::Trace, bearer::Bearer, service::Exchange}, ws::SocketOwner};
+use crate::{
+    request::{bearer::Bearer, meta::Trace, service::Exchange},
+    ws::SocketOwner,
+};
 
 pub(crate) async fn web_socket(mut exchange: Exchange) -> Response {
     if let Err(refusal) = exchange.admit() {

@@ -10,9 +10,18 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::request::{meta::Trace, body_budget::{BodyBudget, BodySource, BodyReservation}, service::{going_down, is_cancelled}};
+use crate::request::{
+    body_budget::{BodyBudget, BodyReservation, BodySource},
+    meta::Trace,
+    service::{going_down, is_cancelled},
+};
 
-use super::{frame::{FrameKind, Frame}, fair_queue::{CallQueue, QueueRefused, RequestKind}, message::Requested, session::WsSession};
+use super::{
+    fair_queue::{CallQueue, QueueRefused, RequestKind},
+    frame::{Frame, FrameKind},
+    message::Requested,
+    session::WsSession,
+};
 
 /// Up to how many bytes a message takes no room: the calls of a connection are counted.
 const SMALL_MESSAGE: usize = 1024;
@@ -33,7 +42,12 @@ struct OwnedRequest {
 }
 
 impl OwnedRequest {
-    fn of(carriage: FrameKind, message: &Bytes, requested: &Requested<'_>, taken: Option<BodyReservation<Arc<BodyBudget>>>) -> OwnedRequest {
+    fn of(
+        carriage: FrameKind,
+        message: &Bytes,
+        requested: &Requested<'_>,
+        taken: Option<BodyReservation<Arc<BodyBudget>>>,
+    ) -> OwnedRequest {
         let input = requested.input.as_bytes();
         OwnedRequest {
             carriage,
@@ -84,7 +98,12 @@ impl OwnedRequest {
 
 impl WsSession {
     /// Begins a call or a stream, or refuses it.
-    pub(super) async fn requested(self: &Arc<WsSession>, carriage: FrameKind, message: &Bytes, requested: Requested<'_>) {
+    pub(super) async fn requested(
+        self: &Arc<WsSession>,
+        carriage: FrameKind,
+        message: &Bytes,
+        requested: Requested<'_>,
+    ) {
         if self.draining.is_cancelled() {
             return self.refuse(carriage, Some(&requested.id), going_down()).await;
         }
@@ -100,7 +119,8 @@ impl WsSession {
             Ok(call_queue) => {
                 let (parent, state) = (requested.traceparent.as_deref(), requested.tracestate.as_deref());
                 let trace = Trace::of_message(parent, state, self.trace.as_ref());
-                let carried = Arc::clone(self).carry(call_queue, sort, OwnedRequest::of(carriage, message, &requested, taken));
+                let carried =
+                    Arc::clone(self).carry(call_queue, sort, OwnedRequest::of(carriage, message, &requested, taken));
                 match trace {
                     None => self.tasks.spawn(carried),
                     Some(span) => self.tasks.spawn(carried.instrument(span)),
@@ -128,7 +148,8 @@ impl WsSession {
         }
         let shared = self.line.served.load();
         let from = BodySource::of(self.address, self.line.side.address.is_some());
-        let mut taken = BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
+        let mut taken =
+            BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
         match taken.waits(bytes) {
             Ok(()) => Ok(Some(taken)),
             Err(full) => Err(shared.unread(full.into(), self.limits.message_bytes)),

@@ -114,7 +114,10 @@ impl FairQueue {
             wake: Notify::new(),
             emptied: Notify::new(),
         };
-        fair_queue.state().fair_queue.insert(OWN, CallQueueState::new("".into(), None, &limits, CancellationToken::new()));
+        fair_queue
+            .state()
+            .fair_queue
+            .insert(OWN, CallQueueState::new("".into(), None, &limits, CancellationToken::new()));
         Arc::new(fair_queue)
     }
 
@@ -124,7 +127,12 @@ impl FairQueue {
     }
 
     /// Opens the lane of a new call; when `gone` is cancelled, so is the call.
-    pub(super) fn open(self: &Arc<FairQueue>, id: &str, sort: RequestKind, gone: &CancellationToken) -> Result<CallQueue, QueueRefused> {
+    pub(super) fn open(
+        self: &Arc<FairQueue>,
+        id: &str,
+        sort: RequestKind,
+        gone: &CancellationToken,
+    ) -> Result<CallQueue, QueueRefused> {
         let mut state = self.state();
         if state.ids.contains_key(id) {
             return Err(QueueRefused::SameId);
@@ -306,7 +314,12 @@ impl FairQueue {
 }
 
 impl CallQueueState {
-    fn new(id: Arc<str>, sort: Option<RequestKind>, limits: &WebSocketLimits, abort: CancellationToken) -> CallQueueState {
+    fn new(
+        id: Arc<str>,
+        sort: Option<RequestKind>,
+        limits: &WebSocketLimits,
+        abort: CancellationToken,
+    ) -> CallQueueState {
         let room = Arc::new(Semaphore::new(limits.window.max(1) as usize));
         CallQueueState { id, sort, waiting: VecDeque::new(), room, abort, ended: false }
     }

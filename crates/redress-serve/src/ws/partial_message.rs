@@ -15,7 +15,10 @@ use std::{
 use tokio::time::{Instant, sleep};
 
 use super::{fair_queue::Close, session::WsSession};
-use crate::{connection::conn_watchdog::ConnActivity, request::body_budget::{BodyBudget, BodySource, BodyReservation}};
+use crate::{
+    connection::conn_watchdog::ConnActivity,
+    request::body_budget::{BodyBudget, BodyReservation, BodySource},
+};
 
 /// How often it is looked whether a message is unfinished, at most and at least.
 const LOOK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
@@ -83,7 +86,12 @@ impl WsSession {
                 Some(message) => begun.insert(message),
                 None => {
                     let from = BodySource::of(self.address, self.line.side.address.is_some());
-                    let room = BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
+                    let room = BodyReservation::new(
+                        Arc::clone(&shared.server_state.room),
+                        from,
+                        shared.most_of_bodies(),
+                        true,
+                    );
                     begun.insert(Begun { number, since: Instant::now(), room })
                 }
             };

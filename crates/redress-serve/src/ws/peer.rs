@@ -14,7 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 
-use super::{WebSocketLimits, WebSocketLoad, frame::{FrameKind, Frame}, fair_queue::FairQueue, message::OWN, peer_stream::{Inbox, PeerStream}};
+use super::{
+    WebSocketLimits, WebSocketLoad,
+    fair_queue::FairQueue,
+    frame::{Frame, FrameKind},
+    message::OWN,
+    peer_stream::{Inbox, PeerStream},
+};
 
 /// The other side of a connection, which can be called too. A clone is the same connection.
 #[derive(Clone)]
@@ -94,7 +100,12 @@ pub struct PeerFailure {
 }
 
 impl Peer {
-    pub(super) fn new(session: Arc<str>, caller: Option<Arc<Caller>>, fair_queue: Arc<FairQueue>, limits: WebSocketLimits) -> Peer {
+    pub(super) fn new(
+        session: Arc<str>,
+        caller: Option<Arc<Caller>>,
+        fair_queue: Arc<FairQueue>,
+        limits: WebSocketLimits,
+    ) -> Peer {
         Peer(Arc::new(PeerInner {
             session,
             caller,

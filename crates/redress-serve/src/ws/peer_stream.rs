@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{
     PeerError,
     frame::units,
-    peer::{PeerResult, PeerRequest},
+    peer::{PeerRequest, PeerResult},
 };
 
 /// A stream from the other side of a connection: items, then its end, which is an error where

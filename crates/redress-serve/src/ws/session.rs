@@ -22,9 +22,19 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{request::meta::{Handshake, Trace}, connection::conn::ConnContext};
+use crate::{
+    connection::conn::ConnContext,
+    request::meta::{Handshake, Trace},
+};
 
-use super::{WebSocketLimits, frame::{FrameKind, Frame}, fair_queue::{Close, FairQueue}, message::{self, MessageFault, Malformed, WsMessage}, peer::{Peer, PeerError}, partial_message::ReadPosition};
+use super::{
+    WebSocketLimits,
+    fair_queue::{Close, FairQueue},
+    frame::{Frame, FrameKind},
+    message::{self, Malformed, MessageFault, WsMessage},
+    partial_message::ReadPosition,
+    peer::{Peer, PeerError},
+};
 
 /// How long the two sides may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(2);

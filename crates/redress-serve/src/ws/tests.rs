@@ -6,7 +6,12 @@ use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 use tokio_util::sync::CancellationToken;
 
-use super::{WebSocketLimits, frame::{FrameKind, Frame}, fair_queue::{CallQueue, FairQueue, QueueRefused, RequestKind}, message::{self, Malformed, WsMessage}};
+use super::{
+    WebSocketLimits,
+    fair_queue::{CallQueue, FairQueue, QueueRefused, RequestKind},
+    frame::{Frame, FrameKind},
+    message::{self, Malformed, WsMessage},
+};
 
 fn small() -> WebSocketLimits {
     WebSocketLimits { window: 4, calls: 2, streams: 3, ..WebSocketLimits::default() }
@@ -65,7 +70,8 @@ fn what_is_wrong_is_told_by_its_place() {
 #[tokio::test]
 async fn lanes_are_written_in_turns_and_each_in_its_order() {
     let fair_queue = FairQueue::new(small());
-    let (flood, trickle) = (open(&fair_queue, "flood", RequestKind::Stream), open(&fair_queue, "trickle", RequestKind::Stream));
+    let (flood, trickle) =
+        (open(&fair_queue, "flood", RequestKind::Stream), open(&fair_queue, "trickle", RequestKind::Stream));
     for seq in 1..=4 {
         flood.put(flood.room().await, item("flood", seq)).await;
     }
@@ -79,7 +85,8 @@ async fn lanes_are_written_in_turns_and_each_in_its_order() {
 #[tokio::test]
 async fn a_full_lane_holds_back_its_own_source_and_no_other() {
     let fair_queue = FairQueue::new(small());
-    let (full, other) = (open(&fair_queue, "full", RequestKind::Stream), open(&fair_queue, "other", RequestKind::Stream));
+    let (full, other) =
+        (open(&fair_queue, "full", RequestKind::Stream), open(&fair_queue, "other", RequestKind::Stream));
     for seq in 1..=4 {
         full.put(full.room().await, item("full", seq)).await;
     }
@@ -112,7 +119,10 @@ async fn an_abort_drops_what_waits_and_frees_the_id_at_once() {
     call_queue.put(call_queue.room().await, item("a", 2)).await;
     again.put(again.room().await, item("a", 1)).await;
     drop(call_queue);
-    assert_eq!(std::iter::from_fn(|| fair_queue.next()).map(told).collect::<Vec<_>>(), [("a".into(), 0), ("a".into(), 1)]);
+    assert_eq!(
+        std::iter::from_fn(|| fair_queue.next()).map(told).collect::<Vec<_>>(),
+        [("a".into(), 0), ("a".into(), 1)]
+    );
     assert_eq!((fair_queue.load().streams, fair_queue.load().messages, fair_queue.load().bytes), (1, 0, 0));
 }
 

@@ -16,8 +16,17 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{WebSocketLimits, Peer, Peers, fair_queue::FairQueue, session::WsSession, partial_message::ReadPosition};
-use crate::{request::{meta::{Handshake, Trace}, service::FacesInner}, connection::{conn::ConnContext, server_state::{Holder, ServerState}}};
+use super::{Peer, Peers, WebSocketLimits, fair_queue::FairQueue, partial_message::ReadPosition, session::WsSession};
+use crate::{
+    connection::{
+        conn::ConnContext,
+        server_state::{Holder, ServerState},
+    },
+    request::{
+        meta::{Handshake, Trace},
+        service::FacesInner,
+    },
+};
 
 /// How connections of one registry are made.
 #[derive(Clone, Debug, Default)]

@@ -28,7 +28,9 @@ async fn serve() -> Running {
         .with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::iter([Ok(Value::Null)]))) });
     let registry = Registry::builder()
         .add(answers(open("tickets.search")))
-        .add(answers(contract::OperationDeclaration::query("tickets.audit").with_access(Access::caller().scope("audit"))))
+        .add(answers(
+            contract::OperationDeclaration::query("tickets.audit").with_access(Access::caller().scope("audit")),
+        ))
         .add(answers(open("tickets.find").with_deprecated(old("2.0.0", Some("tickets.search"), Some("2027-02-28")))))
         .add(answers(open("tickets.log").with_deprecated(old("2.0.0", Some("tickets.audit"), Some("3.0.0")))))
         .add(answers(

@@ -18,7 +18,8 @@ async fn serve() -> Running {
         .with_summary("Read <b>one</b> ticket.")
         .with_access(Access::anyone())
         .fails(failure);
-    let hidden = contract::OperationDeclaration::query("tickets.wipe").with_summary("Wipe.").with_access(Access::caller());
+    let hidden =
+        contract::OperationDeclaration::query("tickets.wipe").with_summary("Wipe.").with_access(Access::caller());
     let answers = |operation| Operation::dynamic(operation).with_handler(|_, _| async { Ok(json!(1)) });
     let info = ProgramInfo::new("helpdesk", "0.3.0").with_title("The <i>helpdesk</i>").with_description("Tickets.");
     let registry = Registry::builder().program(info).add(answers(get)).add(answers(hidden)).build().unwrap();

@@ -80,16 +80,19 @@ async fn serve() -> (Running, Arc<AtomicUsize>) {
         })
     };
     let followed = Arc::clone(&runs);
-    let follow = Operation::dynamic(declare(contract::OperationDeclaration::subscription("page.follow"))).with_stream_handler(
-        move |_, _| {
+    let follow = Operation::dynamic(declare(contract::OperationDeclaration::subscription("page.follow")))
+        .with_stream_handler(move |_, _| {
             followed.fetch_add(1, SeqCst);
             async { Ok(Events::new(stream::iter([Ok(json!(1))]))) }
-        },
-    );
+        });
     let registry = Registry::builder()
         .add(counted(declare(contract::OperationDeclaration::mutation("page.write"))))
         .add(counted(declare(contract::OperationDeclaration::query("page.read"))))
-        .add(counted(contract::OperationDeclaration::mutation("page.open").with_summary("For all.").with_access(Access::anyone())))
+        .add(counted(
+            contract::OperationDeclaration::mutation("page.open")
+                .with_summary("For all.")
+                .with_access(Access::anyone()),
+        ))
         .add(follow)
         .build()
         .unwrap();

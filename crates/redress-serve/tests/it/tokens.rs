@@ -57,7 +57,8 @@ async fn start() -> (Running, [String; 3]) {
         .with_summary("Read a thing.")
         .with_access(Access::caller().scope("things:read"));
     let read = Operation::dynamic(read).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-    let open = contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open =
+        contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
     let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let tokens = Tokens { ada: ada.clone(), bob: bob.clone(), old: old.clone() };
     let registry = Registry::builder().identity(tokens).add(read).add(open).build().unwrap();
@@ -208,7 +209,8 @@ impl IdentityProvider for Quick {
 
 #[tokio::test]
 async fn who_is_known_is_not_asked_about_and_what_is_no_text_is_no_token() {
-    let open = contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open =
+        contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
     let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let registry = Registry::builder().identity(Quick).add(open).build().unwrap();
     let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;

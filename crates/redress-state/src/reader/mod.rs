@@ -13,7 +13,11 @@ pub use quota::{QuotaReader, QuotaRecord};
 pub use record::AuditRecord;
 use sqlx::{Row as _, SqliteConnection};
 
-use crate::{transaction::IDS_IN_A_MS, connect, folder, hash::{self, Salt}};
+use crate::{
+    connect, folder,
+    hash::{self, Salt},
+    transaction::IDS_IN_A_MS,
+};
 
 /// How many rows are read at once.
 const ROWS: i64 = 64;

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use redress_core::{Face, Request, contract::Caller};
-use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError, StateStore, StateOptions, Sync};
+use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError, StateOptions, StateStore, Sync};
 use serde_json::json;
 
 use crate::service::{Runs, call, keyed, open_state, other, service};

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use redress_state::{AuditFilter, AuditReader, StateStore, StateOptions};
+use redress_state::{AuditFilter, AuditReader, StateOptions, StateStore};
 use serde_json::json;
 
 use crate::service::{Hands, Runs, call, keyed, service};

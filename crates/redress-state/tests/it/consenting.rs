@@ -4,7 +4,7 @@ use redress_core::{Consent, ConsentScope, contract::Caller, contract::Name};
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 
-use redress_state::{ConsentDesk, DeskError, StateStore, StateOptions};
+use redress_state::{ConsentDesk, DeskError, StateOptions, StateStore};
 
 use crate::{
     log::Log,

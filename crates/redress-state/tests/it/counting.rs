@@ -3,12 +3,12 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use redress_core::{
-    Conversation, Field, Layers, Form, Limit, Limited, LimitedCall, Operation, Permit, Question, QuestionKind,
+    Conversation, Field, Form, Layers, Limit, Limited, LimitedCall, Operation, Permit, Question, QuestionKind,
     QuotaShare, QuotaWindow, Registry, Request, Turn,
     contract::{self, Access, Caller, Envelope},
     rfc3339,
 };
-use redress_state::{Clock as _, QuotaReader, QuotaRecord, StateStore, StateOptions};
+use redress_state::{Clock as _, QuotaReader, QuotaRecord, StateOptions, StateStore};
 use serde_json::{Value, json};
 
 use crate::service::{Hands, Runs, open_state, other, until};
@@ -64,14 +64,15 @@ fn built(runs: &Runs) -> Registry {
     });
     let breaks = Operation::dynamic(open(contract::OperationDeclaration::mutation("work.break")))
         .with_handler(|_, _| async { panic!("a bug") });
-    let ask = Operation::dynamic(open(contract::OperationDeclaration::query("work.ask"))).with_handler(move |ctx, _| {
-        let runs = asked.clone();
-        async move {
-            runs.up();
-            let form = Form::new().field("name", Field::text());
-            Ok(json!(ctx.ask("name", Question::form("Who?", form)).await?.accepted().is_some()))
-        }
-    });
+    let ask =
+        Operation::dynamic(open(contract::OperationDeclaration::query("work.ask"))).with_handler(move |ctx, _| {
+            let runs = asked.clone();
+            async move {
+                runs.up();
+                let form = Form::new().field("name", Field::text());
+                Ok(json!(ctx.ask("name", Question::form("Who?", form)).await?.accepted().is_some()))
+            }
+        });
     Registry::builder().add(once).add(twice).add(breaks).add(ask).build().unwrap()
 }
 

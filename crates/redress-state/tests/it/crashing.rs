@@ -10,7 +10,7 @@ use std::{
 };
 
 use redress_core::{Operation, Registry, contract};
-use redress_state::{AuditFilter, AuditReader, StateStore, StateOptions};
+use redress_state::{AuditFilter, AuditReader, StateOptions, StateStore};
 use serde_json::json;
 
 use crate::service::{Runs, call, keyed, open_state, service, until};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use redress_state::{OpenStateError, StateStore, StateOptions};
+use redress_state::{OpenStateError, StateOptions, StateStore};
 
 use crate::service::{Runs, call, open_state, other, service};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_state::{AuditFilter, AuditReader, CloseError, StateStore, StateOptions};
+use redress_state::{AuditFilter, AuditReader, CloseError, StateOptions, StateStore};
 use serde_json::json;
 use sqlx::SqliteConnection;
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use redress_state::{AuditFilter, AuditReader, CloseError, OpenStateError, StateStore, StateOptions};
+use redress_state::{AuditFilter, AuditReader, CloseError, OpenStateError, StateOptions, StateStore};
 use serde_json::{Value, json};
 
 use crate::service::{Runs, call, keyed, open_state, service, until};

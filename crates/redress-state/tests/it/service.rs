@@ -13,7 +13,7 @@ use redress_core::{
     DynamicFailure, Layers, Operation, Registry, Request, consent_grant, consent_list, consent_revoke,
     contract::{self, Access, Caller, Envelope, FailureDeclaration, Kind, Recovery},
 };
-use redress_state::{Clock, StateStore, StateOptions};
+use redress_state::{Clock, StateOptions, StateStore};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 

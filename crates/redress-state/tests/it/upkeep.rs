@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use redress_state::{StateStore, StateOptions};
+use redress_state::{StateOptions, StateStore};
 use serde_json::json;
 use sqlx::Row as _;
 

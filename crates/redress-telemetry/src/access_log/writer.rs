@@ -10,7 +10,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{LogTarget, LogCommand, line, next};
+use super::{LogCommand, LogTarget, line, next};
 
 /// How many bytes are gathered before they are written, while more are waiting.
 const GATHERED: usize = 64 * 1024;

@@ -1,8 +1,8 @@
 //! Counts of calls, kept in places that are made once and found by one look at a table.
 
-mod operation_counts;
 mod family;
 mod name;
+mod operation_counts;
 mod process;
 mod text;
 
@@ -15,11 +15,11 @@ use std::{
 use redress_contract::{Contract, OperationDeclaration};
 use redress_core::{EndedCall, Observer};
 
+pub(crate) use family::{Family, MetricKind, MetricSample, SampleValue};
+pub use name::{MetricName, names};
 pub(crate) use operation_counts::BOUNDS;
 use operation_counts::OperationCounts;
 pub(crate) use operation_counts::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
-pub(crate) use family::{Family, SampleValue, MetricSample, MetricKind};
-pub use name::{MetricName, names};
 
 /// What stands for every operation and code that the contract does not name.
 pub(crate) const OTHER: &str = "other";

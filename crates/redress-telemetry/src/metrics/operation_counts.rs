@@ -8,7 +8,7 @@ use std::{
 use redress_contract::{EngineCode, Kind, OperationDeclaration};
 use redress_core::{EndedCall, Face, Fault};
 
-use super::{Family, MetricName, OTHER, OperationIndex, SampleValue, MetricKind};
+use super::{Family, MetricKind, MetricName, OTHER, OperationIndex, SampleValue};
 
 pub(crate) const CALLS: MetricName = MetricName::new("redress_calls_total", "Calls that have ended.");
 pub(crate) const FAILURES: MetricName =

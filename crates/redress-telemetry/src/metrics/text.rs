@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{BOUNDS, Family, SampleValue, MetricSample, MetricKind};
+use super::{BOUNDS, Family, MetricKind, MetricSample, SampleValue};
 
 /// Writes the families one after the other. Writing to a text cannot fail.
 pub(super) fn text(families: &[Family]) -> String {

@@ -22,7 +22,7 @@ use prost::Message as _;
 use super::SCOPE;
 use crate::{
     Metrics,
-    metrics::{BOUNDS, Family, SampleValue, MetricSample, MetricKind},
+    metrics::{BOUNDS, Family, MetricKind, MetricSample, SampleValue},
 };
 
 /// Whose metrics they are.

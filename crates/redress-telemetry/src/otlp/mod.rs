@@ -35,7 +35,7 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
 pub use settings::OtlpSettings;
 
-use crate::{Metrics, LogTargets, names};
+use crate::{LogTargets, Metrics, names};
 use client::{OtlpClient, Thread};
 use waiting::{Gathering, Spans};
 

@@ -9,7 +9,7 @@ mod trouble;
 
 use std::time::Duration;
 
-use redress_telemetry::{Otlp, OtlpSettings, LogTargets};
+use redress_telemetry::{LogTargets, Otlp, OtlpSettings};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::SubscriberExt as _;
 

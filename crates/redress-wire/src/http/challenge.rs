@@ -39,7 +39,8 @@ fn is_refused_token(problem: &Problem) -> bool {
     struct ChallengeDetails {
         token: Option<String>,
     }
-    let details = problem.details.as_ref().and_then(|details| serde_json::from_str::<ChallengeDetails>(details.get()).ok());
+    let details =
+        problem.details.as_ref().and_then(|details| serde_json::from_str::<ChallengeDetails>(details.get()).ok());
     problem.code.as_str() == EngineCode::AuthRequired.as_str() && details.is_some_and(|details| details.token.is_some())
 }
 

@@ -35,8 +35,20 @@ pub fn rate_limit(allowances: &[Allowance]) -> Option<RateLimitFields> {
         let separator = if policy.is_empty() { "" } else { ", " };
         let Allowance { policy: name, limit: quota, remaining, window_seconds, renews_seconds } = allowance;
         // Writing to a string cannot fail.
-        let _ = write!(policy, "{separator}{};q={};w={}", StructuredString(name), integer(*quota), integer(*window_seconds));
-        let _ = write!(limit, "{separator}{};r={};t={}", StructuredString(name), integer(*remaining), integer(*renews_seconds));
+        let _ = write!(
+            policy,
+            "{separator}{};q={};w={}",
+            StructuredString(name),
+            integer(*quota),
+            integer(*window_seconds)
+        );
+        let _ = write!(
+            limit,
+            "{separator}{};r={};t={}",
+            StructuredString(name),
+            integer(*remaining),
+            integer(*renews_seconds)
+        );
     }
     Some(RateLimitFields { policy, limit })
 }

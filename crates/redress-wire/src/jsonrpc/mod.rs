@@ -17,4 +17,4 @@ mod message;
 
 pub use answer::{write_answer, write_result};
 pub use code::{kind, number};
-pub use message::{RpcCall, Id, Member, RpcMessage, Unreadable, read};
+pub use message::{Id, Member, RpcCall, RpcMessage, Unreadable, read};

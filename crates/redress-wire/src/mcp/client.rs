@@ -67,7 +67,10 @@ mod tests {
         let read = |text: &str| ClientCapabilities::read(&RawValue::from_string(text.to_owned()).unwrap());
         assert!(!read("{}").any() && !read(r#"{"experimental":{},"elicitation":7}"#).any());
         assert_eq!(read(r#"{"elicitation":{}}"#), ClientCapabilities { form: true, ..ClientCapabilities::default() });
-        assert_eq!(read(r#"{"elicitation":{"url":{}}}"#), ClientCapabilities { url: true, ..ClientCapabilities::default() });
+        assert_eq!(
+            read(r#"{"elicitation":{"url":{}}}"#),
+            ClientCapabilities { url: true, ..ClientCapabilities::default() }
+        );
         let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#;
         assert_eq!(read(all), ClientCapabilities { form: true, url: true, sample: true, roots: true });
     }

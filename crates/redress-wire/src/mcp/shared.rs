@@ -75,7 +75,8 @@ mod tests {
 
     fn tool(name: &str, codes: &[&str]) -> OperationDeclaration {
         let failure = |code: &&str| {
-            FailureDeclaration::new(code, Kind::Conflict).with_recovery(Recovery::ask_user("Ask somebody who may know it."))
+            FailureDeclaration::new(code, Kind::Conflict)
+                .with_recovery(Recovery::ask_user("Ask somebody who may know it."))
         };
         OperationDeclaration::query(name).with_failures(codes.iter().map(failure).collect::<Vec<_>>())
     }
@@ -93,18 +94,21 @@ mod tests {
         let told = "Tools lab_* can also fail with: WORN (ask the user).\n";
         assert_eq!(shared.lines(&|_| true, ToolReader::ANYBODY), told);
         assert_eq!(shared.lines(&|namespace| namespace != "lab", ToolReader::ANYBODY), "");
-        let told = |tool: &OperationDeclaration| tool.failures().iter().filter(|failure| shared.tells(tool, failure)).count();
+        let told =
+            |tool: &OperationDeclaration| tool.failures().iter().filter(|failure| shared.tells(tool, failure)).count();
         assert_eq!(tools.each_ref().map(told), [1, 1, 1, 0, 0]);
     }
 
     #[test]
     fn what_leads_to_a_tool_is_told_to_those_who_can_call_it() {
         let gone = || {
-            FailureDeclaration::new("GONE", Kind::NotFound).with_recovery(Recovery::call("lab.list", "List all of them first."))
+            FailureDeclaration::new("GONE", Kind::NotFound)
+                .with_recovery(Recovery::call("lab.list", "List all of them first."))
         };
         let tools = ["lab.a", "lab.b", "lab.c"].map(|name| OperationDeclaration::query(name).fails(gone()));
         let shared = SharedFailures::of(tools.iter());
-        let told = |names: &dyn Fn(&str) -> Spoken| shared.lines(&|_| true, ToolReader { names, shared: &|_, _| false });
+        let told =
+            |names: &dyn Fn(&str) -> Spoken| shared.lines(&|_| true, ToolReader { names, shared: &|_, _| false });
         assert_eq!(
             told(&|_| Spoken::Tool("lab_list".to_owned())),
             "Tools lab_* can also fail with: GONE (call lab_list).\n"
@@ -117,6 +121,9 @@ mod tests {
         let names: Vec<String> =
             (0..MAX_NAMESPACES + 3).flat_map(|n| (0..3).map(move |m| format!("n{n}.m{m}"))).collect();
         let tools: Vec<OperationDeclaration> = names.iter().map(|name| tool(name, &["WORN"])).collect();
-        assert_eq!(SharedFailures::of(tools.iter()).lines(&|_| true, ToolReader::ANYBODY).lines().count(), MAX_NAMESPACES);
+        assert_eq!(
+            SharedFailures::of(tools.iter()).lines(&|_| true, ToolReader::ANYBODY).lines().count(),
+            MAX_NAMESPACES
+        );
     }
 }

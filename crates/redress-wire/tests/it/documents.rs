@@ -287,7 +287,10 @@ fn named_parts() -> Contract {
         },
     });
     let failure = FailureDeclaration::new("NOT_THERE", Kind::NotFound).with_details(schema.clone());
-    Contract::new([OperationDeclaration::query("orders.find").with_input(schema.clone()).with_output(schema).fails(failure)])
+    Contract::new([OperationDeclaration::query("orders.find")
+        .with_input(schema.clone())
+        .with_output(schema)
+        .fails(failure)])
 }
 
 const FITS: &str = r#"{"kids": [{"size": 2, "item": [[], []]}], "size": 9}"#;
@@ -373,7 +376,8 @@ fn a_schema_that_cannot_be_bundled_is_shown_as_it_is() {
     let schema =
         json!({"type": "object", "properties": {"a": {"$ref": "https://x.test/elsewhere"}}, "$comment": "kept"});
     let operation = OperationDeclaration::query("orders.find").with_input(schema.clone());
-    let tool: Value = serde_json::from_slice(Tool::of(&operation, OutputForm::default()).text(Era::Legacy).json()).unwrap();
+    let tool: Value =
+        serde_json::from_slice(Tool::of(&operation, OutputForm::default()).text(Era::Legacy).json()).unwrap();
     assert_eq!(tool["inputSchema"], schema);
     let document = openapi(&Contract::new([operation]), &info());
     assert_eq!(document["components"]["schemas"]["orders.find.input"], schema);

@@ -2,8 +2,8 @@
 
 use redress_contract::{OperationDeclaration, Shape};
 use redress_wire::mcp::{
-    CacheScope, Caching, Capabilities, EnvelopeUse, Era, OutputForm, ListKind, ListPages, OutputSchema, ServerInfo, Tool, cost,
-    discover_result, initialize_result, instructions,
+    CacheScope, Caching, Capabilities, EnvelopeUse, Era, ListKind, ListPages, OutputForm, OutputSchema, ServerInfo,
+    Tool, cost, discover_result, initialize_result, instructions,
 };
 use serde_json::Value;
 

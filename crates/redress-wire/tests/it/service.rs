@@ -1,8 +1,8 @@
 //! A contract with one of everything, and envelopes made from it.
 
 use redress_contract::{
-    Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, FailureDeclaration, Kind, Meta, OperationDeclaration, Origin,
-    OutputJson, Problem, Recovery, RequestId, Retry, Streaming, Verification,
+    Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, FailureDeclaration, Kind, Meta,
+    OperationDeclaration, Origin, OutputJson, Problem, Recovery, RequestId, Retry, Streaming, Verification,
 };
 use serde_json::json;
 
@@ -85,9 +85,12 @@ pub(crate) fn contract() -> Contract {
             .with_summary("Watch a folder.")
             .with_streaming(Streaming { resumable: true, idle_ms: Some(1000), ..Streaming::default() })
             .with_access(Access::anyone()),
-        OperationDeclaration::mutation("eval.run").with_summary("Run a script.").with_eval("source", "javascript").with_input(
-            json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]}),
-        ),
+        OperationDeclaration::mutation("eval.run")
+            .with_summary("Run a script.")
+            .with_eval("source", "javascript")
+            .with_input(
+                json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]}),
+            ),
         OperationDeclaration::query("files.secret").with_summary("Nobody sees this.").internal(),
     ])
 }

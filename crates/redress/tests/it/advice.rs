@@ -33,7 +33,8 @@ fn declared(shape: Shape, retryable: bool, effect: Effect, recovery: &Recovery) 
         .with_recovery(recovery.clone());
     // Only where time heals it can it say for how long.
     let failure = if retryable { failure.with_retry_after("wait_ms") } else { failure };
-    let operation = contract::OperationDeclaration::new("bank.pay", shape).with_input(json!({"type": "object"})).fails(failure);
+    let operation =
+        contract::OperationDeclaration::new("bank.pay", shape).with_input(json!({"type": "object"})).fails(failure);
     let operation = operation.with_access(redress::Access::anyone());
     if shape == Shape::Mutation { operation.with_idempotency_key() } else { operation }
 }

@@ -12,8 +12,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use redress::{
     Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Guard,
-    GuardBroken, GuardedCall, Kind, PromptMessage, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
-    Turn, Veto, contract, data, operation, testing::TestCtx,
+    GuardBroken, GuardedCall, Kind, Operation, Outcome, PromptMessage, Question, QuestionKind, Registry, Request,
+    Sample, Turn, Veto, contract, data, operation, testing::TestCtx,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

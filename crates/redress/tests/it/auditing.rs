@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::StreamExt as _;
 use redress::{
-    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Layers, Form, InFlight, Kind, Limit,
+    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Form, InFlight, Kind, Layers, Limit,
     Limited, LimitedCall, Operation, Permit, Question, QuestionKind, Receipt, Registry, Request, Turn,
     testing::{assert_failure, assert_ok},
 };

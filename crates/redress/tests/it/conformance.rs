@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use redress::{
     EngineCode, Extension, Kind, Operation, Recovery, Registry, Verification,
-    contract::{self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, FailureDeclaration, Overflow, Streaming},
+    contract::{
+        self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, FailureDeclaration, Overflow, Streaming,
+    },
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -230,13 +232,17 @@ fn rich() -> contract::OperationDeclaration {
 
 /// Contracts that differ in what they say and leave unsaid.
 fn contracts() -> Vec<Contract> {
-    let bare = contract::OperationDeclaration::mutation("files.write").fails(FailureDeclaration::new("WRITE_FAILED", Kind::Unknown));
+    let bare = contract::OperationDeclaration::mutation("files.write")
+        .fails(FailureDeclaration::new("WRITE_FAILED", Kind::Unknown));
     let waiting = contract::OperationDeclaration::subscription("files.watch").with_access(Access::anyone());
     vec![
         Contract::default(),
         Contract::new([rich()]),
         Contract::new([rich(), bare, waiting]),
-        Contract::new(Kind::ALL.map(|kind| contract::OperationDeclaration::query("a.b").fails(FailureDeclaration::new("CODE", kind)))),
+        Contract::new(
+            Kind::ALL
+                .map(|kind| contract::OperationDeclaration::query("a.b").fails(FailureDeclaration::new("CODE", kind))),
+        ),
     ]
 }
 

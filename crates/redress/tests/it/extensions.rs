@@ -548,7 +548,8 @@ async fn nothing_is_set_up_where_anything_is_wrong() {
 #[tokio::test]
 async fn mistakes_of_extensions_and_of_the_service_are_told_together() {
     let error = refusal(
-        with(extension("Trace").requires("nonsense")).add(Operation::dynamic(contract::OperationDeclaration::query("read"))),
+        with(extension("Trace").requires("nonsense"))
+            .add(Operation::dynamic(contract::OperationDeclaration::query("read"))),
     )
     .await;
     let rules: Vec<&str> = error.findings().iter().map(|finding| finding.rule()).collect();
@@ -589,8 +590,9 @@ async fn a_whole_extension_as_the_guide_shows_it() {
         .with_when("No recording is running.")
         .with_recovery(Recovery::call("trace.start", "Start a recording first, then stop it."));
 
-    let start = Operation::dynamic(contract::OperationDeclaration::mutation("trace.start").with_summary("Start a recording."))
-        .with_handler(async |_ctx, _input| Ok(json!({"recording": true})));
+    let start =
+        Operation::dynamic(contract::OperationDeclaration::mutation("trace.start").with_summary("Start a recording."))
+            .with_handler(async |_ctx, _input| Ok(json!({"recording": true})));
 
     let stop = Operation::dynamic(
         contract::OperationDeclaration::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording),

@@ -3,9 +3,9 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Events, Fingerprint, Layers, IdempotencyKey,
-    IdempotencyMemory, IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry,
-    Request, Retry, Settled, StoreError, Turn,
+    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Events, Fingerprint, IdempotencyKey,
+    IdempotencyMemory, IdempotencyStore, Kind, Layers, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind,
+    Registry, Request, Retry, Settled, StoreError, Turn,
     testing::{CallAnswer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};

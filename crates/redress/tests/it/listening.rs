@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use redress::{
-    Access, Blocks, Ctx, Notification, Level, ProgressListener, Note, Operation, Outcome, ResourceContents, Progress, Registry, Request,
-    contract::Gives, progress_channel, operation,
+    Access, Blocks, Ctx, Level, Note, Notification, Operation, Outcome, Progress, ProgressListener, Registry, Request,
+    ResourceContents, contract::Gives, operation, progress_channel,
 };
 use serde_json::json;
 
@@ -43,7 +43,9 @@ async fn a_listener_hears_progress_and_the_notes_that_it_wants_in_order() {
         .into_iter()
         .map(|heard| match heard {
             Notification::Progress(Progress { done, total, message, .. }) => format!("{done} of {total:?} {message:?}"),
-            Notification::Note(Note { level, operation, data, .. }) => format!("{level:?} {} {data}", operation.unwrap()),
+            Notification::Note(Note { level, operation, data, .. }) => {
+                format!("{level:?} {} {data}", operation.unwrap())
+            }
         })
         .collect();
     // A composed call's progress is on another scale, and is not told; its notes are.

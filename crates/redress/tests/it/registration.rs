@@ -818,7 +818,8 @@ fn a_bad_schema_is_refused_wherever_it_stands() {
 
 #[test]
 fn the_text_of_a_refusal_says_what_is_wrong_and_what_to_write() {
-    let lonely = refusal(registry([leading_to("files.read", "files.lst"), contract::OperationDeclaration::query("files.list")]));
+    let lonely =
+        refusal(registry([leading_to("files.read", "files.lst"), contract::OperationDeclaration::query("files.list")]));
     insta::assert_snapshot!(lonely, @r"
     the registry has 1 problem(s)
     recovery-unknown: files.read/FILE_MISSING: its recovery calls `files.lst`, and there is no such operation
@@ -961,7 +962,9 @@ fn recoveries_that_meet_again_without_leading_back_are_no_circle() {
 fn a_recovery_may_call_what_asks_for_no_more_access_by_name_or_alias() {
     registry([
         leading_to("files.read", "files.all").with_access(Access::caller().scope("read").scope("list")),
-        contract::OperationDeclaration::query("files.list").with_alias("files.all").with_access(Access::caller().scope("list")),
+        contract::OperationDeclaration::query("files.list")
+            .with_alias("files.all")
+            .with_access(Access::caller().scope("list")),
         leading_to("files.stat", "files.ping").internal(),
         contract::OperationDeclaration::query("files.ping").internal(),
     ])

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, PromptMessage, PromptMessages, Operation,
-    Outcome, ResourceContents, Question, QuestionKind, Recovery, Registry, Request, Turn,
+    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Operation, Outcome, PromptMessage,
+    PromptMessages, Question, QuestionKind, Recovery, Registry, Request, ResourceContents, Turn,
     contract::{Gives, Role},
     data, operation,
 };

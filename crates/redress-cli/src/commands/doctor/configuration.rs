@@ -15,7 +15,14 @@ use super::{
     DoctorCheck,
     machine::{appendable, writable},
 };
-use crate::{config::{AccessLogSetting, AccessTable, ListenSetting, ServeSettings, WhereState, fitting}, commands::mcp, layers, program::Setup, terminal::shell, error::{CliError, chain, reason}};
+use crate::{
+    commands::mcp,
+    config::{AccessLogSetting, AccessTable, ListenSetting, ServeSettings, WhereState, fitting},
+    error::{CliError, chain, reason},
+    layers,
+    program::Setup,
+    terminal::shell,
+};
 
 /// How long the collector has to answer.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -10,7 +10,13 @@ use std::{
 use redress_serve::Descriptors;
 
 use super::DoctorCheck;
-use crate::{config::{ListenSetting, ServeSettings}, layers, program::Setup, terminal::{screen::ConnectionsShown, shell}, error::reason};
+use crate::{
+    config::{ListenSetting, ServeSettings},
+    error::reason,
+    layers,
+    program::Setup,
+    terminal::{screen::ConnectionsShown, shell},
+};
 
 /// Below this many watches, following a large folder ends early.
 const ENOUGH_WATCHES: u64 = 65_536;

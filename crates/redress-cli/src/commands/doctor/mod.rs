@@ -11,7 +11,16 @@ use std::{io, path::Path, time::SystemTime};
 use redress_serve::Descriptors;
 use serde::Serialize;
 
-use crate::{arguments, config::{HERE, ServeSettings}, program::{CommandEnd, Setup, wait}, terminal::{shell, output::{BAD, DOUBTFUL, GOOD, NAME, SOFT, TYPED, Terminal, harmless}}, error::CliError};
+use crate::{
+    arguments,
+    config::{HERE, ServeSettings},
+    error::CliError,
+    program::{CommandEnd, Setup, wait},
+    terminal::{
+        output::{BAD, DOUBTFUL, GOOD, NAME, SOFT, TYPED, Terminal, harmless},
+        shell,
+    },
+};
 
 /// What was looked at, and what was found.
 #[derive(Debug, Serialize)]
@@ -51,7 +60,11 @@ impl DoctorCheck {
     }
 }
 
-pub(crate) fn run(setup: &Setup, args: &arguments::DoctorArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+pub(crate) fn run(
+    setup: &Setup,
+    args: &arguments::DoctorArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<CommandEnd, CliError> {
     let program = setup.program.name();
     let mut checks = vec![machine::version(setup), machine::clock(SystemTime::now())];
     let named = &args.serve.config;

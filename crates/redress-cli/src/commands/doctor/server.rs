@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::{Client, Response};
 
 use super::DoctorCheck;
-use crate::{arguments, call_target, terminal::shell, error::CliError};
+use crate::{arguments, call_target, error::CliError, terminal::shell};
 
 /// How far two clocks may be apart.
 const SKEW: Duration = Duration::from_secs(5);
@@ -19,8 +19,14 @@ const DOCUMENTS: [(&str, &str); 4] = [
     ("/errors", "codes"),
 ];
 
-pub(super) async fn checks(program: &str, url: &str, args: &arguments::ServerArgs) -> Result<Vec<DoctorCheck>, CliError> {
-    let call_target::CallTarget::There { url, client } = call_target::CallTarget::at(url, args.ca(), args.token.as_deref())? else {
+pub(super) async fn checks(
+    program: &str,
+    url: &str,
+    args: &arguments::ServerArgs,
+) -> Result<Vec<DoctorCheck>, CliError> {
+    let call_target::CallTarget::There { url, client } =
+        call_target::CallTarget::at(url, args.ca(), args.token.as_deref())?
+    else {
         return Ok(Vec::new());
     };
     let start = shell::line([program, "serve"]);
@@ -59,7 +65,9 @@ pub(super) async fn checks(program: &str, url: &str, args: &arguments::ServerArg
                 DoctorCheck::warn("documents", says, "set REDRESS_TOKEN to a token of a caller who may")
             }
             Ok(status) => DoctorCheck::fail("documents", format!("{document} answers {status}"), "look at its log"),
-            Err(says) => DoctorCheck::fail("documents", format!("{document} did not answer: {says}"), "look at its log"),
+            Err(says) => {
+                DoctorCheck::fail("documents", format!("{document} did not answer: {says}"), "look at its log")
+            }
         });
     }
     Ok(checks)

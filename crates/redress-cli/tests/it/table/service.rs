@@ -274,7 +274,8 @@ fn checked(secrets: &Secrets) -> [Operation; 2] {
     };
     let owned = declared(contract::OperationDeclaration::query("table.owned")).fails(missing()).with_input(input());
     let owned = Operation::dynamic(owned).with_handler(|_, _: Value| async { Ok(json!("mine")) });
-    let feed = declared(contract::OperationDeclaration::subscription("table.feed")).fails(missing()).with_input(input());
+    let feed =
+        declared(contract::OperationDeclaration::subscription("table.feed")).fails(missing()).with_input(input());
     let feed = Operation::dynamic(feed)
         .with_stream_handler(|_, _: Value| async { Ok(Events::new(stream::iter([Ok(json!(1))]))) });
     [decides(owned), decides(feed)]
@@ -349,7 +350,8 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
             let secrets = hidden.clone();
             async move { broken(input["how"].as_str().unwrap_or_default(), &secrets) }
         });
-    let slow = contract::OperationDeclaration::query("table.slow").with_summary("End too late.").with_access(Access::caller());
+    let slow =
+        contract::OperationDeclaration::query("table.slow").with_summary("End too late.").with_access(Access::caller());
     let slow = Operation::dynamic(slow.with_deadline(Duration::from_millis(30)))
         .with_handler(|_, _: Value| std::future::pending::<Ended>());
     let wipe = declared(contract::OperationDeclaration::mutation("table.wipe")).with_access(Access::caller().consent());
@@ -381,7 +383,8 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let run = declared(contract::OperationDeclaration::mutation("table.run")).with_eval("source", "basic");
     let run = run.with_input(object(json!({"source": {"type": "string"}}), &["source"]));
     let run = Operation::dynamic(run).with_handler(|_, _: Value| async { Ok(json!("ran")) });
-    let vault = declared(contract::OperationDeclaration::query("table.vault")).with_access(Access::caller().scope("vault:open"));
+    let vault = declared(contract::OperationDeclaration::query("table.vault"))
+        .with_access(Access::caller().scope("vault:open"));
     let vault = Operation::dynamic(vault).with_handler(|_, _: Value| async { Ok(json!("open")) });
     let hides = declared(contract::OperationDeclaration::query("table.hidden")).internal();
     let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });

@@ -19,7 +19,7 @@ use redress_contract::{Caller, Reservation};
 
 pub use batch::BatchOrder;
 use batch::BatchSlot;
-use levels::{LevelName, Charge, Levels, Payer};
+use levels::{Charge, LevelName, Levels, Payer};
 
 /// An answer of up to so many bytes is not charged where it is the only one on its connection.
 const FREE: usize = 16 * 1024;
@@ -227,8 +227,8 @@ impl AnswerRoom {
     /// connection: the others would wait for it, and they are given back together.
     fn levels(&self, connection: bool) -> Vec<LevelName> {
         let counts = || self.account.of.message.as_ref().is_none_or(|message| !message.counted.swap(true, Relaxed));
-        let connection =
-            (connection && *self.counts.get_or_init(counts)).then_some(LevelName::Connection(self.account.of.connection));
+        let connection = (connection && *self.counts.get_or_init(counts))
+            .then_some(LevelName::Connection(self.account.of.connection));
         connection.into_iter().chain([LevelName::Caller(self.payer.clone()), LevelName::All]).collect()
     }
 

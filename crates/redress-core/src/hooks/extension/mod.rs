@@ -13,7 +13,7 @@ pub(crate) use check::{check, states};
 pub use loaded::LoadedExtension;
 pub(crate) use loaded::{Loaded, introspection};
 
-use crate::{Guard, Limit, Observer, Operation, call::ctx::AnyState, author::handler::BoxFuture};
+use crate::{Guard, Limit, Observer, Operation, author::handler::BoxFuture, call::ctx::AnyState};
 use guard::OwnedGuard;
 
 type SetUp = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<(), Box<dyn Error + Send + Sync>>> + Send + Sync>;

@@ -57,7 +57,8 @@ struct HeldOutcomes {
 impl Outcomes {
     /// Takes note that the outcome at a place has so many bytes now; none, where it is kept no longer.
     fn note(&mut self, caller: &str, place: u64, bytes: usize) {
-        let (caller, mut held) = self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), HeldOutcomes::default()));
+        let (caller, mut held) =
+            self.of.remove_entry(caller).unwrap_or_else(|| (caller.into(), HeldOutcomes::default()));
         self.sizes.remove(&(held.bytes, Arc::clone(&caller)));
         let before = if bytes == 0 { held.places.remove(&place) } else { held.places.insert(place, bytes) };
         held.bytes = held.bytes + bytes - before.unwrap_or(0);
@@ -146,11 +147,7 @@ impl IdempotencyMemory {
     }
 
     /// One look at the key: an answer, or what to wait for.
-    fn look(
-        &self,
-        key: &IdempotencyKey,
-        input: Fingerprint,
-    ) -> Result<Result<Begin, StoreError>, watch::Receiver<()>> {
+    fn look(&self, key: &IdempotencyKey, input: Fingerprint) -> Result<Result<Begin, StoreError>, watch::Receiver<()>> {
         let mut keys = self.keys();
         match self.known(&mut keys, key, input)? {
             Begin::Fresh => {}
@@ -164,7 +161,12 @@ impl IdempotencyMemory {
     }
 
     /// What is known of the key, or what to wait for.
-    fn known(&self, keys: &mut KeyTable, key: &IdempotencyKey, input: Fingerprint) -> Result<Begin, watch::Receiver<()>> {
+    fn known(
+        &self,
+        keys: &mut KeyTable,
+        key: &IdempotencyKey,
+        input: Fingerprint,
+    ) -> Result<Begin, watch::Receiver<()>> {
         let Some(entry) = keys.entries.get(key) else { return Ok(Begin::Fresh) };
         if !entry.is_running() && entry.since.elapsed() >= self.lasts {
             keys.remove(key);
@@ -183,7 +185,8 @@ impl KeyTable {
     fn insert(&mut self, key: &IdempotencyKey, input: Fingerprint) {
         self.came += 1;
         let (place, key) = (self.came, Arc::new(key.clone()));
-        let entry = KeyEntry { place, input, since: Instant::now(), stage: KeyStage::Running, ended: watch::Sender::new(()) };
+        let entry =
+            KeyEntry { place, input, since: Instant::now(), stage: KeyStage::Running, ended: watch::Sender::new(()) };
         self.order.insert(place, Arc::clone(&key));
         self.count(&key.caller, |places| {
             places.insert(place);

@@ -81,7 +81,11 @@ impl<'a> Probe<'a> {
     }
 
     /// `range` is what the type holds, where a comparison with it is exact.
-    fn real<'de, V: Visitor<'de>>(self, range: Option<(Figure, Figure)>, visitor: V) -> Result<V::Value, SampleRefused> {
+    fn real<'de, V: Visitor<'de>>(
+        self,
+        range: Option<(Figure, Figure)>,
+        visitor: V,
+    ) -> Result<V::Value, SampleRefused> {
         if let DecodeKind::Number(bounds) = &self.node.kind
             && !bounds.whole
         {
@@ -93,7 +97,11 @@ impl<'a> Probe<'a> {
     }
 
     /// `range` is what the type holds, where a comparison with it is exact.
-    fn whole<'de, V: Visitor<'de>>(self, range: Option<(Figure, Figure)>, visitor: V) -> Result<V::Value, SampleRefused> {
+    fn whole<'de, V: Visitor<'de>>(
+        self,
+        range: Option<(Figure, Figure)>,
+        visitor: V,
+    ) -> Result<V::Value, SampleRefused> {
         let sample = if let DecodeKind::Number(bounds) = &self.node.kind {
             let kept = range.is_some_and(|range| bounds.contain(range));
             self.note(kept || bounds.is_empty());
@@ -224,7 +232,11 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         self.null(visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, SampleRefused> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, SampleRefused> {
         if name != RAW_VALUE {
             return visitor.visit_newtype_struct(self);
         }
@@ -283,10 +295,13 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         self.note(true);
         let entries = match self.trial.plan {
             ProbePlan::UnknownField(id) if id == self.node.id => SampleEntries::of(fields, self.trial).and_unknown(),
-            ProbePlan::MissingField(id, index) if id == self.node.id => SampleEntries::of(fields, self.trial).without(index),
-            ProbePlan::Sample | ProbePlan::UnknownField(_) | ProbePlan::MissingField(..) | ProbePlan::ForeignText(_) => {
-                SampleEntries::of(fields, self.trial)
+            ProbePlan::MissingField(id, index) if id == self.node.id => {
+                SampleEntries::of(fields, self.trial).without(index)
             }
+            ProbePlan::Sample
+            | ProbePlan::UnknownField(_)
+            | ProbePlan::MissingField(..)
+            | ProbePlan::ForeignText(_) => SampleEntries::of(fields, self.trial),
         };
         visitor.visit_map(entries)
     }

@@ -73,7 +73,8 @@ fn no_document_makes_a_decoder_panic_or_hang() {
 
 #[test]
 fn a_field_given_twice_is_refused_with_its_place_where_there_is_no_type_too() {
-    let shape = InputShape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
+    let shape =
+        InputShape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
     let document = br#"{"a":{"role":"user","role":"admin"}}"#;
     assert_eq!(accept(document, &shape), Err(DecodeError::Refused));
     let told = explain(document, &shape, &|bytes| accept(bytes, &shape).is_ok(), &|_| None, &|| false);

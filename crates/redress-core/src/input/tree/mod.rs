@@ -246,12 +246,17 @@ impl Tree {
 
     /// The rules about members of a node.
     pub(super) fn members(&self, node: NodeId) -> Option<&MemberRules> {
-        self.rules(node).iter().find_map(|rule| if let SchemaRule::Members(members) = rule { Some(members) } else { None })
+        self.rules(node)
+            .iter()
+            .find_map(|rule| if let SchemaRule::Members(members) = rule { Some(members) } else { None })
     }
 
     /// The values to choose from that a node lists: those of `enum` where it has a `const` too.
     pub(super) fn choice(&self, node: NodeId) -> Option<&Choice> {
-        self.rules(node).iter().rev().find_map(|rule| if let SchemaRule::Choice(choice) = rule { Some(choice) } else { None })
+        self.rules(node)
+            .iter()
+            .rev()
+            .find_map(|rule| if let SchemaRule::Choice(choice) = rule { Some(choice) } else { None })
     }
 
     /// The types that a node names.

@@ -6,7 +6,8 @@ use redress_contract::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    NumberBounds, Choice, Condition, Contains, Further, ItemRules, LazyValidator, WordedLimit, MemberRules, SchemaNode, NodeId, SchemaRule, SizeBound, Tree, TypeSet,
+    Choice, Condition, Contains, Further, ItemRules, LazyValidator, MemberRules, NodeId, NumberBounds, SchemaNode,
+    SchemaRule, SizeBound, Tree, TypeSet, WordedLimit,
 };
 use crate::input::wording;
 

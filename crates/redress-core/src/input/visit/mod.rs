@@ -13,7 +13,7 @@ mod leaf;
 
 pub(super) use integer::Integer;
 use key::KeyVisitor;
-pub(super) use leaf::{CheckedLeaf, Single, EnumVariant};
+pub(super) use leaf::{CheckedLeaf, EnumVariant, Single};
 
 fn broken<E: Error>() -> E {
     E::custom("a rule of the schema is broken")

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::union::OpenUnion;
 use super::{MAX_DEPTH, SchemaWalk};
 use crate::input::instance_path::PathStep;
-use crate::input::violation::{ViolationCause, Options, Violation};
 use crate::input::tree::{Further, ItemRules, MemberRules, NodeId, SchemaRule};
+use crate::input::violation::{Options, Violation, ViolationCause};
 
 /// The way to the value at hand.
 pub(super) type InstancePath<'a> = Vec<PathStep<'a>>;
@@ -185,7 +185,13 @@ impl<'a> SchemaWalk<'a> {
     }
 
     /// Notes a problem, unless the budget ended on the way to it.
-    pub(super) fn tell(&self, found: &mut Vec<Violation<'a>>, at: &InstancePath<'a>, rule: &'static str, cause: ViolationCause<'a>) {
+    pub(super) fn tell(
+        &self,
+        found: &mut Vec<Violation<'a>>,
+        at: &InstancePath<'a>,
+        rule: &'static str,
+        cause: ViolationCause<'a>,
+    ) {
         if !self.budget.is_spent() && found.len() <= self.max {
             found.push(Violation { at: at.clone(), rule, cause });
         }

@@ -89,7 +89,8 @@ impl<'a> SchemaWalk<'a> {
                     }
                 }
             }
-            (SchemaRule::UnevaluatedProperties(_), Value::Object(_)) | (SchemaRule::UnevaluatedItems(_), Value::Array(_)) => {
+            (SchemaRule::UnevaluatedProperties(_), Value::Object(_))
+            | (SchemaRule::UnevaluatedItems(_), Value::Array(_)) => {
                 evaluated.all = true;
             }
             (SchemaRule::AllOf(nodes), _) => {

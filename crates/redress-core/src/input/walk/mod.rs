@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use super::bounds::Figure;
 use super::budget::StepBudget;
 use super::instance_path::PathStep;
-use super::violation::{ViolationCause, Violation};
 use super::tree::{Choice, Contains, Further, MemberRules, NodeId, SchemaRule, SizeBound, Tree};
+use super::violation::{Violation, ViolationCause};
 
 mod collect;
 mod evaluated;

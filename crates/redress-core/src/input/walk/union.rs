@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::SchemaWalk;
 use super::collect::InstancePath;
 use crate::input::instance_path::PathStep;
-use crate::input::violation::{ViolationCause, Options, Violation};
 use crate::input::tree::NodeId;
+use crate::input::violation::{Options, Violation, ViolationCause};
 
 /// The place of a union whose branches are being judged: a branch that only refers to another schema is
 /// judged by what that schema says about this value.
@@ -69,9 +69,9 @@ impl<'a> SchemaWalk<'a> {
             return;
         }
         let expected = Cow::Borrowed("a value that fits one of the alternatives");
-        let meant = judgement
-            .meant()
-            .unwrap_or_else(|| vec![Violation { at: at.clone(), rule: keyword, cause: ViolationCause::Rule { expected } }]);
+        let meant = judgement.meant().unwrap_or_else(|| {
+            vec![Violation { at: at.clone(), rule: keyword, cause: ViolationCause::Rule { expected } }]
+        });
         let room = (self.max + 1).saturating_sub(found.len());
         found.extend(meant.into_iter().take(room));
     }

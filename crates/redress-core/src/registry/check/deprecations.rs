@@ -17,7 +17,12 @@ pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Fin
     }
 }
 
-fn replaced(operation: &OperationDeclaration, replacement: &str, operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
+fn replaced(
+    operation: &OperationDeclaration,
+    replacement: &str,
+    operations: &[&OperationDeclaration],
+    findings: &mut Vec<Finding>,
+) {
     let mut say = |says: String, help: String| {
         findings.push(Finding::new("deprecated-replacement", operation.name().as_str(), says, help));
     };
@@ -36,7 +41,12 @@ fn replaced(operation: &OperationDeclaration, replacement: &str, operations: &[&
 }
 
 /// A caller of the same operation meets the new code where it met the old one.
-fn replaced_code(operation: &OperationDeclaration, failure: &FailureDeclaration, code: &str, findings: &mut Vec<Finding>) {
+fn replaced_code(
+    operation: &OperationDeclaration,
+    failure: &FailureDeclaration,
+    code: &str,
+    findings: &mut Vec<Finding>,
+) {
     if operation.failure(code).is_some_and(|found| found.code() != failure.code()) {
         return;
     }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Code, EngineCode, FailureDeclaration, Finding, Kind, OperationDeclaration, Recovery, Schema, Template, Verb};
+use redress_contract::{
+    Code, EngineCode, FailureDeclaration, Finding, Kind, OperationDeclaration, Recovery, Schema, Template, Verb,
+};
 
 use crate::input::InputShape;
 

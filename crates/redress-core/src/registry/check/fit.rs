@@ -24,7 +24,8 @@ fn cases(schema: &Value) -> Vec<AllowedValues<'_>> {
     } else if let Some(schemas) = alternatives(schema) {
         schemas.iter().flat_map(cases).collect()
     } else {
-        types(schema).map_or_else(|| vec![AllowedValues::Anything], |types| types.into_iter().map(AllowedValues::Type).collect())
+        types(schema)
+            .map_or_else(|| vec![AllowedValues::Anything], |types| types.into_iter().map(AllowedValues::Type).collect())
     }
 }
 
@@ -37,7 +38,9 @@ fn accepts(wanted: &Value, case: &AllowedValues<'_>) -> bool {
     let typed = match (types(wanted), case) {
         (None, _) => true,
         (Some(types), AllowedValues::Value(value)) => types.iter().any(|name| is_of(value, name)),
-        (Some(types), AllowedValues::Type(name)) => types.contains(name) || (*name == "integer" && types.contains(&"number")),
+        (Some(types), AllowedValues::Type(name)) => {
+            types.contains(name) || (*name == "integer" && types.contains(&"number"))
+        }
         (Some(_), AllowedValues::Anything) => false,
     };
     let chosen = alternatives(wanted).is_none_or(|schemas| schemas.iter().any(|schema| accepts(schema, case)));

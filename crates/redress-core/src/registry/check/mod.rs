@@ -21,7 +21,8 @@ use crate::{Guard, input::SchemaError};
 
 /// Everything that is wrong with what the builder holds.
 pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
-    let declarations: Vec<&OperationDeclaration> = builder.operations.iter().map(|operation| &operation.declaration).collect();
+    let declarations: Vec<&OperationDeclaration> =
+        builder.operations.iter().map(|operation| &operation.declaration).collect();
     let mut findings = Vec::new();
     names::check(&builder.operations, &mut findings);
     failures::check(&declarations, &builder.codes, &mut findings);

@@ -165,15 +165,16 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
 }
 
 fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
-    let compiled = |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::InputShape::dynamic(
-        schema.as_value().clone(),
-    ) {
-        Ok(shape) => Some(shape),
-        Err(error) => {
-            findings.push(bad_schema(declaration.name(), which, &error));
-            None
-        }
-    };
+    let compiled =
+        |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::InputShape::dynamic(
+            schema.as_value().clone(),
+        ) {
+            Ok(shape) => Some(shape),
+            Err(error) => {
+                findings.push(bad_schema(declaration.name(), which, &error));
+                None
+            }
+        };
     let takes = compiled("input", declaration.input(), findings);
     let gives = compiled("output", declaration.output(), findings);
     for (place, example) in declaration.examples().iter().enumerate() {

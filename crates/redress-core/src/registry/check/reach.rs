@@ -24,7 +24,11 @@ pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Fin
 }
 
 /// Whether a call of `target` can pass access and shape, whoever calls `operation`.
-fn callable(operation: &OperationDeclaration, target: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
+fn callable(
+    operation: &OperationDeclaration,
+    target: &OperationDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     let name = target.name();
     if target.shape() == Shape::Subscription {
         say(

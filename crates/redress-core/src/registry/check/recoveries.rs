@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Access, Binding, CONSENT_GRANT, Finding, Name, OperationDeclaration, Schema, Shape, Verb, Verification};
+use redress_contract::{
+    Access, Binding, CONSENT_GRANT, Finding, Name, OperationDeclaration, Schema, Shape, Verb, Verification,
+};
 
 use super::{failures::subject, fit::fits, verifications};
 
@@ -79,7 +81,11 @@ pub(super) fn find<'a>(operations: &[&'a OperationDeclaration], name: &Name) -> 
 
 /// What to do where `operation` names one that is not registered. It is never told to name itself: that would be a
 /// circle.
-pub(super) fn unregistered(operation: &OperationDeclaration, target: &str, operations: &[&OperationDeclaration]) -> String {
+pub(super) fn unregistered(
+    operation: &OperationDeclaration,
+    target: &str,
+    operations: &[&OperationDeclaration],
+) -> String {
     let others = operations.iter().filter(|other| other.name() != operation.name());
     let names = others.map(|operation| operation.name().as_str().to_owned());
     match crate::similar::nearest(target, names).first() {
@@ -88,7 +94,11 @@ pub(super) fn unregistered(operation: &OperationDeclaration, target: &str, opera
     }
 }
 
-pub(super) fn callable(operation: &OperationDeclaration, target: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn callable(
+    operation: &OperationDeclaration,
+    target: &OperationDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     let name = target.name();
     if operation.is_external() && !target.is_external() {
         say(
@@ -198,7 +208,9 @@ pub(super) fn bindings(
 impl BindingSource<'_> {
     fn schema(&self) -> &Schema {
         match self {
-            BindingSource::Details(schema) | BindingSource::CertainDetails(schema) | BindingSource::Input(schema) => schema,
+            BindingSource::Details(schema) | BindingSource::CertainDetails(schema) | BindingSource::Input(schema) => {
+                schema
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Verifications: a query that shows by its answer whether a mutation took place.
 
-use redress_contract::{Done, Effect, FailureDeclaration, Finding, OperationDeclaration, Recovery, Shape, Template, Verification};
+use redress_contract::{
+    Done, Effect, FailureDeclaration, Finding, OperationDeclaration, Recovery, Shape, Template, Verification,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +12,11 @@ use super::{
 };
 
 /// What is wrong with verifying after `failure`, whichever query does it.
-pub(super) fn of_failure(operation: &OperationDeclaration, failure: &FailureDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn of_failure(
+    operation: &OperationDeclaration,
+    failure: &FailureDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     if operation.shape() != Shape::Mutation {
         of_mutations(operation, say);
     } else if let Some(layer) = failure.layer() {
@@ -29,7 +35,11 @@ pub(super) fn of_failure(operation: &OperationDeclaration, failure: &FailureDecl
 }
 
 /// What is wrong with how an operation says that it is verified.
-pub(super) fn of_operation(operation: &OperationDeclaration, operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
+pub(super) fn of_operation(
+    operation: &OperationDeclaration,
+    operations: &[&OperationDeclaration],
+    findings: &mut Vec<Finding>,
+) {
     let Some(verification) = operation.verification() else { return };
     let mut say = |rule, says: String, help: String| {
         findings.push(Finding::new(rule, operation.name().as_str(), says, help));

@@ -14,7 +14,7 @@ use redress_core::{
     Ctx, EndedCall, Events, Observer, Operation, Progress, Registry,
     contract::{self, Access, Streaming},
 };
-use redress_serve::{Faces, ServerLimits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -98,16 +98,18 @@ async fn text(ctx: Ctx, input: Value, marks: Marks, reserves: bool) -> Value {
 async fn large(change: impl FnOnce(&mut ServerLimits)) -> (Served, Marks) {
     let marks = Marks::default();
     let (one, two, three, four) = (marks.clone(), marks.clone(), marks.clone(), marks.clone());
-    let reserved =
-        Operation::dynamic(named(contract::OperationDeclaration::query("demo.reserved"))).with_handler(move |ctx, input| {
+    let reserved = Operation::dynamic(named(contract::OperationDeclaration::query("demo.reserved"))).with_handler(
+        move |ctx, input| {
             let marks = one.clone();
             async move { Ok(text(ctx, input, marks, true).await) }
-        });
-    let learned =
-        Operation::dynamic(named(contract::OperationDeclaration::query("demo.learned"))).with_handler(move |ctx, input| {
+        },
+    );
+    let learned = Operation::dynamic(named(contract::OperationDeclaration::query("demo.learned"))).with_handler(
+        move |ctx, input| {
             let marks = two.clone();
             async move { Ok(text(ctx, input, marks, false).await) }
-        });
+        },
+    );
     let small = Operation::dynamic(named(contract::OperationDeclaration::query("demo.small")))
         .with_handler(|_, _| async { Ok(json!("x")) });
     let limited = named(contract::OperationDeclaration::query("demo.limited").with_max_output(LARGE / 2));
@@ -115,7 +117,8 @@ async fn large(change: impl FnOnce(&mut ServerLimits)) -> (Served, Marks) {
         let marks = three.clone();
         async move { Ok(text(ctx, input, marks, false).await) }
     });
-    let changed = named(contract::OperationDeclaration::mutation("demo.changed").with_max_output(16).with_idempotency_key());
+    let changed =
+        named(contract::OperationDeclaration::mutation("demo.changed").with_max_output(16).with_idempotency_key());
     let changed = Operation::dynamic(changed).with_handler(move |_, _| {
         four.made.fetch_add(1, Ordering::SeqCst);
         async { Ok(json!("what was changed, at length")) }

@@ -4,7 +4,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access},
 };
-use redress_serve::{Faces, ServerLimits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt as _,
@@ -99,7 +99,9 @@ async fn all_addresses_together_have_no_more_room_than_there_is() {
 
 #[tokio::test]
 async fn an_operation_does_not_take_what_only_another_needs() {
-    let named = |name: &str| contract::OperationDeclaration::query(name).with_summary("Takes it.").with_access(Access::anyone());
+    let named = |name: &str| {
+        contract::OperationDeclaration::query(name).with_summary("Takes it.").with_access(Access::anyone())
+    };
     let small = Operation::dynamic(named("demo.small")).with_handler(|_, _| async { Ok(json!(null)) });
     let large = Operation::dynamic(named("demo.large").with_max_input(1024 * 1024))
         .with_handler(|_, _| async { Ok(json!(null)) });

@@ -20,7 +20,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access, Caller},
 };
-use redress_serve::{Address, CallerOf, Connection, Faces, ServerLimits, Server, ServerHandle, ServerStats};
+use redress_serve::{Address, CallerOf, Connection, Faces, Server, ServerHandle, ServerLimits, ServerStats};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -132,7 +132,8 @@ pub(super) async fn one_answer(stream: &mut TcpStream) -> String {
 /// A registry that tells who calls, and a rule that says who: the peer, and whether it is local,
 /// secure or has a certificate.
 pub(super) fn telling() -> Faces {
-    let who = contract::OperationDeclaration::query("who.am_i").with_summary("Who calls.").with_access(Access::anyone());
+    let who =
+        contract::OperationDeclaration::query("who.am_i").with_summary("Who calls.").with_access(Access::anyone());
     let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     Faces::new(Registry::builder().add(who).build().unwrap()).caller(Telling)
 }

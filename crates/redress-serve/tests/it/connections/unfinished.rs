@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redress_serve::{Faces, ServerLimits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,

@@ -8,7 +8,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access},
 };
-use redress_serve::{Faces, ServerLimits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::json;
 use tokio::{io::AsyncReadExt as _, task::JoinHandle, time::timeout};
 
@@ -64,7 +64,8 @@ const LARGE: usize = 300_000;
 
 /// A server of large answers, within these limits.
 async fn large(change: impl FnOnce(&mut ServerLimits)) -> Served {
-    let declared = |name: &str| contract::OperationDeclaration::query(name).with_summary("Text.").with_access(Access::anyone());
+    let declared =
+        |name: &str| contract::OperationDeclaration::query(name).with_summary("Text.").with_access(Access::anyone());
     let large =
         Operation::dynamic(declared("demo.large")).with_handler(|_, _| async { Ok(json!("x".repeat(LARGE - 2))) });
     let small = Operation::dynamic(declared("demo.small")).with_handler(|_, _| async { Ok(json!("x")) });

@@ -1,7 +1,7 @@
 //! Calls from the server to the client, and streams the other way.
 
 use futures_util::StreamExt as _;
-use redress_serve::ws::{WebSocketLimits, PeerError, PeerStream};
+use redress_serve::ws::{PeerError, PeerStream, WebSocketLimits};
 use serde_json::{Value, json};
 
 use super::service::{Client, Server, until};

@@ -13,7 +13,7 @@ use redress_contract::{self as contract, Access, FailureDeclaration, Kind, Recov
 use redress_core::{Builder, DynamicFailure, Events, Operation, Outcome, Registry};
 use redress_serve::{
     Faces,
-    ws::{WebSocketLimits, WebSocketLoad, Peer, PeerError, Peers},
+    ws::{Peer, PeerError, Peers, WebSocketLimits, WebSocketLoad},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -80,7 +80,11 @@ impl Server {
     }
 
     /// A server whose running calls have `grace` to end when it stops.
-    pub(crate) async fn start_for(limits: WebSocketLimits, grace: Duration, more: impl FnOnce(Builder) -> Builder) -> Server {
+    pub(crate) async fn start_for(
+        limits: WebSocketLimits,
+        grace: Duration,
+        more: impl FnOnce(Builder) -> Builder,
+    ) -> Server {
         let (peers, marks) = (Peers::new(), Marks::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}/ws", listener.local_addr().unwrap());
@@ -241,35 +245,38 @@ fn operations(marks: &Marks, peers: &Peers) -> Builder {
     );
     let double = Operation::dynamic(double)
         .with_handler(|_, input: Value| async move { Ok(json!(input["n"].as_i64().unwrap_or(0) * 2)) });
-    let fails = Kind::ALL.into_iter().fold(open(contract::OperationDeclaration::query("test.fail")), |operation, kind| {
-        operation.fails(failure(&code_of(kind), kind))
-    });
+    let fails =
+        Kind::ALL.into_iter().fold(open(contract::OperationDeclaration::query("test.fail")), |operation, kind| {
+            operation.fails(failure(&code_of(kind), kind))
+        });
     let fails = Operation::dynamic(fails).with_handler(|_, input: Value| async move {
         Err(DynamicFailure::new(input["code"].as_str().unwrap_or_default(), json!({"seen": true})))?
     });
     let never = |name: &str, deadline| {
         let marks = marks.clone();
-        Operation::dynamic(open(contract::OperationDeclaration::query(name)).with_deadline(Duration::from_millis(deadline)))
-            .with_handler(move |_, _| {
-                let guard = marks.begin();
-                async move {
-                    let _guard = guard;
-                    std::future::pending::<Outcome<Value, DynamicFailure>>().await
-                }
-            })
+        Operation::dynamic(
+            open(contract::OperationDeclaration::query(name)).with_deadline(Duration::from_millis(deadline)),
+        )
+        .with_handler(move |_, _| {
+            let guard = marks.begin();
+            async move {
+                let _guard = guard;
+                std::future::pending::<Outcome<Value, DynamicFailure>>().await
+            }
+        })
     };
-    let panics =
-        Operation::dynamic(open(contract::OperationDeclaration::query("test.panic"))).with_handler(|_, input: Value| async move {
-            if input.is_object() { panic!("CANARY-7f3a") } else { Ok(json!(null)) }
-        });
+    let panics = Operation::dynamic(open(contract::OperationDeclaration::query("test.panic"))).with_handler(
+        |_, input: Value| async move { if input.is_object() { panic!("CANARY-7f3a") } else { Ok(json!(null)) } },
+    );
     let gate = Arc::clone(&marks.gate);
-    let waits = Operation::dynamic(open(contract::OperationDeclaration::query("test.wait"))).with_handler(move |_, _| {
-        let gate = Arc::clone(&gate);
-        async move {
-            gate.0.acquire().await.unwrap().forget();
-            Ok(json!("waited"))
-        }
-    });
+    let waits =
+        Operation::dynamic(open(contract::OperationDeclaration::query("test.wait"))).with_handler(move |_, _| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.0.acquire().await.unwrap().forget();
+                Ok(json!("waited"))
+            }
+        });
     let table = peers.clone();
     let asks = open(contract::OperationDeclaration::query("test.ask")).fails(failure("PEER_FAILED", Kind::Unavailable));
     let asks = Operation::dynamic(asks).with_handler(move |ctx, input: Value| {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use redress_contract::{
-    Effect, EngineCode, Envelope, FailureDeclaration, Json, Meta, OperationDeclaration, Problem, RecoveryStep, RequestId, Retry, Shape,
-    Started, Template, Verb,
+    Effect, EngineCode, Envelope, FailureDeclaration, Json, Meta, OperationDeclaration, Problem, RecoveryStep,
+    RequestId, Retry, Shape, Started, Template, Verb,
 };
 use serde_json::{Map, Value, json};
 

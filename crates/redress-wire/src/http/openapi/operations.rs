@@ -51,7 +51,12 @@ pub(super) fn path_item(
     })
 }
 
-fn post(operation: &OperationDeclaration, failures: &FailureSchemas, info: &Info, answers: &mut SharedAnswers) -> Value {
+fn post(
+    operation: &OperationDeclaration,
+    failures: &FailureSchemas,
+    info: &Info,
+    answers: &mut SharedAnswers,
+) -> Value {
     let mut described = described(operation, operation.name().as_str(), info);
     let mut responses = failures::responses(operation, failures, &[], answers);
     responses.insert("200".into(), success(operation));
