@@ -7,7 +7,7 @@ use crate::{Done, Name, Verification};
 /// What the caller can do about a failure: a verb that a program can follow and a hint
 /// that a person or a model can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Document")]
+#[serde(from = "RecoveryDocument")]
 pub struct Recovery {
     #[serde(flatten)]
     verb: Verb,

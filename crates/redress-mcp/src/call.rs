@@ -11,7 +11,7 @@ use redress_wire::{
     http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
     mcp::{
-        CallParams, EnvelopeUse, Era, ProtocolError, RequestMeta, ResultOptions, failure_text, write_call, write_output,
+        CallParams, EnvelopeUse, Era, ProtocolError, RequestMeta, ResultOptions, told, write_call, write_output,
     },
 };
 use serde_json::{json, value::RawValue};

@@ -112,7 +112,7 @@ impl Catalogue {
         };
         let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
         let reader =
-            ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.notifier(operation, failure) };
+            ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
         let entry = |operation: &&OperationDeclaration| ToolEntry {
             tool: Tool::told(operation, options.form, reader),
             declaration: OperationDeclaration::clone(operation),
@@ -184,7 +184,7 @@ impl Catalogue {
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
         let reader =
-            ToolReader { names: &names, shared: &|operation, failure| self.shared.notifier(operation, failure) };
+            ToolReader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(ToolEntry { declaration, .. }) = self.tools.get(*place) else { continue };

@@ -178,7 +178,7 @@ pub mod __private {
     pub use redress_core::{
         AnyFailure, Argument, CallerKnown, CallerUnknown, Checks, ChecksWhere, Ctx, Declared, DeclaredBy, Events,
         Failure, Input, IsEvents, IsOutcome, Nothing, Once, Operation, Outcome, Output, PublicField, Streams, Tagged,
-        author::plain,
+        plain,
     };
     pub use schemars;
     pub use serde;

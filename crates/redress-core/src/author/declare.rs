@@ -16,7 +16,7 @@ use std::{
 use redress_contract as contract;
 use serde::{Serialize, de::DeserializeOwned, ser::SerializeStruct};
 
-use crate::{Ctx, Events, Failure, Operation, Outcome, author::plain, input};
+use crate::{Ctx, Events, Failure, Operation, Outcome, input, plain};
 
 /// What may be an operation's input: any type that serde reads and schemars describes.
 #[diagnostic::on_unimplemented(

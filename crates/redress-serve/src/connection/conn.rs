@@ -146,7 +146,7 @@ impl ServerInner {
         let counted = CountedIo { inner: stream, activity: Arc::clone(&activity) };
         let io = TrackedIo::new(TokioIo::new(counted), Arc::clone(&activity), protocol != Protocol::Either, open);
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = GracefulConnection { spoken, activity, waker: None, ending: false }.await;
+        let ended = DrainableConn { spoken, activity, waker: None, ending: false }.await;
         if let Some(Err(error)) = ended {
             tracing::debug!(%error, "a connection ended badly");
         }
@@ -212,14 +212,14 @@ fn is_dated(now: SystemTime) -> bool {
 }
 
 /// A connection that does what it is told.
-struct GracefulConnection<'a, C> {
+struct DrainableConn<'a, C> {
     spoken: Pin<&'a mut C>,
     activity: Arc<ConnActivity>,
     waker: Option<Waker>,
     ending: bool,
 }
 
-impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
+impl<C: GracefulConnection> Future for DrainableConn<'_, C> {
     /// How it ended by itself; nothing, if it had to end.
     type Output = Option<Result<(), C::Error>>;
 
@@ -247,7 +247,7 @@ impl<C: GracefulConnection> Future for GracefulConnection<'_, C> {
     }
 }
 
-impl<C: GracefulConnection> GracefulConnection<'_, C> {
+impl<C: GracefulConnection> DrainableConn<'_, C> {
     /// Takes no further requests, if it is time; says whether that is new.
     fn end_if_told(&mut self) -> bool {
         let ends = !self.ending && self.activity.told() == ConnCommand::DrainNow;
@@ -319,7 +319,7 @@ mod tests {
         let builder = builder(Protocol::Either, &ServerLimits::default(), Tasks(TaskTracker::new()));
         let io = TrackedIo::new(TokioIo::new(server), Arc::clone(&activity), false, ());
         let spoken = pin!(builder.serve_connection_with_upgrades(io, service));
-        let ended = futures_util::poll!(GracefulConnection { spoken, activity, waker: None, ending: false }).is_ready();
+        let ended = futures_util::poll!(DrainableConn { spoken, activity, waker: None, ending: false }).is_ready();
         (ran.load(Ordering::Relaxed), ended)
     }
 

@@ -8,7 +8,7 @@ use crate::clock::from_ms;
 
 /// One record of the audit: who called what, and how it ended. There is no input in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Kept")]
+#[serde(from = "StoredRecord")]
 #[non_exhaustive]
 pub struct AuditRecord {
     /// When the call ended, by the clock on the wall.
