@@ -180,7 +180,7 @@ fn missing() -> contract::FailureDeclaration {
 
 /// Adds the operations whose inputs have types, and those that tell what is served.
 pub(crate) fn typed(builder: redress::Builder) -> redress::Builder {
-    let builder = redress::routes::discovery().into_iter().fold(builder, |builder, one| builder.add(one));
+    let builder = redress::serve::discovery().into_iter().fold(builder, |builder, one| builder.add(one));
     builder.add(search).add(make)
 }
 

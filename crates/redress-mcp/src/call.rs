@@ -10,9 +10,7 @@ use redress_core::{
 use redress_wire::{
     http::header::{A_KEY, correction, is_idempotency_key},
     jsonrpc::Id,
-    mcp::{
-        CallParams, EnvelopeUse, Era, ProtocolError, RequestMeta, ResultOptions, told, write_call, write_output,
-    },
+    mcp::{CallParams, EnvelopeUse, Era, ProtocolError, RequestMeta, ResultOptions, told, write_call, write_output},
 };
 use serde_json::{json, value::RawValue};
 

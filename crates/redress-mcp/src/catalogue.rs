@@ -183,8 +183,7 @@ impl Catalogue {
         let disclosure = Disclosure::to(None, &reach);
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
-        let reader =
-            ToolReader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
+        let reader = ToolReader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
             let Some(ToolEntry { declaration, .. }) = self.tools.get(*place) else { continue };

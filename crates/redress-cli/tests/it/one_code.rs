@@ -5,7 +5,7 @@ use redress_core::{
     DynamicFailure, Operation, Outcome, Registry,
     contract::{self, Access, Effect, FailureDeclaration, Kind, Recovery},
 };
-use redress_serve::{Faces, routes::discovery};
+use redress_serve::{Faces, discovery};
 use serde_json::{Value, json};
 
 const HOLD: &str = "Hold the last one while you ask.";

@@ -97,7 +97,7 @@ fn registry() -> Registry {
         .with_output(json!({"type": "array", "items": {"type": "string"}}));
     let offer = Operation::dynamic(offer).with_handler(|_, _| async { Ok(json!(["o-1"])) });
     let all = [list, refund, deny, letter, page, book, successor, offer];
-    let all = all.into_iter().chain(redress_serve::routes::discovery());
+    let all = all.into_iter().chain(redress_serve::discovery());
     all.fold(Registry::builder(), |builder, one| builder.add(one)).identity(Tokens).build().unwrap()
 }
 

@@ -277,7 +277,7 @@ async fn what_a_tool_takes_is_said_in_the_dialect_of_tools() {
 
 #[tokio::test]
 async fn operations_that_take_a_name_take_that_of_a_tool() {
-    let registry = redress_serve::routes::discovery().into_iter().chain([redress_core::consent_grant()]);
+    let registry = redress_serve::discovery().into_iter().chain([redress_core::consent_grant()]);
     let builder = registry.fold(Registry::builder(), |builder, one| builder.add(one));
     let wipe = contract::OperationDeclaration::mutation("shop.wipe_all").with_summary("Wipe.").with_alias("shop.clean");
     let wipe = wipe.with_access(Access::caller().consent());

@@ -19,7 +19,7 @@ const MAX_OUTPUT: usize = 16 << 20;
 /// ```
 /// use redress_core::Registry;
 ///
-/// let builder = redress_serve::routes::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
+/// let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
 /// assert!(builder.build().unwrap().operation("services.list").is_some());
 /// ```
 pub fn discovery() -> [Operation; 3] {

@@ -158,7 +158,7 @@ pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
     let builder = Registry::builder().limit(Closed).max_input(64 * 1024);
     let all = [greet, find, fault, panics, undeclared, slow, wait, once, limited, closed, hidden, count];
     all.into_iter()
-        .chain(redress_serve::routes::discovery())
+        .chain(redress_serve::discovery())
         .fold(builder, |builder, operation| builder.add(operation))
         .build()
         .unwrap()

@@ -62,7 +62,7 @@ fn cases() -> (Vec<Case>, Vec<Case>) {
 }
 
 fn registry<'a>(cases: impl Iterator<Item = &'a Case>) -> Result<Registry, BuildError> {
-    let operations = cases.map(Case::operation).chain(redress_serve::routes::discovery());
+    let operations = cases.map(Case::operation).chain(redress_serve::discovery());
     operations.fold(Registry::builder(), |builder, operation| builder.add(operation)).build()
 }
 

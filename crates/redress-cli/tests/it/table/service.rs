@@ -426,7 +426,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         .into_iter()
         .chain(plain)
         .chain([spent, stray(), compose, answer("table.gone", json!(0))])
-        .chain(redress_serve::routes::discovery())
+        .chain(redress_serve::discovery())
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())
         .add(consent_revoke())
