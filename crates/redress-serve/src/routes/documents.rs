@@ -9,9 +9,8 @@ use redress_core::{Refusal, offload::offload};
 use serde_json::json;
 
 use crate::{
-    discovery,
     request::{etag::TaggedDocument, response, service::Exchange},
-    routes::document_cache::ServedDocument,
+    routes::{discovery, document_cache::ServedDocument},
 };
 
 /// What a document depends on.
