@@ -1,11 +1,8 @@
 //! Who calls, by a client certificate.
 
-use std::{
-    collections::HashMap,
-    hash::BuildHasher as _,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{collections::HashMap, hash::BuildHasher as _, sync::Arc};
 
+use parking_lot::RwLock;
 use redress_contract::Caller;
 use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
 
@@ -96,13 +93,13 @@ impl Certificates {
             return None;
         }
         let hash = self.seed.hash_one(der);
-        if let Some(read) = self.read.read().unwrap_or_else(PoisonError::into_inner).get(&hash)
+        if let Some(read) = self.read.read().get(&hash)
             && *read.der == *der
         {
             return read.stands.clone();
         }
         let stands = self.judge(der);
-        let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.read.write();
         if known.len() >= MAX {
             known.clear();
         }

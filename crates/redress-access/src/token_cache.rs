@@ -8,11 +8,12 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher as _, BuildHasherDefault, Hasher},
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use redress_contract::Caller;
 use redress_core::Secret;
 
@@ -122,13 +123,13 @@ impl std::fmt::Debug for TokenCache {
     }
 }
 
-// No panic can leave a part half changed, so poison says nothing here.
+// No panic can leave a part half changed, so a lock without poison will do.
 fn read(shard: &RwLock<CacheShard>) -> RwLockReadGuard<'_, CacheShard> {
-    shard.read().unwrap_or_else(PoisonError::into_inner)
+    shard.read()
 }
 
 fn write(shard: &RwLock<CacheShard>) -> RwLockWriteGuard<'_, CacheShard> {
-    shard.write().unwrap_or_else(PoisonError::into_inner)
+    shard.write()
 }
 
 /// Takes a hash for what it is.

@@ -5,13 +5,15 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Mutex, MutexGuard, PoisonError, Weak,
+        Weak,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
     thread,
     time::{Duration, SystemTime},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::AccessError;
 
@@ -106,7 +108,7 @@ impl WatchedFile {
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<Stamp>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 }
 

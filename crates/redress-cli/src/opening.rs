@@ -7,9 +7,10 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::OnceLock,
 };
 
+use parking_lot::Mutex;
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, LoggedCause, Registry};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
@@ -145,7 +146,7 @@ impl RegistryOpener {
 
     fn open(&self, context: Context) -> Result<Registry, Unopened> {
         let failed = |says: String| Unopened::Failed { says, hint: None };
-        let taken = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = self.open.lock().take();
         let Some(open) = taken else { return Err(failed("it was begun before, and did not end".to_owned())) };
         let handle = self.handle().map_err(|error| failed(format!("the system gave no threads: {error}")))?;
         // On a thread of its own, since the command may be asked from inside a runtime, where nothing can be waited for.

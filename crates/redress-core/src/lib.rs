@@ -6,6 +6,7 @@
 
 mod author;
 mod call;
+mod hex;
 mod hooks;
 mod input;
 pub mod offload;
@@ -47,6 +48,7 @@ pub use call::progress::{
     Level, Note, Notification, Progress, ProgressListener, ProgressReceiver, ProgressSender, progress_channel,
 };
 pub use call::request::Request;
+pub use hex::hex;
 pub use hooks::audit::{Audit, AuditedCall, Receipt};
 pub use hooks::classify::{Classification, Classifier, ClassifierRow, ClassifierTable, PatternError};
 pub use hooks::consent::{

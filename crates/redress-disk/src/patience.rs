@@ -4,10 +4,12 @@ use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{LazyLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// How long a file is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,8 +26,7 @@ enum WorkStage {
 static BUSY: LazyLock<(Mutex<HashMap<PathBuf, WorkStage>>, Condvar)> = LazyLock::new(Default::default);
 
 fn busy() -> MutexGuard<'static, HashMap<PathBuf, WorkStage>> {
-    // No change of it can be half made, so poison says nothing here.
-    BUSY.0.lock().unwrap_or_else(PoisonError::into_inner)
+    BUSY.0.lock()
 }
 
 /// That this thread is the one that works on a path.
@@ -40,7 +41,7 @@ impl Busy {
             if *stage == WorkStage::Hangs || left.is_zero() {
                 return None;
             }
-            all = BUSY.1.wait_timeout(all, left).unwrap_or_else(PoisonError::into_inner).0;
+            BUSY.1.wait_for(&mut all, left);
         }
         all.insert(path.to_owned(), WorkStage::Works);
         Some(Busy(path.to_owned()))
@@ -126,7 +127,7 @@ mod tests {
     fn many_who_read_a_disk_that_hangs_at_once_cost_one_thread() {
         let path = Path::new("/a/share/that/hangs/for/many");
         let (begun, stays) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(())));
-        let held = stays.lock().unwrap();
+        let held = stays.lock();
         let asked: Vec<_> = (0..8)
             .map(|_| {
                 let (begun, stays) = (Arc::clone(&begun), Arc::clone(&stays));

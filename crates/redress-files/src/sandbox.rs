@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeMap, HashSet},
     io,
     path::{Component, Path},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
@@ -15,6 +15,7 @@ use cap_std::{
     ambient_authority,
     fs::{Dir, File, Metadata, OpenOptions},
 };
+use parking_lot::{Mutex, MutexGuard};
 use redress::{Caller, Ctx, Fail, Failure, Outcome};
 use tokio_util::sync::CancellationToken;
 
@@ -61,12 +62,12 @@ impl Sandbox {
 
     /// Waits for its turn to change something.
     pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changing.lock()
     }
 
     /// Removes what crashed writers left in `folder`, the first time that this process writes there.
     pub(crate) fn sweep(&self, path: &Path, folder: &Dir) {
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = self.swept.lock();
         if swept.len() >= SWEPT {
             swept.clear();
         }

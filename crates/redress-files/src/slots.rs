@@ -1,12 +1,9 @@
 //! How much blocking work runs at once. The threads for it are the process's own and bounded, so one caller whose
 //! files are slow, or who does not read what it searches for, must not take them all.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread::available_parallelism,
-};
+use std::{collections::HashMap, sync::Arc, thread::available_parallelism};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How many pieces of work of one caller run at once, at least: as many as there are cores, where there are more. Each
@@ -51,7 +48,7 @@ impl Slots {
     }
 
     fn callers(&self) -> MutexGuard<'_, HashMap<String, Arc<Semaphore>>> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.callers.lock()
     }
 
     /// Waits for a place: first for one of the caller's own, so that whoever has them all waits for nobody but itself.

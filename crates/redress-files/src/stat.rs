@@ -137,16 +137,12 @@ pub(crate) fn hash<E: Failure>(mut source: impl Read, stop: &CancellationToken) 
         let count = source.read(&mut buffer)?;
         match buffer.get(..count) {
             Some(read) if count > 0 => hasher.update(read),
-            Some(_) | None => return Ok(hex(&hasher.finalize())),
+            Some(_) | None => return Ok(redress_core::hex(&hasher.finalize())),
         }
     }
 }
 
 /// The SHA-256 of `bytes`, in lower-case hex.
 pub(crate) fn hash_of(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    redress_core::hex(&Sha256::digest(bytes))
 }

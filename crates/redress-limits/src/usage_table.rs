@@ -5,11 +5,12 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher as _, Hash},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use foldhash::fast::RandomState;
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::{LimitedCall, client_prefix};
 use tokio::time::Instant;
 
@@ -181,7 +182,7 @@ impl<K: Hash + Eq + Clone> UsageMap<K> {
 
 fn locked<K>(shard: &Mutex<UsageShard<K>>) -> MutexGuard<'_, UsageShard<K>> {
     // Every change to a shard is whole before anything can panic.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+    shard.lock()
 }
 
 fn millis(time: Duration) -> u64 {

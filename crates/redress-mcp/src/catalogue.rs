@@ -2,9 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::Mutex;
 use redress_contract::{Caller, Disclosure, Name, OperationDeclaration, Reach};
 use redress_core::{Registry, Shown};
 use redress_wire::mcp::{
@@ -215,7 +216,7 @@ impl Catalogue {
                 places.push(place);
             }
         }
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sets = self.sets.lock();
         if let Some(visible) = sets.get(&set) {
             return Arc::clone(visible);
         }

@@ -1,10 +1,8 @@
 //! What a connection can do for one request while that runs.
 
-use std::{
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{pin::Pin, sync::Arc};
 
+use parking_lot::Mutex;
 use redress_core::{self as core, Asker, Level, Note, ProgressListener, Request};
 use redress_wire::mcp::method;
 use serde_json::{json, value::RawValue};
@@ -165,7 +163,7 @@ impl ProgressListener for NotifyingListener {
         if !self.notifier.steps {
             return;
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if progress.done.is_finite() && progress.done > *last {
             *last = progress.done;
             let total = progress.total.filter(|total| total.is_finite());

@@ -1,10 +1,8 @@
 //! Questions to a client, asked while a call waits for the answer.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::{Answer, AskError, Question};
 use redress_wire::mcp::method;
 use serde::Deserialize;
@@ -80,8 +78,8 @@ impl Questions {
     }
 
     fn asked(&self) -> MutexGuard<'_, PendingQuestions> {
-        // No change of it can be half made, so poison says nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // No change of it can be half made, so a lock without poison will do.
+        self.0.lock()
     }
 }
 

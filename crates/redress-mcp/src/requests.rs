@@ -1,10 +1,8 @@
 //! The requests of one client that run, by their ids.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_wire::{jsonrpc::Id, mcp::read_params};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,8 +16,8 @@ pub(crate) struct Requests(Arc<Mutex<HashMap<Box<str>, CancellationToken>>>);
 
 impl Requests {
     fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, CancellationToken>> {
-        // No change of it can be half made, so poison says nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // No change of it can be half made, so a lock without poison will do.
+        self.0.lock()
     }
 
     /// Takes note of a request that starts, and gives what tells it that it was called off.

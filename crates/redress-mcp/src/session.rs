@@ -1,11 +1,8 @@
 //! What is known of a connection from one request to the next, and what it is told unasked.
 
-use std::{
-    collections::BTreeSet,
-    fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::{Change, Level};
 use redress_wire::mcp::{SubscriptionFilter, method};
 use serde_json::{Value, json};
@@ -89,8 +86,8 @@ impl Default for Session {
 
 impl Session {
     fn state(&self) -> MutexGuard<'_, SessionState> {
-        // No change of it can be half made, so poison says nothing here.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // No change of it can be half made, so a lock without poison will do.
+        self.state.lock()
     }
 
     /// The least level of notes that is wanted.

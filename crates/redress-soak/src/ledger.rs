@@ -1,10 +1,8 @@
 //! What the clients saw: every call that was made, with its ending.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use crate::{
     client::{Answered, Identity},
@@ -34,7 +32,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn enter(&self, message: &Message, identity: &Identity, answered: &Answered) {
-        let mut ledger = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = self.seen.lock();
         for (place, (what, ending)) in message.calls.iter().zip(&answered.endings).enumerate() {
             ledger.push(Seen {
                 id: message.call_id(place),
@@ -56,16 +54,16 @@ impl Ledger {
 
     /// Enters that a client was turned away until it had no more patience.
     pub(crate) fn gave_up(&self, id: &str) {
-        self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+        self.gave_up.lock().push(id.to_owned());
     }
 
     /// The messages whose clients had no more patience.
     pub(crate) fn given_up(&self) -> Vec<String> {
-        self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.gave_up.lock().clone()
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.lock().clone()
     }
 
     /// How many calls ended in which way.

@@ -6,13 +6,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use redress::{Outcome, State, data, operation};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -65,7 +66,7 @@ impl Watchdog {
             // The time of two threads says nothing together.
             if let Some((_, before)) = last.filter(|(thread, _)| *thread == now.0) {
                 let us = u64::try_from(now.1.saturating_sub(before).as_micros()).unwrap_or(u64::MAX);
-                self.stalls.lock().unwrap_or_else(PoisonError::into_inner).note(us);
+                self.stalls.lock().note(us);
             }
             last = Some((now.0, used()));
         }
@@ -83,7 +84,7 @@ fn used() -> Duration {
 #[operation(query, name = "soak.stalls", access(scopes = "soak"))]
 pub(crate) async fn stalls(watchdog: State<Arc<Watchdog>>) -> Outcome<Stalls> {
     watchdog.start();
-    Ok(std::mem::take(&mut *watchdog.stalls.lock().unwrap_or_else(PoisonError::into_inner)))
+    Ok(std::mem::take(&mut *watchdog.stalls.lock()))
 }
 
 #[cfg(test)]
@@ -104,7 +105,7 @@ mod tests {
         watchdog.start();
         let seen = async || loop {
             tokio::time::sleep(BEAT).await;
-            let stalls = std::mem::take(&mut *watchdog.stalls.lock().unwrap());
+            let stalls = std::mem::take(&mut *watchdog.stalls.lock());
             if stalls.beats > 0 {
                 return stalls;
             }

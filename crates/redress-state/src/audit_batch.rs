@@ -5,11 +5,13 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The calls that wait until their records are kept. One lock and one list for all of them: a channel for each call
 /// would cost more than the record.
@@ -43,8 +45,8 @@ impl Drop for Awaited {
 
 impl AuditBatch {
     fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
-        // A panic elsewhere cannot leave the list half changed, so poison says nothing here.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the list half changed, so a lock without poison will do.
+        self.waiting.lock()
     }
 
     /// Lets the calls be answered. It says how many still waited.

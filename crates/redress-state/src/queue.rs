@@ -4,12 +4,13 @@ use std::{
     collections::VecDeque,
     mem,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::StoreError;
 use tokio::sync::Notify;
 
@@ -116,8 +117,8 @@ impl WriteQueue {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        // A panic elsewhere cannot leave the lists half changed, so poison says nothing here.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the lists half changed, so a lock without poison will do.
+        self.pending.lock()
     }
 
     /// Whether what is pushed now will be kept soon.

@@ -3,13 +3,11 @@
 use std::{
     collections::HashMap,
     pin::Pin,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::atomic::{AtomicI64, Ordering},
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::IdempotencyKey;
 
 use crate::{
@@ -56,16 +54,16 @@ impl StateInner {
 
     /// The keys in this process's hands: those of calls that run, and those that are not kept yet.
     pub(crate) fn keys(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, HeldKey>> {
-        // A panic elsewhere cannot leave the map half changed, so poison says nothing here.
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the map half changed, so a lock without poison will do.
+        self.keys.lock()
     }
 
     pub(crate) fn consents(&self) -> MutexGuard<'_, Consents> {
-        self.consents.lock().unwrap_or_else(PoisonError::into_inner)
+        self.consents.lock()
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, QuotaLedger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock()
     }
 
     /// A number that no other claim of this service has.

@@ -78,7 +78,7 @@
 //! | have the whole command in your own binary | `redress::main!`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
 //!
-//! **Invariant:** this crate holds no logic; it is the door to the other rooms.
+//! **Invariant:** this crate holds no logic; it is the door to the other crates.
 
 #[cfg(feature = "access")]
 pub use redress_access as access;

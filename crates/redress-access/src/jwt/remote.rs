@@ -4,11 +4,9 @@
 //! time, with a pause between two, and a pause that grows while fetches fail. Nor does it end with whoever caused it:
 //! a fetch that a caller could break off would leave no trace, and the next caller would cause the next one.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 
 use super::{
@@ -189,7 +187,7 @@ impl Remote {
     }
 
     fn times(&self) -> MutexGuard<'_, FetchTimes> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        self.times.lock()
     }
 }
 

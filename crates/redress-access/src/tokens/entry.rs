@@ -97,7 +97,7 @@ impl NewToken {
         self.check()?;
         let (_, token) = text::draw()?;
         let NewToken { caller, scopes, expires, note: _ } = self;
-        let sha256 = text::hex(&text::hash(token.expose()));
+        let sha256 = redress_core::hex(&text::hash(token.expose()));
         Ok((token, TokenHash { caller, scopes, sha256, expires: expires.map(instant::whole) }))
     }
 

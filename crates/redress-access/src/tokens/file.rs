@@ -93,7 +93,7 @@ impl TokenFile {
             id,
             caller,
             scopes,
-            hash: text::hex(&text::hash(token.expose())),
+            hash: redress_core::hex(&text::hash(token.expose())),
             created: instant::whole(SystemTime::now()),
             expires: expires.map(instant::whole),
             note,

@@ -21,7 +21,7 @@ pub(crate) fn draw() -> Result<(String, Secret), AccessError> {
     fill(&mut id)?;
     let mut secret = Zeroizing::new([0; 32]);
     fill(&mut *secret)?;
-    let id = hex(&id);
+    let id = redress_core::hex(&id);
     let encoded = Zeroizing::new(URL_SAFE_NO_PAD.encode(*secret));
     let token = Secret::new(format!("{PREFIX}{id}_{}", *encoded));
     Ok((id, token))
@@ -39,12 +39,6 @@ pub(crate) fn id_of(token: &str) -> Option<&str> {
 /// The hash of a token.
 pub(crate) fn hash(token: &str) -> Hash {
     Sha256::digest(token.as_bytes()).into()
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// The hash that 64 hexadecimal digits spell.
@@ -78,8 +72,8 @@ mod tests {
     #[test]
     fn hexadecimal_digits_are_read_as_they_are_written() {
         let hash = hash("a token");
-        assert_eq!(from_hex(&hex(&hash)), Some(hash));
-        assert_eq!(from_hex(&hex(&hash).to_uppercase()), Some(hash));
+        assert_eq!(from_hex(&redress_core::hex(&hash)), Some(hash));
+        assert_eq!(from_hex(&redress_core::hex(&hash).to_uppercase()), Some(hash));
         for bad in ["", "00", &"g".repeat(64), &"é".repeat(32), &"+1".repeat(32)] {
             assert_eq!(from_hex(bad), None, "{bad}");
         }

@@ -100,13 +100,13 @@ impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByteSize, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected a number of bytes such as `2MiB`, `64kB` or `1024`")]
-        enum WrittenValue {
+        enum WrittenSize {
             Number(u64),
             Text(String),
         }
-        let text = match WrittenValue::deserialize(deserializer)? {
-            WrittenValue::Number(number) => number.to_string(),
-            WrittenValue::Text(text) => text,
+        let text = match WrittenSize::deserialize(deserializer)? {
+            WrittenSize::Number(number) => number.to_string(),
+            WrittenSize::Text(text) => text,
         };
         text.parse().map_err(de::Error::custom)
     }
@@ -128,13 +128,13 @@ impl<'de> Deserialize<'de> for QuotasSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QuotasSetting, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected a quota such as `1000/day`, or a list of them")]
-        enum WrittenValue {
+        enum WrittenQuotas {
             One(String),
             Many(Vec<String>),
         }
-        let texts = match WrittenValue::deserialize(deserializer)? {
-            WrittenValue::One(text) => vec![text],
-            WrittenValue::Many(texts) => texts,
+        let texts = match WrittenQuotas::deserialize(deserializer)? {
+            WrittenQuotas::One(text) => vec![text],
+            WrittenQuotas::Many(texts) => texts,
         };
         let quotas = texts.iter().map(|text| text.parse()).collect::<Result<Vec<redress_limits::Quota>, _>>();
         let quotas = quotas.map_err(de::Error::custom)?;

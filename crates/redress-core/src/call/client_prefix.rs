@@ -1,4 +1,4 @@
-//! Where calls come from.
+//! The part of an address that tells clients apart.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv6Addr};
 /// it has them all.
 ///
 /// ```
-/// let household = |address: &str| redress_core::client_prefix(address.parse().unwrap());
-/// assert_eq!(household("2001:db8::1"), household("2001:db8::2:3"));
-/// assert_eq!(household("::ffff:192.0.2.1"), household("192.0.2.1"));
-/// assert_ne!(household("192.0.2.1"), household("192.0.2.2"));
+/// let prefix = |address: &str| redress_core::client_prefix(address.parse().unwrap());
+/// assert_eq!(prefix("2001:db8::1"), prefix("2001:db8::2:3"));
+/// assert_eq!(prefix("::ffff:192.0.2.1"), prefix("192.0.2.1"));
+/// assert_ne!(prefix("192.0.2.1"), prefix("192.0.2.2"));
 /// ```
 pub fn client_prefix(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {

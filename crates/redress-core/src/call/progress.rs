@@ -3,11 +3,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -156,7 +157,7 @@ impl ProgressListener for BoundedListener {
         // Nobody is done with more than there is: it is not known then how much that is.
         progress.total = total.filter(|total| *total >= progress.done);
         let at_end = progress.total.is_some_and(|total| total <= progress.done);
-        if self.reports.lock().unwrap_or_else(PoisonError::into_inner).is_told(at_end) {
+        if self.reports.lock().is_told(at_end) {
             self.to.progress(progress);
         }
     }
@@ -248,8 +249,8 @@ struct ProgressQueue {
 
 impl ProgressShared {
     fn queue(&self) -> MutexGuard<'_, ProgressQueue> {
-        // A panic elsewhere cannot leave the queue half changed, so poison says nothing here.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the queue half changed, so a lock without poison will do.
+        self.queue.lock()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
+    sync::{Arc, LazyLock, mpsc},
     thread,
 };
 
+use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::Semaphore};
 
 /// How many steps of `nice` large work is below everything else: about a third of the time where both want all of it.
@@ -46,7 +47,7 @@ fn work(queue: &Mutex<mpsc::Receiver<Job>>) {
         let _ = rustix::process::nice(NICE);
     }
     loop {
-        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let job = queue.lock().recv();
         match job {
             Ok(job) => job(),
             Err(mpsc::RecvError) => return,

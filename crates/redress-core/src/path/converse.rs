@@ -173,5 +173,5 @@ pub(super) fn fingerprint_of(entry: &RegisteredOperation, caller: Option<&Caller
         Some(written) => digest.update(written.sorted().to_string()),
         None => digest.update(input),
     }
-    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    crate::hex(&digest.finalize()[..16])
 }

@@ -3,9 +3,9 @@
 use std::{
     collections::HashSet,
     hash::{BuildHasher as _, RandomState},
-    sync::{Mutex, PoisonError},
 };
 
+use parking_lot::Mutex;
 use redress_contract::Name;
 
 use super::Call;
@@ -25,7 +25,7 @@ pub(crate) struct StillCalled {
 impl StillCalled {
     /// Whether nobody was told of this caller yet.
     fn is_news(&self, caller: &str, alias: Option<&str>) -> bool {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.callers.lock();
         callers.len() < MAX_CALLERS && callers.insert(self.hasher.hash_one((caller, alias)))
     }
 }

@@ -6,9 +6,10 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, BufRead as _, BufReader, Write as _},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::{Code, Name};
 use serde::{Deserialize, Serialize};
 
@@ -154,8 +155,8 @@ impl Coverage {
     }
 
     fn records(&self) -> MutexGuard<'_, CoverageRecords> {
-        // A pair is in the set or it is not, so poison says nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // A pair is in the set or it is not, so a lock without poison will do.
+        self.0.lock()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The forms in which a marker may turn up.
 
-use std::fmt::Write as _;
 
 /// One form of one part of a marker.
 #[derive(Debug)]
@@ -35,20 +34,12 @@ fn forms(part: &str) -> Vec<Needle> {
     let mut needles = vec![
         folded("as it is", part.to_owned()),
         folded("reversed", part.chars().rev().collect()),
-        folded("as hex", hex(part)),
+        folded("as hex", crate::hex(part.as_bytes())),
         folded("as a list of bytes", listed(",")),
         folded("as a list of bytes", listed(", ")),
     ];
     needles.extend((0..3).map(|shift| Needle { form: "as base64", text: base64_core(part, shift), exact: true }));
     needles
-}
-
-fn hex(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut hex, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// The base64 characters that depend on `text` alone when `shift` bytes stand before it. A

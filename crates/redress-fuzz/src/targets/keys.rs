@@ -3,10 +3,11 @@
 use std::{
     fs,
     path::PathBuf,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use parking_lot::Mutex;
 use redress::{IdentityProvider as _, Secret};
 use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ fn good() -> String {
 }
 
 pub(super) fn target(data: &[u8]) {
-    let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = PLACE.lock();
     let claims = br#"{"sub":"ada","exp":99999999999}"#;
     let token = Secret::new(signed::token(br#"{"alg":"HS256"}"#, claims));
     service::alone(async {

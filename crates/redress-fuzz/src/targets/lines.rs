@@ -3,10 +3,11 @@
 use std::{
     collections::BTreeMap,
     io::{self, Cursor, Write},
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use redress::{
     Caller,
     mcp::{Mcp, McpOptions, RequestContext},
@@ -32,7 +33,7 @@ struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -52,7 +53,7 @@ pub(super) fn target(data: &[u8]) {
     let (input, output) = (Cursor::new(data.to_vec()), written.clone());
     let ended = RUNTIME.with(|runtime| runtime.block_on(MCP.stdio(input, output, asking)));
     assert!(ended.is_ok(), "{ended:?}");
-    let out = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let out = std::mem::take(&mut *written.0.lock());
     oracle::bounded_by_line(&out, data);
     let mut answers: BTreeMap<String, usize> = BTreeMap::new();
     for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -4,9 +4,10 @@ use std::{
     fmt::Write as _,
     fs,
     path::PathBuf,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock},
 };
 
+use parking_lot::Mutex;
 use redress::{IdentityProvider as _, Secret};
 use redress_access::{AccessOptions, Authenticator, TokenFile};
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ fn good() -> String {
 }
 
 pub(super) fn target(data: &[u8]) {
-    let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = PLACE.lock();
     let token = Secret::new(TOKEN);
     service::alone(async {
         fs::write(&place.path, good()).expect("it can be written");

@@ -3,11 +3,11 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::reply::Reply;
 
@@ -78,8 +78,8 @@ impl EventLog {
     }
 
     fn state(&self) -> MutexGuard<'_, EventLogState> {
-        // No change of it can be half made, so poison says nothing here.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // No change of it can be half made, so a lock without poison will do.
+        self.state.lock()
     }
 
     /// Adds a notification, which may be dropped where nobody takes it in time.

@@ -3,10 +3,11 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_core::{Answer, AskError, Asker, Change, ChangeReader, Question, QuestionKind};
 use redress_wire::mcp::{ClientCapabilities, InitializeParams, LATEST_LEGACY, method, negotiate};
 use tokio::{
@@ -227,8 +228,8 @@ async fn next(changes: &mut Option<ChangeReader>) -> Option<Change> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No change under any of these locks can be half made, so poison says nothing here.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    // No change under any of these locks can be half made, so a lock without poison will do.
+    mutex.lock()
 }
 
 /// Asks the client of a session on the stream of the request that asks.

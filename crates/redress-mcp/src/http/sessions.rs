@@ -1,9 +1,8 @@
 //! Whose each session is. The name of a session tells which one is meant, and never who may use it.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::session::HttpSession;
 use crate::{mcp::McpInner, owner::Owner, rounds::Seal};
@@ -22,13 +21,13 @@ pub(super) struct Sessions {
 
 impl Sessions {
     fn table(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
-        // No change of it can be half made, so poison says nothing here.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        // No change of it can be half made, so a lock without poison will do.
+        self.open.lock()
     }
 
     /// Lets a face go on with what the one before it has sealed.
     pub(super) fn carry_on(&self, face: &McpInner) {
-        face.carry_on(&mut self.seal.lock().unwrap_or_else(PoisonError::into_inner));
+        face.carry_on(&mut self.seal.lock());
     }
 
     /// How many there are.

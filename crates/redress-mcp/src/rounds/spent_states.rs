@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use crate::owner::Owner;
 
@@ -63,8 +64,8 @@ impl SpentStates {
     }
 
     fn spend_at(&self, number: StateNumber, owner: &Owner, lasts: Duration, now: Instant) -> bool {
-        // No change of it can be half made, so poison says nothing here.
-        let table = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // No change of it can be half made, so a lock without poison will do.
+        let table = &mut *self.0.lock();
         table.forget_some(now);
         let full = table.due.len() >= MAX;
         let SpentTable { of, due, count } = table;
@@ -117,7 +118,7 @@ mod tests {
         assert!(spent.spend_at(number(0), &bob, HOUR, now));
         let later = now + HOUR + Duration::from_secs(1);
         assert!(spent.spend_at(number(MAX_OF_ONE), &ada, HOUR, later), "what is too old needs no room");
-        let table = spent.0.lock().unwrap();
+        let table = spent.0.lock();
         assert_eq!(table.due.len(), MAX_OF_ONE + 2 - FORGOTTEN_AT_ONCE);
         assert_eq!(table.of[&ada].len(), MAX_OF_ONE + 1 - FORGOTTEN_AT_ONCE);
     }
@@ -129,15 +130,15 @@ mod tests {
         let of_each = MAX / 512;
         assert!((0..MAX).all(|count| spent.spend_at(number(count), &owner(count / of_each), HOUR, now)));
         assert!(!spent.spend_at(number(MAX), &owner(MAX), HOUR, now));
-        assert_eq!(spent.0.lock().unwrap().of.len(), 512, "who was refused leaves nothing behind");
+        assert_eq!(spent.0.lock().of.len(), 512, "who was refused leaves nothing behind");
         // No call takes away more than a few, and in the end all of them are gone.
         let later = now + HOUR + Duration::from_secs(1);
         for count in 0..MAX {
-            let before = spent.0.lock().unwrap().due.len();
+            let before = spent.0.lock().due.len();
             assert!(spent.spend_at(number(MAX + count), &owner(1000 + count / of_each), HOUR, later));
-            assert!(spent.0.lock().unwrap().due.len() + FORGOTTEN_AT_ONCE > before);
+            assert!(spent.0.lock().due.len() + FORGOTTEN_AT_ONCE > before);
         }
-        let table = spent.0.lock().unwrap();
+        let table = spent.0.lock();
         assert_eq!((table.due.len(), table.of.len()), (MAX, 512));
         assert!(table.due.keys().all(|(until, _)| *until > later));
     }

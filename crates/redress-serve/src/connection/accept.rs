@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 use redress_contract::EngineCode;
-use redress_core::{Refusal, Request};
+use redress_core::{Refusal, Request, client_prefix};
 use redress_wire::http::{self, ProblemDocument};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
@@ -13,7 +13,7 @@ use crate::{
     connection::{
         conn::ServerInner,
         listener::{BoundListener, Socket},
-        server_state::{ServerState, TallyPermit, client_prefix},
+        server_state::{ServerState, TallyPermit},
     },
     request::service::FacesInner,
 };

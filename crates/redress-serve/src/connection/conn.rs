@@ -20,7 +20,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulConnection},
 };
-use redress_core::Account;
+use redress_core::{Account, client_prefix};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 
@@ -32,7 +32,7 @@ use crate::{
         accept::OpenConn,
         conn_watchdog::{ConnActivity, ConnCommand},
         listener::Socket,
-        server_state::{ServerState, client_prefix},
+        server_state::ServerState,
         tracked_io::{CountedIo, TrackedIo},
     },
     request::{

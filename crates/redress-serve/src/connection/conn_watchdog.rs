@@ -8,13 +8,14 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     task::Waker,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{ServerLimits, connection::server_state::ServerState};
@@ -138,7 +139,7 @@ impl ConnActivity {
 
     pub(crate) fn tell(&self, told: ConnCommand) {
         if self.told.fetch_max(told as u8, Relaxed) < told as u8
-            && let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(waker) = &*self.waker.lock()
         {
             waker.wake_by_ref();
         }
@@ -146,7 +147,7 @@ impl ConnActivity {
 
     /// What is woken when the connection is told something.
     pub(crate) fn register(&self, waker: &Waker) {
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        *self.waker.lock() = Some(waker.clone());
     }
 
     /// Whether nothing is asked on it, and nothing of an answer is left.
@@ -243,7 +244,7 @@ struct StalledBodies {
 
 impl BodyTurns {
     fn wait(&self, since: u64) -> u64 {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         let number = waiting.next;
         waiting.next += 1;
         waiting.since.push((number, since));
@@ -251,7 +252,7 @@ impl BodyTurns {
     }
 
     fn go_on(&self, number: u64) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if let Some(place) = waiting.since.iter().position(|(waits, _)| *waits == number) {
             waiting.since.swap_remove(place);
         }
@@ -259,7 +260,7 @@ impl BodyTurns {
 
     /// Since when the one that waits longest does.
     fn longest(&self) -> Option<u64> {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.0.lock();
         waiting.since.iter().map(|(_, since)| *since).min()
     }
 }
@@ -296,7 +297,7 @@ impl ConnTracker {
         let activity =
             ConnActivity { tracker: Arc::clone(self), from, since: self.now().into(), ..ConnActivity::default() };
         let activity = Arc::new(activity);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if open.closed {
             activity.tell(ConnCommand::Close);
         }
@@ -308,7 +309,7 @@ impl ConnTracker {
 
     /// Tells every connection.
     pub(crate) fn tell(&self, told: ConnCommand) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.closed |= told == ConnCommand::Close;
         for activity in open.tracker.values() {
             activity.tell(told);
@@ -319,7 +320,7 @@ impl ConnTracker {
     ///
     /// At once, and not after a word of farewell: a client that does not answer that would keep it.
     pub(crate) fn close_idle(&self, from: IpAddr) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.open.lock();
         let idle = open.tracker.values().filter(|activity| activity.from == Some(from) && activity.is_idle());
         let Some(longest) = idle.min_by_key(|activity| activity.since.load(Relaxed)) else { return false };
         longest.tell(ConnCommand::Close);
@@ -341,7 +342,7 @@ impl ConnTracker {
                 let told = if now - since >= millis(LINGER) { ConnCommand::DrainNow } else { ConnCommand::Drain };
                 self.tell(told);
             }
-            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let open = self.open.lock();
             for activity in open.tracker.values() {
                 let Some(overdue) = activity.overdue(now, millis(pause), &limits) else { continue };
                 if activity.told.load(Relaxed) == ConnCommand::Close as u8 {
@@ -379,7 +380,7 @@ pub(crate) struct TrackedConn {
 
 impl Drop for TrackedConn {
     fn drop(&mut self) {
-        let mut open = self.activity.tracker.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.activity.tracker.open.lock();
         open.tracker.remove(&self.number);
     }
 }

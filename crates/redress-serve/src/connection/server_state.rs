@@ -4,11 +4,12 @@ use std::{
     collections::HashMap,
     hash::Hash,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use redress_contract::{Caller, EngineCode};
-use redress_core::{Budget, Refusal, Registry};
+use redress_core::{Budget, Refusal, Registry, client_prefix};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
@@ -55,14 +56,14 @@ impl ServerState {
     /// Remembers what is no longer served; forgets of what was remembered before where nothing runs, and
     /// nobody is left who could begin something.
     pub(crate) fn remember(&self, served: &Arc<FacesInner>) {
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = self.earlier.lock();
         earlier.retain(|(registry, shared)| shared.strong_count() > 0 || !registry.is_settled());
         earlier.push((served.registry.clone(), Arc::downgrade(served)));
     }
 
     /// Resolves when no call runs that goes on without its caller, in what is served or was.
     pub(crate) async fn settled(&self, served: &Registry) {
-        let earlier = std::mem::take(&mut *self.earlier.lock().unwrap_or_else(PoisonError::into_inner));
+        let earlier = std::mem::take(&mut *self.earlier.lock());
         for registry in earlier.iter().map(|(registry, _)| registry).chain([served]) {
             registry.settled().await;
         }
@@ -181,7 +182,7 @@ pub(crate) struct TallyPermit<K: Eq + Hash> {
 impl<K: Eq + Hash + Clone> Tally<K> {
     /// One more for `key`, unless it has `max` already.
     pub(crate) fn take(self: &Arc<Tally<K>>, key: K, max: usize) -> Option<TallyPermit<K>> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         let count = held.entry(key.clone()).or_default();
         if *count >= max {
             if *count == 0 {
@@ -198,33 +199,25 @@ impl<K: Eq + Hash + Clone> Tally<K> {
 impl<K: Eq + Hash + Clone> Tally<K> {
     /// How many `key` has.
     fn count(&self, key: &K) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied().unwrap_or_default()
+        self.0.lock().get(key).copied().unwrap_or_default()
     }
 
     /// Who has most, and how many.
     fn largest(&self) -> Option<(K, usize)> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.0.lock();
         held.iter().max_by_key(|(_, count)| **count).map(|(key, count)| (key.clone(), *count))
     }
 }
 
 impl<K: Eq + Hash> Drop for TallyPermit<K> {
     fn drop(&mut self) {
-        let mut held = self.tally.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.tally.0.lock();
         if let Some(count) = held.get_mut(&self.key) {
             *count -= 1;
             if *count == 0 {
                 held.remove(&self.key);
             }
         }
-    }
-}
-
-/// What an address counts as: whoever has one of IPv6 has a whole /64 of them.
-pub(crate) fn client_prefix(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
-        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -254,7 +247,7 @@ mod tests {
         let server_state = Arc::new(ServerState::default());
         let remember =
             |registry: &Registry| server_state.remember(&crate::Faces::new(registry.clone()).shared(&server_state));
-        let remembered = || server_state.earlier.lock().unwrap().len();
+        let remembered = || server_state.earlier.lock().len();
         // One key after the other is at work, each under what was served when it came.
         let call = |registry: &Registry, key: &'static str| {
             let registry = registry.clone();
@@ -291,14 +284,14 @@ mod tests {
         drop(first);
         assert!(tally.take("ada", 2).is_some());
         drop(second);
-        assert!(tally.0.lock().unwrap().is_empty());
+        assert!(tally.0.lock().is_empty());
     }
 
     #[test]
     fn what_was_served_is_remembered_for_as_long_as_a_message_is_in_it() {
         let server_state = Arc::new(ServerState::default());
         let served = || crate::Faces::new(Registry::builder().build().unwrap()).shared(&server_state);
-        let remembered = || server_state.earlier.lock().unwrap().len();
+        let remembered = || server_state.earlier.lock().len();
         let in_use = served();
         server_state.remember(&in_use);
         server_state.remember(&served());

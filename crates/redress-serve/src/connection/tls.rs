@@ -3,11 +3,12 @@
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
@@ -150,7 +151,7 @@ impl Tls {
     }
 
     fn loading(&self) -> MutexGuard<'_, ()> {
-        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loading.lock()
     }
 
     fn put(&self, _: &MutexGuard<'_, ()>, files: TlsFiles) -> Result<(), TlsError> {

@@ -119,12 +119,12 @@ pub(crate) struct TimedBody {
 /// The room of a body that was read elsewhere, held until this is dropped: the bytes outlive their reader.
 #[cfg(feature = "mcp")]
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BodyHold(std::sync::Arc<std::sync::Mutex<Option<BodyReservation<std::sync::Arc<BodyBudget>>>>>);
+pub(crate) struct BodyHold(std::sync::Arc<parking_lot::Mutex<Option<BodyReservation<std::sync::Arc<BodyBudget>>>>>);
 
 #[cfg(feature = "mcp")]
 impl Drop for TimedBody {
     fn drop(&mut self) {
-        *self.room.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = self.taken.take();
+        *self.room.0.lock() = self.taken.take();
     }
 }
 

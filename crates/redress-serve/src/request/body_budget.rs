@@ -3,14 +3,11 @@
 //! A body is read before it is known who sent it and whether the call may run, so what bounds calls
 //! does not bound this.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    ops::Deref,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashMap, net::IpAddr, ops::Deref};
 
-use crate::connection::server_state::client_prefix;
+use parking_lot::Mutex;
+
+use redress_core::client_prefix;
 
 /// What one body of HTTP/1.1 may hold without asking for room: there is one on a connection, and
 /// connections are counted.
@@ -73,7 +70,7 @@ pub(crate) struct BodyReservation<R: Deref<Target = BodyBudget>> {
 
 impl BodyBudget {
     fn take(&self, from: BodySource, bytes: usize, max: BodyBudgetLimits) -> Result<(), BodyBudgetExceeded> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         let all = held.all.saturating_add(bytes);
         let by_address = held.by_address.get(&from).map_or(bytes, |held| held.saturating_add(bytes));
         if all > max.all || (from != BodySource::Anywhere && by_address > max.by_address) {
@@ -85,7 +82,7 @@ impl BodyBudget {
     }
 
     fn give_back(&self, from: BodySource, bytes: usize) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         held.all -= bytes;
         if let Some(by_address) = held.by_address.get_mut(&from) {
             *by_address -= bytes;
@@ -163,7 +160,7 @@ mod tests {
         bodies.truncate(1);
         assert_eq!((others[1].holds(STEP + 1), bodies[0].holds(STEP + 1)), (Ok(()), Err(BodyBudgetExceeded)));
         drop((bodies, others));
-        let left = room.0.lock().unwrap();
+        let left = room.0.lock();
         assert!(left.all == 0 && left.by_address.is_empty(), "{left:?}");
     }
 

@@ -3,11 +3,12 @@
 use std::{
     future::Future,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
+use parking_lot::Mutex;
 use redress_contract::{Caller, Contract, Disclosure, EngineCode, Name};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::{http, openrpc};
@@ -116,8 +117,8 @@ pub(crate) enum ServedDocument {
 impl DocumentCache {
     /// Where the documents about what is seen are kept.
     fn kept(&self, seen: DocumentKey) -> Arc<CachedDocument> {
-        // No change of it can be half made, so poison says nothing here.
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        // No change of it can be half made, so a lock without poison will do.
+        let mut sets = self.sets.lock();
         let kept = match sets.iter().position(|(known, _)| *known == seen) {
             Some(place) => sets.remove(place).1,
             None => {
@@ -260,7 +261,7 @@ mod tests {
             assert!(Arc::ptr_eq(&documents.kept(seen(0)), &first));
             documents.kept(seen(number));
         }
-        assert_eq!(documents.sets.lock().unwrap().len(), MAX_SETS);
+        assert_eq!(documents.sets.lock().len(), MAX_SETS);
         assert!(Arc::ptr_eq(&documents.kept(seen(0)), &first));
         assert!(!Arc::ptr_eq(&documents.kept(seen(1)), &second));
     }

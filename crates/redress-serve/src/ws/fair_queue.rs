@@ -7,9 +7,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -122,8 +123,8 @@ impl FairQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, FairQueueState> {
-        // Nothing between lock and unlock panics, so poison says nothing here.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // Nothing between lock and unlock panics, so a lock without poison will do.
+        self.state.lock()
     }
 
     /// Opens the lane of a new call; when `gone` is cancelled, so is the call.

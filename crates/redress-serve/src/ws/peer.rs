@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -266,8 +267,8 @@ impl PeerError {
 
 impl PeerInner {
     fn pending(&self) -> MutexGuard<'_, Option<HashMap<u64, PeerWaiter>>> {
-        // Nothing between lock and unlock panics, so poison says nothing here.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        // Nothing between lock and unlock panics, so a lock without poison will do.
+        self.pending.lock()
     }
 }
 
@@ -328,7 +329,7 @@ impl Peers {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<Arc<str>, Peer>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

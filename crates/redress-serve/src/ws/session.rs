@@ -1,17 +1,11 @@
 //! One connection, from its upgrade to its close.
 
-use std::{
-    future::Future,
-    net::IpAddr,
-    ops::ControlFlow,
-    pin::pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{future::Future, net::IpAddr, ops::ControlFlow, pin::pin, sync::Arc, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message as Incoming, WebSocket};
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use parking_lot::Mutex;
 use redress_contract::{Caller, EngineCode};
 use redress_core::{
     Refusal, Registry, Request, Secret,
@@ -273,14 +267,14 @@ impl WsSession {
     }
 
     fn touch(&self) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.seen.lock() = Instant::now();
     }
 
     /// Pings, and resolves when nothing came from the other side for too long.
     async fn silence(&self) {
         loop {
             sleep(self.limits.ping).await;
-            let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let seen = *self.seen.lock();
             if seen.elapsed() >= self.limits.idle {
                 return;
             }

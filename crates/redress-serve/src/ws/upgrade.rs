@@ -1,15 +1,13 @@
 //! The door: how a connection becomes a session.
 
-use std::{
-    net::IpAddr,
-    sync::{Arc, Mutex},
-};
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     extract::{FromRequestParts as _, WebSocketUpgrade},
     http::{StatusCode, header, request::Parts},
     response::Response,
 };
+use parking_lot::Mutex;
 use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Secret};
 use serde_json::json;

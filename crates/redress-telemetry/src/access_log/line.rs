@@ -1,6 +1,6 @@
 //! How one call reads in the log.
 
-use std::{fmt::Write as _, time::SystemTime};
+use std::time::SystemTime;
 
 use redress_core::{EndedCall, printable};
 use serde::Serialize;
@@ -69,22 +69,7 @@ fn trace_id() -> Option<String> {
 
 /// A moment in UTC as RFC 3339 has it, to the millisecond.
 pub(super) fn time(at: SystemTime) -> String {
-    let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // The day of the civil calendar, counted from 1 March of the year 0 so that a leap day is the last of its
-    // year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second, ms) = (seconds / 3600, seconds / 60 % 60, seconds % 60, since.subsec_millis());
-    let mut text = String::with_capacity(24);
-    let _ = write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
-    text
+    redress_core::rfc3339(at)
 }
 
 #[cfg(test)]

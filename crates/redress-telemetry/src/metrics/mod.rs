@@ -6,12 +6,9 @@ mod operation_counts;
 mod process;
 mod text;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
-};
+use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::{Contract, OperationDeclaration};
 use redress_core::{EndedCall, Observer};
 
@@ -130,7 +127,7 @@ impl Metrics {
 
     fn others(&self) -> MutexGuard<'_, Vec<ExternalMetric>> {
         // The list is whole between any two lines that hold it.
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+        self.others.lock()
     }
 }
 

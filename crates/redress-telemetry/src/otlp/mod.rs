@@ -13,11 +13,7 @@ mod settings;
 mod spans;
 mod waiting;
 
-use std::{
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use opentelemetry::{
     Context, KeyValue,
@@ -30,6 +26,7 @@ use opentelemetry_sdk::{
     logs::SdkLoggerProvider,
     trace::{Sampler, SdkTracerProvider},
 };
+use parking_lot::Mutex;
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
@@ -173,7 +170,7 @@ impl Otlp {
         metrics.counter(names::OTLP_FAILED, move || client.failed());
         let waiting = self.waiting.clone();
         metrics.counter(names::OTLP_SPANS_DROPPED, move || waiting.dropped());
-        *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(metrics));
+        *self.metrics.lock() = Some(Arc::clone(metrics));
     }
 
     /// Sends what is left, and stops. Says whether all of it was taken within the time.
@@ -194,7 +191,7 @@ impl Otlp {
     fn send_metrics(&self) -> impl Fn() -> SendsMetrics + Send + 'static {
         let (client, whose, given) = (self.client.clone(), self.resource.clone(), Arc::clone(&self.metrics));
         move || {
-            let metrics = given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let metrics = given.lock().clone();
             let (client, whose) = (client.clone(), whose.clone());
             Box::pin(async move {
                 match metrics {

@@ -30,6 +30,7 @@ mod limited;
 mod listening;
 mod macros;
 mod mapping;
+mod names;
 mod next_actions;
 mod obedient;
 mod observers;

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -77,8 +78,8 @@ impl AskContext {
     }
 
     fn talk(&self) -> MutexGuard<'_, Talk> {
-        // A panic elsewhere cannot leave the talk half changed, so poison says nothing here.
-        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the talk half changed, so a lock without poison will do.
+        self.talk.lock()
     }
 
     /// Whether this call claims to go on with a conversation.

@@ -117,7 +117,8 @@ impl Question {
             }
             Question::Roots => serde_json::json!(["roots"]),
         };
-        hex(&Sha256::digest(value.to_string()))
+        // Half of the digest is enough to tell questions apart.
+        crate::hex(&Sha256::digest(value.to_string())[..16])
     }
 }
 
@@ -166,14 +167,4 @@ impl From<Sample> for Question {
     fn from(sample: Sample) -> Question {
         Question::Sample(sample)
     }
-}
-
-/// The first half of a digest in hexadecimal: enough to tell questions apart.
-pub(super) fn hex(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

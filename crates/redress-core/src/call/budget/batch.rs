@@ -5,11 +5,12 @@ use std::{
     collections::BTreeSet,
     pin::pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// How many bytes of one batch may be charged for answers that an earlier one of the batch holds up.
@@ -41,7 +42,7 @@ pub(super) struct BatchSlot {
 impl BatchOrder {
     /// Says that the call of this place has ended, and what it needed is charged.
     pub fn ended(&self, number: usize) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.ended.lock();
         if number != ended.first {
             ended.later.insert(number);
             return;
@@ -62,7 +63,7 @@ impl BatchSlot {
     }
 
     pub(super) fn is_first(&self) -> bool {
-        self.order.ended.lock().unwrap_or_else(PoisonError::into_inner).first >= self.number
+        self.order.ended.lock().first >= self.number
     }
 
     /// Resolves when every call before this one has ended.

@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    sync::{Arc, atomic::AtomicU64},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::Caller;
 use tokio::sync::oneshot;
 
@@ -131,8 +132,8 @@ impl LevelState {
 
 impl Levels {
     pub(super) fn state(&self) -> MutexGuard<'_, LevelState> {
-        // Nothing between lock and unlock panics, so poison says nothing here.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // Nothing between lock and unlock panics, so a lock without poison will do.
+        self.state.lock()
     }
 
     /// Takes `bytes` at one level, in the order of asking.

@@ -10,11 +10,12 @@ mod levels;
 use std::{
     net::IpAddr,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU8, Ordering::Relaxed},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::{Caller, Reservation};
 
 pub use batch::BatchOrder;
@@ -103,7 +104,7 @@ struct MessageAccount {
 
 impl MessageAccount {
     fn charges(&self) -> MutexGuard<'_, Vec<Charge>> {
-        self.charges.lock().unwrap_or_else(PoisonError::into_inner)
+        self.charges.lock()
     }
 }
 
@@ -220,7 +221,7 @@ impl AnswerRoom {
     }
 
     fn charge(&self) -> MutexGuard<'_, Option<Charge>> {
-        self.charge.lock().unwrap_or_else(PoisonError::into_inner)
+        self.charge.lock()
     }
 
     /// The levels that an answer is charged at. Of those of one message the first counts for the

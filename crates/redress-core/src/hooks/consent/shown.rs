@@ -26,7 +26,7 @@ pub(super) fn shown(input: &[u8]) -> Option<String> {
     };
     written.ok()?;
     if line.is_cut {
-        let digest: String = Sha256::digest(input).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = crate::hex(&Sha256::digest(input));
         let size = input.len();
         line.text.push_str(&format!(
             "\nNot all of its texts is shown. The input has {size} bytes and the SHA-256 {digest}."

@@ -4,10 +4,10 @@ use std::{
     collections::HashMap,
     fmt,
     future::ready,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use redress_contract::{Caller, Name};
 
 use crate::{StoreError, author::handler::BoxFuture};
@@ -147,8 +147,8 @@ impl ConsentMemory {
     }
 
     fn map(&self) -> MutexGuard<'_, ByCaller> {
-        // A panic elsewhere cannot leave the map half changed, so poison says nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the map half changed, so a lock without poison will do.
+        self.0.lock()
     }
 }
 

@@ -1,11 +1,9 @@
 //! Extensions that are set up: what they brought, and how they go.
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use redress_contract::{self as contract, Access, Code, Disclosure, Finding, Name};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -80,14 +78,14 @@ impl Loaded {
                     "correct what its set-up needs, or do not load it",
                 ));
             }
-            loaded.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(extension.tear_down);
+            loaded.hooks.lock().push(extension.tear_down);
         }
         Ok(loaded)
     }
 
     /// Tears everything down, last set up first. A second call finds nothing to do.
     pub(crate) async fn tear_down(&self) {
-        let hooks = std::mem::take(&mut *self.hooks.lock().unwrap_or_else(PoisonError::into_inner));
+        let hooks = std::mem::take(&mut *self.hooks.lock());
         for hook in hooks.into_iter().rev().flatten() {
             if AssertUnwindSafe(async { hook().await }).catch_unwind().await.is_err() {
                 tracing::error!("the tear-down of an extension panicked");

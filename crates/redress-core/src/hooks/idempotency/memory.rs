@@ -3,10 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::watch, time::Instant};
 
 use super::{Begin, Fingerprint, IdempotencyKey, IdempotencyStore, Recorded, Settled};
@@ -133,8 +134,8 @@ impl IdempotencyMemory {
     }
 
     fn keys(&self) -> MutexGuard<'_, KeyTable> {
-        // A panic elsewhere cannot leave the keys half changed, so poison says nothing here.
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+        // A panic elsewhere cannot leave the keys half changed, so a lock without poison will do.
+        self.keys.lock()
     }
 
     /// Whether there is room for one more key of `caller`, after those have gone that can.
