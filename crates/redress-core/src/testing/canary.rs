@@ -37,6 +37,10 @@ use super::needle::{self, Haystack, Needle};
 #[derive(Clone, Debug, Default)]
 pub struct Canary(Arc<Mutex<CanaryInner>>);
 
+// What is behind the lock is whole whenever nobody holds it, so a test may look at it after a panic that it has caught.
+impl std::panic::UnwindSafe for Canary {}
+impl std::panic::RefUnwindSafe for Canary {}
+
 #[derive(Debug, Default)]
 struct CanaryInner {
     planted: Vec<Marker>,

@@ -1,6 +1,5 @@
 //! The forms in which a marker may turn up.
 
-
 /// One form of one part of a marker.
 #[derive(Debug)]
 pub(super) struct Needle {
