@@ -3,8 +3,8 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use redress::{
-    Answer, AskError, Asker, Conversation, Ctx, Field, Form, Heard, Level, Outcome, Progress, Question, QuestionKind,
-    Registry, Request, Turn, hearing, operation,
+    Answer, AskError, Asker, Conversation, Ctx, Field, Form, Level, Notification, Outcome, Progress, Question,
+    QuestionKind, Registry, Request, Turn, operation, progress_channel,
 };
 use serde_json::json;
 
@@ -44,10 +44,10 @@ impl Asker for Person {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::builder().add(book).build()?;
 
-    let (listener, mut ear) = hearing(16, Level::Info);
+    let (listener, mut ear) = progress_channel(16, Level::Info);
     let live = Request::default().with_asker(Arc::new(Person)).with_listener(listener);
     println!("live: {}", String::from_utf8_lossy(&registry.call("table.book", live).await.into_bytes()));
-    while let Some(Heard::Progress(progress)) = ear.try_next() {
+    while let Some(Notification::Progress(progress)) = ear.try_next() {
         println!("heard: {} of {:?}", progress.done, progress.total);
     }
 

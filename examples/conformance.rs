@@ -7,8 +7,8 @@
 use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use redress::{
-    Answer, Block, Blocks, Ctx, Failure, Field, Form, Level, Message, Messages, Outcome, Part, Progress, Question,
-    QuestionKind, Registry, Sample, contract, data, operation,
+    Answer, Block, Blocks, Ctx, Failure, Field, Form, Level, Outcome, Progress, PromptMessage, PromptMessages,
+    Question, QuestionKind, Registry, ResourceContents, Sample, contract, data, operation,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,8 @@ async fn audio_content() -> Outcome<Blocks> {
 /// Hand over a document.
 #[operation(query, name = "test.embedded_resource", access(anyone))]
 async fn embedded_resource() -> Outcome<Blocks> {
-    let document = Part::text("test://embedded-resource", "text/plain", "This is an embedded resource content.");
+    let document =
+        ResourceContents::text("test://embedded-resource", "text/plain", "This is an embedded resource content.");
     Ok(Block::from(document).into())
 }
 
@@ -63,7 +64,7 @@ async fn multiple_content_types() -> Outcome<Blocks> {
     Ok(Blocks::from([
         Block::text("Multiple content types test:"),
         Block::image(PNG, "image/png"),
-        Part::text("test://mixed-content-resource", "application/json", document).into(),
+        ResourceContents::text("test://mixed-content-resource", "application/json", document).into(),
     ]))
 }
 
@@ -299,8 +300,8 @@ async fn now_and_then() -> Outcome<Blocks> {
 
 /// There now and then.
 #[operation(query, name = "test.prompt_now_and_then", access(anyone), prompt)]
-async fn prompt_now_and_then() -> Outcome<Messages> {
-    Ok(Messages::new([Message::user(Block::text("here"))]))
+async fn prompt_now_and_then() -> Outcome<PromptMessages> {
+    Ok(PromptMessages::new([PromptMessage::user(Block::text("here"))]))
 }
 
 fn turn(ctx: &Ctx, name: &str) -> Blocks {
@@ -331,8 +332,8 @@ async fn trigger_resource_change(ctx: &Ctx) -> Outcome<Blocks> {
 
 /// Ask something simple.
 #[operation(query, name = "test.simple_prompt", access(anyone), prompt)]
-async fn simple_prompt() -> Outcome<Messages> {
-    Ok(Messages::new([Message::user(Block::text("This is a simple prompt for testing."))]))
+async fn simple_prompt() -> Outcome<PromptMessages> {
+    Ok(PromptMessages::new([PromptMessage::user(Block::text("This is a simple prompt for testing."))]))
 }
 
 #[data]
@@ -345,9 +346,9 @@ struct Two {
 
 /// Ask with two arguments.
 #[operation(query, name = "test.prompt_with_arguments", access(anyone), prompt, complete(arg1 = "test.places"))]
-async fn prompt_with_arguments(input: Two) -> Outcome<Messages> {
+async fn prompt_with_arguments(input: Two) -> Outcome<PromptMessages> {
     let asked = format!("Prompt with arguments: arg1='{}', arg2='{}'", input.arg1, input.arg2);
-    Ok(Messages::new([Message::user(Block::text(asked))]))
+    Ok(PromptMessages::new([PromptMessage::user(Block::text(asked))]))
 }
 
 #[data]
@@ -375,28 +376,28 @@ struct Embedded {
 
 /// Ask about a document.
 #[operation(query, name = "test.prompt_with_embedded_resource", access(anyone), prompt)]
-async fn prompt_with_embedded_resource(input: Embedded) -> Outcome<Messages> {
-    let document = Part::text(input.resource_uri, "text/plain", "Embedded resource content for testing.");
-    Ok(Messages::new([
-        Message::user(document),
-        Message::user(Block::text("Please process the embedded resource above.")),
+async fn prompt_with_embedded_resource(input: Embedded) -> Outcome<PromptMessages> {
+    let document = ResourceContents::text(input.resource_uri, "text/plain", "Embedded resource content for testing.");
+    Ok(PromptMessages::new([
+        PromptMessage::user(document),
+        PromptMessage::user(Block::text("Please process the embedded resource above.")),
     ]))
 }
 
 /// Ask about a picture.
 #[operation(query, name = "test.prompt_with_image", access(anyone), prompt)]
-async fn prompt_with_image() -> Outcome<Messages> {
-    Ok(Messages::new([
-        Message::user(Block::image(PNG, "image/png")),
-        Message::user(Block::text("Please analyze the image above.")),
+async fn prompt_with_image() -> Outcome<PromptMessages> {
+    Ok(PromptMessages::new([
+        PromptMessage::user(Block::image(PNG, "image/png")),
+        PromptMessage::user(Block::text("Please analyze the image above.")),
     ]))
 }
 
 /// Ask, after asking.
 #[operation(query, name = "test.input_required_result_prompt", access(anyone), prompt)]
-async fn prompt_that_asks(ctx: &Ctx) -> Outcome<Messages> {
+async fn prompt_that_asks(ctx: &Ctx) -> Outcome<PromptMessages> {
     let answer = ctx.ask("user_context", asks_text("What context should the prompt use?", "context")).await?;
-    Ok(Messages::new([Message::user(Block::text(format!("Use {}.", field(&answer, "context"))))]))
+    Ok(PromptMessages::new([PromptMessage::user(Block::text(format!("Use {}.", field(&answer, "context"))))]))
 }
 
 // Documents.
@@ -456,7 +457,7 @@ async fn template(input: Numbered) -> Outcome<Value> {
 
 /// An operation whose input says all that a schema can.
 fn schema_tool() -> redress::Operation {
-    let declaration = contract::Operation::query("json.schema_2020_12_tool")
+    let declaration = contract::OperationDeclaration::query("json.schema_2020_12_tool")
         .with_summary("Tool with JSON Schema 2020-12 features.")
         .with_access(contract::Access::anyone())
         .with_input(json!({

@@ -25,19 +25,20 @@ impl Observer for Counter {
 /// A recorder. Everything that it brings is declared as data, as a plugin would from a file.
 fn trace() -> Extension {
     // Codes are written bare, and leave as `trace.NOT_RECORDING`: two extensions never clash.
-    let not_recording = contract::Failure::new("NOT_RECORDING", Kind::Conflict)
+    let not_recording = contract::FailureDeclaration::new("NOT_RECORDING", Kind::Conflict)
         .with_when("No recording is running.")
         .with_effect(contract::Effect::None)
         .with_recovery(Recovery::call("trace.start", "Start a recording first, then stop it."));
     let recording = Arc::new(AtomicBool::new(false));
     let started = Arc::clone(&recording);
     let counter = Counter(Arc::clone(&recording));
-    let start = contract::Operation::mutation("trace.start").with_summary("Start a recording.");
+    let start = contract::OperationDeclaration::mutation("trace.start").with_summary("Start a recording.");
     let start = Operation::dynamic(start).with_handler(move |_ctx, _input| {
         started.store(true, Ordering::SeqCst);
         async { Ok(json!({"recording": true})) }
     });
-    let stop = contract::Operation::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording);
+    let stop =
+        contract::OperationDeclaration::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording);
     let stop = Operation::dynamic(stop).with_handler(move |_ctx, _input| {
         let ran = recording.swap(false, Ordering::SeqCst);
         async move {

@@ -1,18 +1,18 @@
 //! Who may call, how much, what is kept and what is counted: the parts of `redress.toml` in a program of your own.
 //!
-//! `cargo run -p redress --features serve,access,limits,state,telemetry --example fitted`
+//! `cargo run -p redress --features serve,access,limits,state,telemetry --example with_layers`
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 use std::{path::Path, sync::Arc};
 
 use axum::{Router, body::Body, extract::Request};
 use redress::{
-    Fittings, Outcome, Registry,
-    access::{Access, AccessOptions, NewToken, TokenFile},
+    Layers, Outcome, Registry,
+    access::{AccessOptions, Authenticator, NewToken, TokenFile},
     data,
     limits::{LimitOptions, Limits},
     operation,
     serve::Faces,
-    state::{AuditFilter, AuditReader, State, StateOptions},
+    state::{AuditFilter, AuditReader, StateOptions, StateStore},
     telemetry::Metrics,
 };
 use tower::ServiceExt as _;
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (ada, _) = tokens.create(NewToken::new("ada").scopes(["bank:pay"]))?;
     let (eve, _) = tokens.create(NewToken::new("eve"))?;
 
-    let state = State::open(StateOptions::new(folder.path().join("state"))).await?;
+    let state = StateStore::open(StateOptions::new(folder.path().join("state"))).await?;
     let (router, metrics) = served(tokens.path(), &state)?;
     ask(&router, "nobody", None, "1").await?;
     ask(&router, "eve", Some(eve.expose()), "1").await?;
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The faces of a registry with everything fitted.
-fn served(tokens: &Path, state: &State) -> Result<(Router, Arc<Metrics>), Box<dyn std::error::Error>> {
+fn served(tokens: &Path, state: &StateStore) -> Result<(Router, Arc<Metrics>), Box<dyn std::error::Error>> {
     let mut access = AccessOptions::default();
     access.tokens = Some(tokens.to_owned());
     let mut limits = LimitOptions::default();
@@ -68,9 +68,9 @@ fn served(tokens: &Path, state: &State) -> Result<(Router, Arc<Metrics>), Box<dy
 
     let registry = Registry::builder().add(pay).build()?;
     let metrics = Metrics::new(registry.contract());
-    let registry = registry.fitted(
-        Fittings::new()
-            .identity(Access::open(access)?)
+    let registry = registry.with_layers(
+        Layers::new()
+            .identity(Authenticator::open(access)?)
             .limit(Limits::new(limits)?)
             .consent(state.consents())
             .idempotency(state.keys())

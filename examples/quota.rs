@@ -5,10 +5,10 @@
 use std::{path::Path, time::SystemTime};
 
 use redress::{
-    Caller, Fittings, Outcome, Registry, Request,
+    Caller, Layers, Outcome, Registry, Request,
     limits::{LimitOptions, LimitRule, Limits},
     operation,
-    state::{QuotaReader, State, StateOptions},
+    state::{QuotaReader, StateOptions, StateStore},
 };
 
 /// Build the report of the month.
@@ -39,9 +39,9 @@ async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut limits = LimitOptions::default();
     limits.rules.push(reports);
 
-    let state = State::open(StateOptions::new(folder)).await?;
-    let fittings = Fittings::new().limit(Limits::new(limits)?).quotas(state.quotas());
-    let registry = Registry::builder().add(build).build()?.fitted(fittings);
+    let state = StateStore::open(StateOptions::new(folder)).await?;
+    let fittings = Layers::new().limit(Limits::new(limits)?).quotas(state.quotas());
+    let registry = Registry::builder().add(build).build()?.with_layers(fittings);
     for _ in 0..2 {
         let ada = Caller::new("ada").scopes(["reports:build"]);
         let answer = registry.call("reports.build", Request::default().with_caller(ada)).await;

@@ -12,16 +12,16 @@ use redress_core::{IdentityError, IdentityProvider, Secret};
 
 use crate::{
     AccessError, AccessOptions, Certificates, TokenFile, instant,
-    jwt::{self, Keys, Verifier},
-    remembered::Remembered,
-    tokens::{Hashed, PREFIX, Table},
-    watch::{Fresh, Watch, Watched},
+    jwt::{self, VerificationKeys, Verifier},
+    token_cache::TokenCache,
+    tokens::{Hashed, PREFIX, TokenTable},
+    watch::{Fresh, WatchHandle, WatchedFile},
 };
 
 /// Tells who calls.
 ///
 /// ```
-/// use redress_access::{Access, AccessOptions, NewToken, TokenFile};
+/// use redress_access::{Authenticator, AccessOptions, NewToken, TokenFile};
 /// use redress_core::{IdentityProvider as _, Registry};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -32,65 +32,65 @@ use crate::{
 ///
 /// let mut options = AccessOptions::default();
 /// options.tokens = Some(path);
-/// let access = Access::open(options).unwrap();
+/// let access = Authenticator::open(options).unwrap();
 /// assert_eq!(access.identify(&token).await.unwrap().id(), "ada");
 /// // From here on it is known without a second look.
 /// assert!(access.known(token.expose().as_bytes()).is_some());
 /// # }
 /// ```
-pub struct Access {
-    file: Option<Tokens>,
-    given: Table,
+pub struct Authenticator {
+    file: Option<TokenSnapshot>,
+    given: TokenTable,
     jwt: Option<Verifier>,
     certificates: Arc<Certificates>,
-    remembered: Arc<Remembered>,
+    token_cache: Arc<TokenCache>,
     /// In seconds.
     remember: u64,
-    watches: OnceLock<Vec<Watch>>,
+    watches: OnceLock<Vec<WatchHandle>>,
 }
 
 /// The tokens of a file, as it was when it was seen last.
-struct Tokens {
-    file: Watched,
-    table: ArcSwap<Table>,
+struct TokenSnapshot {
+    file: WatchedFile,
+    table: ArcSwap<TokenTable>,
 }
 
 /// One look at one file.
-type Look = fn(&Access) -> Result<(), AccessError>;
+type FileCheck = fn(&Authenticator) -> Result<(), AccessError>;
 
-/// What the files of an [`Access`] say, read and checked, and not in force yet.
+/// What the files of an [`Authenticator`] say, read and checked, and not in force yet.
 #[derive(Debug)]
 #[must_use = "what was read holds once it is taken"]
-pub struct Reading {
-    tokens: Option<Fresh<Table>>,
-    keys: Option<Fresh<Keys>>,
+pub struct CheckedFiles {
+    tokens: Option<Fresh<TokenTable>>,
+    keys: Option<Fresh<VerificationKeys>>,
 }
 
-impl Access {
+impl Authenticator {
     /// Reads what `options` name, and keeps an eye on the files. Keys at a URL are fetched when the first token
-    /// needs them, or by [`fetch`](Access::fetch).
-    pub fn open(options: AccessOptions) -> Result<Arc<Access>, AccessError> {
-        let remembered = Arc::new(Remembered::new(options.cache));
-        let given = Table::of_hashes(&options.hashes)?;
-        let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &remembered)).transpose()?;
+    /// needs them, or by [`fetch`](Authenticator::fetch).
+    pub fn open(options: AccessOptions) -> Result<Arc<Authenticator>, AccessError> {
+        let token_cache = Arc::new(TokenCache::new(options.cache));
+        let given = TokenTable::of_hashes(&options.hashes)?;
+        let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &token_cache)).transpose()?;
         let certificates = Arc::new(Certificates::new(options.certificates)?);
-        let file = options.tokens.map(|path| Tokens { file: Watched::at(path), table: ArcSwap::default() });
-        let access = Arc::new(Access {
+        let file = options.tokens.map(|path| TokenSnapshot { file: WatchedFile::at(path), table: ArcSwap::default() });
+        let access = Arc::new(Authenticator {
             file,
             given,
             jwt,
             certificates,
-            remembered,
+            token_cache,
             remember: options.remember.as_secs(),
             watches: OnceLock::new(),
         });
         access.refresh_tokens(true)?;
-        let looks: [(bool, Look); 2] = [
+        let looks: [(bool, FileCheck); 2] = [
             (access.file.is_some(), |access| access.refresh_tokens(false)),
             (access.jwt.is_some(), |access| access.refresh_keys(false)),
         ];
         let started = looks.into_iter().filter(|(there, _)| *there).filter_map(|(_, look)| {
-            let started = Watch::start(Arc::downgrade(&access), options.poll, look);
+            let started = WatchHandle::start(Arc::downgrade(&access), options.poll, look);
             started
                 .inspect_err(|error| tracing::warn!(%error, "a file of tokens or keys is read again only when told to"))
                 .ok()
@@ -107,14 +107,14 @@ impl Access {
     }
 
     /// Reads every file again and changes nothing yet, for whoever takes all of a new configuration or none of it.
-    pub fn read(&self) -> Result<Reading, AccessError> {
+    pub fn read(&self) -> Result<CheckedFiles, AccessError> {
         let tokens = self.file.as_ref().map(|tokens| tokens.file.read(table_in)).transpose()?;
         let keys = self.jwt.as_ref().map(|jwt| jwt.source().read()).transpose()?.flatten();
-        Ok(Reading { tokens, keys })
+        Ok(CheckedFiles { tokens, keys })
     }
 
-    /// Lets hold what [`read`](Access::read) has read. A file that was read again since keeps what it said then.
-    pub fn take(&self, reading: Reading) {
+    /// Lets hold what [`read`](Authenticator::read) has read. A file that was read again since keeps what it said then.
+    pub fn take(&self, reading: CheckedFiles) {
         if let (Some(tokens), Some(fresh)) = (&self.file, reading.tokens) {
             tokens.file.take(fresh, |table| self.replace(tokens, table));
         }
@@ -146,9 +146,9 @@ impl Access {
         self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.source().refresh(in_any_case))
     }
 
-    fn replace(&self, tokens: &Tokens, table: Table) {
+    fn replace(&self, tokens: &TokenSnapshot, table: TokenTable) {
         tokens.table.store(Arc::new(table));
-        self.remembered.forget();
+        self.token_cache.forget();
     }
 
     async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Option<u64>), IdentityError> {
@@ -176,9 +176,9 @@ impl Access {
     }
 }
 
-impl IdentityProvider for Access {
+impl IdentityProvider for Authenticator {
     fn known(&self, token: &[u8]) -> Option<Arc<Caller>> {
-        self.remembered.get(token)
+        self.token_cache.get(token)
     }
 
     fn identify<'a>(
@@ -186,23 +186,23 @@ impl IdentityProvider for Access {
         token: &'a Secret,
     ) -> Pin<Box<dyn Future<Output = Result<Caller, IdentityError>> + Send + 'a>> {
         Box::pin(async move {
-            let generation = self.remembered.generation();
+            let generation = self.token_cache.generation();
             let (caller, until) = self.verify(token.expose()).await?;
             let longest = instant::now().saturating_add(self.remember);
             let until = until.map_or(longest, |until| until.min(longest));
-            self.remembered.put(generation, token, until, &caller);
+            self.token_cache.put(generation, token, until, &caller);
             Ok((*caller).clone())
         })
     }
 }
 
-fn table_in(path: &Path) -> Result<Table, AccessError> {
-    TokenFile::at(path).list().map(Table::of_file)
+fn table_in(path: &Path) -> Result<TokenTable, AccessError> {
+    TokenFile::at(path).list().map(TokenTable::of_file)
 }
 
-impl std::fmt::Debug for Access {
+impl std::fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("certificates", &self.certificates).finish_non_exhaustive()
+        f.debug_struct("Authenticator").field("certificates", &self.certificates).finish_non_exhaustive()
     }
 }
 
@@ -224,13 +224,13 @@ mod tests {
         };
         let (soon, never) = (drawn(NewToken::new("ada").expires(end)), drawn(NewToken::new("bob")));
         let (later, before) = (drawn(NewToken::new("eve").expires(end + long)), instant::now());
-        let access = Access::open(options).unwrap();
+        let access = Authenticator::open(options).unwrap();
         for token in [&soon, &never, &later] {
             access.identify(token).await.unwrap();
         }
-        assert_eq!(access.remembered.until(soon.expose().as_bytes()), Some(instant::seconds(end)));
+        assert_eq!(access.token_cache.until(soon.expose().as_bytes()), Some(instant::seconds(end)));
         for token in [&never, &later] {
-            let until = access.remembered.until(token.expose().as_bytes()).unwrap();
+            let until = access.token_cache.until(token.expose().as_bytes()).unwrap();
             assert!((before + 300..=instant::now() + 300).contains(&until), "{until}");
         }
     }

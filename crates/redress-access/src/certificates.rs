@@ -12,7 +12,7 @@ use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude
 use crate::{AccessError, instant, names};
 
 /// How many certificates are remembered.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 /// Which certificate stands for which caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +41,10 @@ pub struct Certificates {
     rules: Vec<(String, Arc<Caller>)>,
     seed: foldhash::fast::RandomState,
     /// A connection sends many messages under one certificate, which is read once.
-    read: RwLock<HashMap<u64, Read>>,
+    read: RwLock<HashMap<u64, CachedCertificate>>,
 }
 
-struct Read {
+struct CachedCertificate {
     der: Box<[u8]>,
     stands: Option<Stands>,
 }
@@ -103,10 +103,10 @@ impl Certificates {
         }
         let stands = self.judge(der);
         let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        if known.len() >= MAX {
             known.clear();
         }
-        known.insert(hash, Read { der: der.into(), stands: stands.clone() });
+        known.insert(hash, CachedCertificate { der: der.into(), stands: stands.clone() });
         stands
     }
 
@@ -122,24 +122,24 @@ impl Certificates {
 }
 
 /// A name in a certificate.
-enum Named<'a> {
+enum CertificateName<'a> {
     /// A DNS name, of which the case does not matter.
     Dns(&'a str),
     /// Any other, which counts letter by letter.
     Exact(&'a str),
 }
 
-impl Named<'_> {
+impl CertificateName<'_> {
     fn is(&self, rule: &str) -> bool {
         match self {
-            Named::Dns(name) => name.eq_ignore_ascii_case(rule),
-            Named::Exact(name) => *name == rule,
+            CertificateName::Dns(name) => name.eq_ignore_ascii_case(rule),
+            CertificateName::Exact(name) => *name == rule,
         }
     }
 }
 
 /// The names that count. The common name is free text, and counts only where nothing better is there (RFC 6125).
-fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
+fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<CertificateName<'a>> {
     let alternatives = match certificate.subject_alternative_name() {
         Ok(alternatives) => alternatives,
         // An extension that cannot be read, or is there twice, is not there to be believed.
@@ -151,8 +151,8 @@ fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
             .general_names
             .iter()
             .filter_map(|name| match name {
-                GeneralName::DNSName(name) => Some(Named::Dns(name)),
-                GeneralName::URI(name) | GeneralName::RFC822Name(name) => Some(Named::Exact(name)),
+                GeneralName::DNSName(name) => Some(CertificateName::Dns(name)),
+                GeneralName::URI(name) | GeneralName::RFC822Name(name) => Some(CertificateName::Exact(name)),
                 GeneralName::OtherName(..)
                 | GeneralName::X400Address(_)
                 | GeneralName::DirectoryName(_)
@@ -164,7 +164,7 @@ fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Named<'a>> {
             .collect(),
         None => {
             let common = certificate.subject().iter_common_name();
-            common.filter_map(|name| name.as_str().ok()).map(Named::Exact).collect()
+            common.filter_map(|name| name.as_str().ok()).map(CertificateName::Exact).collect()
         }
     }
 }

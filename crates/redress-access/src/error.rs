@@ -26,12 +26,12 @@ pub enum AccessError {
     #[error("a token ends before the year 10000, or never")]
     EndsTooLate,
     /// A set has more keys than any issuer needs.
-    #[error("the keys of `{origin}` are more than {most}")]
+    #[error("the keys of `{origin}` are more than {max}")]
     KeysMany {
         /// The file, or the URL without user and query.
         origin: String,
         /// How many are taken.
-        most: usize,
+        max: usize,
     },
     /// A file cannot be written.
     #[error("`{}` cannot be written", path.display())]

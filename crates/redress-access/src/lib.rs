@@ -1,6 +1,6 @@
 //! *Who calls*: bearer tokens kept as hashes, JSON Web Tokens and client certificates.
 //!
-//! [`Access`] is the identity provider of a registry: it reads what [`AccessOptions`] name, keeps up with files and
+//! [`Authenticator`] is the identity provider of a registry: it reads what [`AccessOptions`] name, keeps up with files and
 //! keys that change, and tells from a token who calls. [`TokenFile`] is the file of bearer tokens, for whoever
 //! makes and revokes them. [`Certificates`] tells who calls from a client certificate that TLS has verified.
 //!
@@ -14,11 +14,11 @@ mod instant;
 mod jwt;
 mod names;
 mod options;
-mod remembered;
+mod token_cache;
 mod tokens;
 mod watch;
 
-pub use access::{Access, Reading};
+pub use access::{Authenticator, CheckedFiles};
 pub use certificates::{CertificateRule, Certificates};
 pub use error::AccessError;
 pub use jwt::{Algorithm, UnknownAlgorithm};

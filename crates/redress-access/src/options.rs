@@ -5,18 +5,18 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration, time::SystemTime
 use serde_json::Value;
 
 #[cfg(feature = "jwks-url")]
-use crate::jwt::Address;
+use crate::jwt::JwksUrl;
 use crate::{AccessError, Algorithm, CertificateRule};
 
 /// Who may call, and how they prove who they are.
 ///
 /// ```
-/// use redress_access::{Access, AccessOptions, TokenHash};
+/// use redress_access::{Authenticator, AccessOptions, TokenHash};
 ///
 /// let mut options = AccessOptions::default();
 /// let sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b".to_owned();
 /// options.hashes.push(TokenHash { caller: "ada".into(), scopes: vec!["files:read".into()], sha256, expires: None });
-/// let access = Access::open(options).unwrap();
+/// let access = Authenticator::open(options).unwrap();
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -144,7 +144,7 @@ impl KeySource {
     pub fn check(&self) -> Result<(), AccessError> {
         match self {
             #[cfg(feature = "jwks-url")]
-            KeySource::JwksUrl(url) => Address::of(url).map(drop),
+            KeySource::JwksUrl(url) => JwksUrl::of(url).map(drop),
             KeySource::JwksFile(_) | KeySource::SecretFile(_) | KeySource::KeyFile(_) => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ use crate::AccessError;
 
 /// A file that is read again when it has changed.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedFile {
     path: PathBuf,
     /// How it was when it was read last; nothing, if it could not be read.
     seen: Mutex<Option<Stamp>>,
@@ -35,9 +35,9 @@ pub(crate) struct Fresh<T> {
     before: Option<Stamp>,
 }
 
-impl Watched {
-    pub(crate) fn at(path: PathBuf) -> Watched {
-        Watched { path, seen: Mutex::new(None), held: AtomicBool::new(false) }
+impl WatchedFile {
+    pub(crate) fn at(path: PathBuf) -> WatchedFile {
+        WatchedFile { path, seen: Mutex::new(None), held: AtomicBool::new(false) }
     }
 
     /// Reads the file, without taking over what it says.
@@ -143,12 +143,12 @@ impl Stamp {
 
 /// Ends the watch when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct WatchHandle {
     // Never sent on: dropping it is the message.
     _gone: mpsc::Sender<()>,
 }
 
-impl Watch {
+impl WatchHandle {
     /// Looks at one file every so often, for as long as it and `whose` are there: whether it has changed, to take over what
     /// it says.
     ///
@@ -157,7 +157,7 @@ impl Watch {
         whose: Weak<T>,
         every: Duration,
         look: fn(&T) -> Result<(), AccessError>,
-    ) -> io::Result<Watch> {
+    ) -> io::Result<WatchHandle> {
         let (gone, left) = mpsc::channel::<()>();
         thread::Builder::new().name("redress-access".to_owned()).spawn(move || {
             let mut told = None;
@@ -166,7 +166,7 @@ impl Watch {
                 told = look(&whose).err().map(|error| tell(&error, told.as_deref()));
             }
         })?;
-        Ok(Watch { _gone: gone })
+        Ok(WatchHandle { _gone: gone })
     }
 }
 
@@ -194,11 +194,11 @@ mod tests {
         Err(AccessError::TokensMalformed { path: path.to_owned(), line: 1, column: 1 })
     }
 
-    fn watched() -> (tempfile::TempDir, Watched) {
+    fn watched() -> (tempfile::TempDir, WatchedFile) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "one").unwrap();
-        (folder, Watched::at(path))
+        (folder, WatchedFile::at(path))
     }
 
     #[test]

@@ -75,7 +75,8 @@ fn receipt_of_many(input: Orders) -> Receipt {
 fn registry(operations: usize) -> Registry {
     let mut builder = Registry::builder().add(place).add(refuse).add(place_many).add(find).check_outputs(false);
     for number in 4..operations {
-        let declaration = contract::Operation::query(&format!("filler.operation_{number}")).with_summary("Filler.");
+        let declaration =
+            contract::OperationDeclaration::query(&format!("filler.operation_{number}")).with_summary("Filler.");
         builder = builder.add(Operation::dynamic(declaration).with_handler(|_, input| async move { Ok(input) }));
     }
     builder.build().expect("the declarations above are in order")

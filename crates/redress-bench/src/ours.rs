@@ -8,7 +8,7 @@ use std::{
 
 use redress::{
     Caller, Ctx, Failure, Operation, Outcome, Registry, contract, data,
-    mcp::{Asking, Mcp, McpOptions},
+    mcp::{Mcp, McpOptions, RequestContext},
     operation,
     serve::Faces,
 };
@@ -78,7 +78,8 @@ async fn total(_ctx: &Ctx, input: Orders) -> Outcome<Total> {
 pub(crate) fn registry(operations: usize) -> Registry {
     let mut builder = Registry::builder().add(greet).add(find).add(people).add(total);
     for number in 4..operations {
-        let declaration = contract::Operation::query(&format!("filler.operation_{number}")).with_summary("Filler.");
+        let declaration =
+            contract::OperationDeclaration::query(&format!("filler.operation_{number}")).with_summary("Filler.");
         builder = builder.add(Operation::dynamic(declaration).with_handler(|_, input| async move { Ok(input) }));
     }
     builder.build().expect("the declarations above are in order")
@@ -135,7 +136,7 @@ pub(crate) async fn serve_all(registry: Registry) {
 /// Speaks MCP over its input and output.
 pub fn stdio() {
     runtime().block_on(async {
-        let asking = Asking { caller: Some(Arc::new(Caller::local())), ..Asking::default() };
+        let asking = RequestContext { caller: Some(Arc::new(Caller::local())), ..RequestContext::default() };
         mcp(registry(10)).standard_io(asking).await.expect("the output can be written");
     });
 }

@@ -6,12 +6,12 @@ use std::{fs, io, path::Path, time::SystemTime};
 
 use jsonwebtoken::{EncodingKey, Header};
 use redress::{
-    Fittings, Registry,
+    Layers, Registry,
     limits::{LimitOptions, Limits},
     telemetry::Metrics,
 };
-use redress_access::{Access, AccessOptions, JwtOptions, KeySource};
-use redress_state::{State, StateOptions, Sync};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
+use redress_state::{StateOptions, StateStore, Sync};
 use serde_json::json;
 
 use crate::{
@@ -50,7 +50,7 @@ const SIDES: [(&str, &[&str], usize); 11] = [
     ("128 callers, all on, sync full", &["jwt", "limits", "metrics", "audit-full"], 128),
 ];
 
-struct Side {
+struct ProductionSide {
     what: &'static str,
     callers: usize,
     running: Running,
@@ -88,7 +88,13 @@ pub fn run() -> io::Result<()> {
     print(&mut sides)
 }
 
-fn start(what: &'static str, parts: &[&str], callers: usize, folder: &Path, common: &Path) -> io::Result<Side> {
+fn start(
+    what: &'static str,
+    parts: &[&str],
+    callers: usize,
+    folder: &Path,
+    common: &Path,
+) -> io::Result<ProductionSide> {
     fs::create_dir(folder)?;
     fs::copy(common.join(SECRET), folder.join(SECRET))?;
     let mut arguments = vec!["production-server".to_owned(), folder.display().to_string()];
@@ -101,7 +107,7 @@ fn start(what: &'static str, parts: &[&str], callers: usize, folder: &Path, comm
     if answer.status != 200 || !answer.body.contains("Hello Ada") {
         return Err(io::Error::other(format!("{what}: got {answer:?}")));
     }
-    Ok(Side { what, callers, running, request, cpu_us: Vec::new(), ratios: Vec::new() })
+    Ok(ProductionSide { what, callers, running, request, cpu_us: Vec::new(), ratios: Vec::new() })
 }
 
 /// A token as an issuer makes them, of the usual length.
@@ -115,13 +121,13 @@ fn token(folder: &Path) -> io::Result<String> {
     jsonwebtoken::encode(&Header::default(), &claims, &key).map_err(io::Error::other)
 }
 
-fn cpu_us(side: &Side, callers: usize) -> io::Result<f64> {
+fn cpu_us(side: &ProductionSide, callers: usize) -> io::Result<f64> {
     let before = side.running.cpu_seconds()?;
     client::load(side.running.address, &side.request, callers, TIMED / callers)?;
     Ok((side.running.cpu_seconds()? - before) * 1e6 / TIMED as f64)
 }
 
-fn print(sides: &mut [Side]) -> io::Result<()> {
+fn print(sides: &mut [ProductionSide]) -> io::Result<()> {
     println!("\n| what is on | CPU µs | beside all off | least and most of {ROUNDS} rounds | goal | RSS MB |");
     println!("|---|--:|--:|--:|--:|--:|");
     for side in sides {
@@ -141,24 +147,24 @@ pub fn serve(folder: &Path, parts: &[&str]) -> io::Result<()> {
     ours::end_with_input();
     ours::runtime().block_on(async {
         let registry = ours::registry(10);
-        let mut fittings = Fittings::new();
+        let mut fittings = Layers::new();
         // It closes when it is dropped.
         let mut states = Vec::new();
         for part in parts {
             fittings = fit(fittings, part, folder, &registry, &mut states).await?;
         }
-        ours::serve_all(registry.fitted(fittings)).await;
+        ours::serve_all(registry.with_layers(fittings)).await;
         Ok(())
     })
 }
 
 async fn fit(
-    fittings: Fittings,
+    fittings: Layers,
     part: &str,
     folder: &Path,
     registry: &Registry,
-    states: &mut Vec<State>,
-) -> io::Result<Fittings> {
+    states: &mut Vec<StateStore>,
+) -> io::Result<Layers> {
     Ok(match part {
         "jwt" => {
             let mut jwt = JwtOptions::new(KeySource::SecretFile(folder.join(SECRET)));
@@ -166,7 +172,7 @@ async fn fit(
             jwt.audience = vec!["https://api.example".to_owned()];
             let mut options = AccessOptions::default();
             options.jwt = Some(jwt);
-            fittings.identity(Access::open(options).map_err(io::Error::other)?)
+            fittings.identity(Authenticator::open(options).map_err(io::Error::other)?)
         }
         "limits" => {
             let mut options = LimitOptions::default();
@@ -180,7 +186,7 @@ async fn fit(
         "audit-normal" | "audit-full" => {
             let sync = if part == "audit-full" { Sync::Full } else { Sync::Normal };
             let options = StateOptions::new(folder.join("state")).sync(sync);
-            let state = State::open(options).await.map_err(io::Error::other)?;
+            let state = StateStore::open(options).await.map_err(io::Error::other)?;
             let audit = state.audit();
             states.push(state);
             fittings.audit(audit)

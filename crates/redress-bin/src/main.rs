@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use redress_cli::{BuiltIn, Program, Unserved};
+use redress_cli::{BuiltIn, NotServed, Program};
 use redress_core::{Registry, consent_grant, consent_list, consent_revoke};
 use redress_files::{Files, FilesOptions};
 
@@ -16,9 +16,9 @@ fn main() -> ExitCode {
 }
 
 /// The built-in operations: files over one folder, consent and discovery.
-fn registry(wanted: &BuiltIn) -> Result<Registry, Unserved> {
+fn registry(wanted: &BuiltIn) -> Result<Registry, NotServed> {
     let options = FilesOptions { root: wanted.root.clone(), write: wanted.write };
-    let files = Files::with_options(&options).map_err(|error| Unserved::Root(Box::new(error)))?;
+    let files = Files::with_options(&options).map_err(|error| NotServed::Root(Box::new(error)))?;
     let builder = Registry::builder().deadline(wanted.deadline);
     let builder = files.add_to(builder).add(consent_grant()).add(consent_list()).add(consent_revoke());
     let builder = redress_serve::discovery().into_iter().fold(builder, |builder, operation| builder.add(operation));

@@ -6,7 +6,7 @@ use std::{env, fs, process::ExitCode, time::Duration};
 use futures_util::stream;
 use redress_core::{
     DynamicFailure, Events, Fail, InFlight, Operation, Registry, consent_grant, consent_list, consent_revoke,
-    contract::{self, Access, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Effect, FailureDeclaration, Kind, Recovery},
 };
 use serde_json::{Value, json};
 
@@ -26,20 +26,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn declared(operation: contract::Operation) -> contract::Operation {
+fn declared(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
     operation.with_summary("Hide something.").with_access(Access::caller()).with_input(text)
 }
 
-fn refused() -> Failure {
-    Failure::new("HIDE_REFUSED", Kind::Conflict)
+fn refused() -> FailureDeclaration {
+    FailureDeclaration::new("HIDE_REFUSED", Kind::Conflict)
         .with_when("It is refused.")
         .with_effect(Effect::None)
         .with_recovery(Recovery::stop("There is nothing left to try here."))
 }
 
 fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::BuildError> {
-    let named = |name: &str| declared(contract::Operation::query(name));
+    let named = |name: &str| declared(contract::OperationDeclaration::query(name));
     let fine = Operation::dynamic(named("hide.nothing")).with_handler(|_, _| async { Ok(json!({"fine": true})) });
     let fails = Operation::dynamic(named("hide.refusal").fails(refused()))
         .with_handler(|_, _| async { Err(Fail::from(DynamicFailure::new("HIDE_REFUSED", json!({})))) });
@@ -72,7 +72,7 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
     let output = mark("output");
     let output = Operation::dynamic(named("hide.output").with_output(json!({"type": "integer"})))
         .with_handler(move |_, _| std::future::ready(Ok(json!(output.clone()))));
-    let pay = declared(contract::Operation::mutation("hide.payment")).with_idempotency_key();
+    let pay = declared(contract::OperationDeclaration::mutation("hide.payment")).with_idempotency_key();
     let pay = Operation::dynamic(pay).with_handler(|_, _| async { Ok(json!({"paid": true})) });
     let agreed = named("hide.agreed").with_access(Access::caller().consent());
     let agreed = Operation::dynamic(agreed).with_handler(|_, _| async { Ok(json!(true)) });
@@ -92,7 +92,7 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         Ok(json!(true))
     });
     let breaks = mark("stream");
-    let streams = declared(contract::Operation::subscription("hide.stream"));
+    let streams = declared(contract::OperationDeclaration::subscription("hide.stream"));
     let streams = Operation::dynamic(streams).with_stream_handler(move |_, _| {
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }

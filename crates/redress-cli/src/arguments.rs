@@ -7,8 +7,10 @@ use clap_complete::Shell;
 use redress_wire::http::header;
 
 use crate::{
-    config::{Envelope, Format, Level, Listen, NamedProfile, OutputSchema, Size, Span},
-    moment::Moment,
+    config::{
+        ByteSize, EnvelopeSetting, Format, ListenSetting, LogLevel, NamedProfile, OutputSchemaSetting, Span,
+        moment::Moment,
+    },
     program::Program,
 };
 
@@ -37,7 +39,7 @@ pub(crate) struct Arguments {
         env = "REDRESS_LOG_LEVEL",
         hide_env_values = true
     )]
-    pub(crate) log_level: Option<Level>,
+    pub(crate) log_level: Option<LogLevel>,
     /// How to log, on the error stream: text or json
     #[arg(
         long,
@@ -68,34 +70,34 @@ pub(crate) enum Color {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve every face on one port
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Serve the MCP face on the standard input and output
-    Mcp(Mcp),
+    Mcp(McpArgs),
     /// Call one operation and show its outcome
-    Call(Call),
+    Call(CallArgs),
     /// List the operations that may be called
-    Ops(Ops),
+    Ops(OpsArgs),
     /// Show the page of a code or a rule
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Look whether everything needed is there
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Make, list and revoke the tokens by which callers are known
-    Token(Token),
+    Token(TokenArgs),
     /// Give, list and take back a person's consent
-    Consent(Consent),
+    Consent(ConsentArgs),
     /// Show who called what
-    Audit(Audit),
+    Audit(AuditArgs),
     /// Show how much callers have used of their quotas
-    Quota(Quota),
+    Quota(QuotaArgs),
     /// Write a file that is made from the operations
-    Gen(Gen),
+    Gen(GenArgs),
     /// Make a project of your own that builds, serves and passes its tests
-    New(New),
+    New(NewArgs),
     /// Print completions for a shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Write the manual pages into a folder
     #[command(hide = true)]
-    Man(Man),
+    Man(ManArgs),
 }
 
 impl Command {
@@ -121,13 +123,13 @@ impl Command {
 }
 
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// The configuration; without one, the defaults hold
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
     /// Where to listen: an address, unix:PATH or systemd [default: 127.0.0.1:7717]
     #[arg(long, value_name = "ADDRESS", env = "REDRESS_LISTEN", hide_env_values = true)]
-    pub(crate) listen: Option<Listen>,
+    pub(crate) listen: Option<ListenSetting>,
     /// The file of the tokens by which callers are known
     #[arg(long, value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
     pub(crate) tokens: Option<PathBuf>,
@@ -139,30 +141,30 @@ pub(crate) struct Serve {
     pub(crate) tls_key: Option<PathBuf>,
     /// The most bytes a message may have, such as 2MiB [default: what the largest input needs]
     #[arg(long, value_name = "SIZE", env = "REDRESS_MAX_BODY", hide_env_values = true)]
-    pub(crate) max_body: Option<Size>,
+    pub(crate) max_body: Option<ByteSize>,
     /// How long running calls have to end at a stop [default: 10s]
     #[arg(long, value_name = "TIME", env = "REDRESS_SHUTDOWN_GRACE", hide_env_values = true)]
     pub(crate) shutdown_grace: Option<Span>,
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptArgs,
     #[command(flatten)]
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolsArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Mcp {
+pub(crate) struct McpArgs {
     /// The configuration; without one, the defaults hold
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptArgs,
     #[command(flatten)]
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolsArgs,
 }
 
 // What is kept of calls, here and elsewhere. A doc comment would become the text of the help.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Kept {
+pub(crate) struct KeptArgs {
     /// The folder of the state, or memory [default: memory, and with a configuration a folder beside it]
     #[arg(long, value_name = "DIR", env = "REDRESS_STATE", hide_env_values = true)]
     pub(crate) state: Option<PathBuf>,
@@ -173,7 +175,7 @@ pub(crate) struct Kept {
 
 // How operations become tools. A doc comment would become the text of the help.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Tools {
+pub(crate) struct ToolsArgs {
     /// The profile whose operations are tools [default: all operations]
     #[arg(long, value_name = "NAME", env = "REDRESS_PROFILE", hide_env_values = true)]
     pub(crate) profile: Option<String>,
@@ -189,7 +191,7 @@ pub(crate) struct Tools {
         env = "REDRESS_OUTPUT_SCHEMA",
         hide_env_values = true
     )]
-    pub(crate) output_schema: Option<OutputSchema>,
+    pub(crate) output_schema: Option<OutputSchemaSetting>,
     /// Which tool results come in an envelope: failures or always [default: failures]
     #[arg(
         long,
@@ -199,7 +201,7 @@ pub(crate) struct Tools {
         env = "REDRESS_ENVELOPE",
         hide_env_values = true
     )]
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) envelope: Option<EnvelopeSetting>,
     /// Above how many tools four that find them are listed instead [default: 200]
     #[arg(long, value_name = "TOOLS", env = "REDRESS_DISCOVERY_ABOVE", hide_env_values = true)]
     pub(crate) discovery_above: Option<usize>,
@@ -207,7 +209,7 @@ pub(crate) struct Tools {
 
 // The folder of the built-in operations. A doc comment would become the text of the help.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Folder {
+pub(crate) struct FolderArgs {
     /// The folder of the file operations [default: the current one]
     #[arg(long, global = true, value_name = "DIR", env = "REDRESS_ROOT", hide_env_values = true)]
     pub(crate) root: Option<PathBuf>,
@@ -219,7 +221,7 @@ pub(crate) struct Folder {
 
 // What bounds the built-in operations when they are served.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Bounds {
+pub(crate) struct BoundsArgs {
     /// How long a call may take where its operation does not say [default: 30s]
     #[arg(long, value_name = "TIME", env = "REDRESS_DEADLINE", hide_env_values = true)]
     pub(crate) deadline: Option<Span>,
@@ -229,7 +231,7 @@ pub(crate) struct Bounds {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Call {
+pub(crate) struct CallArgs {
     /// The operation, such as files.read
     #[arg(value_name = "OPERATION")]
     pub(crate) operation: String,
@@ -237,7 +239,7 @@ pub(crate) struct Call {
     #[arg(value_name = "INPUT", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerArgs,
     /// How long to wait for an answer, such as 5s
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<Span>,
@@ -257,18 +259,18 @@ fn idempotency_key(text: &str) -> Result<String, String> {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Ops {
+pub(crate) struct OpsArgs {
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerArgs,
     /// Show what each costs as an MCP tool, in bytes and tokens
     #[arg(long, conflicts_with = "url")]
     pub(crate) cost: bool,
     #[command(flatten)]
-    pub(crate) tools: Tools,
+    pub(crate) tools: ToolsArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Server {
+pub(crate) struct ServerArgs {
     /// Ask a server, such as http://127.0.0.1:7717, instead of running it here
     #[arg(long = "server", value_name = "URL", env = "REDRESS_SERVER", hide_env_values = true)]
     pub(crate) url: Option<String>,
@@ -281,7 +283,7 @@ pub(crate) struct Server {
     pub(crate) ca: Option<PathBuf>,
 }
 
-impl Server {
+impl ServerArgs {
     /// The file of the authorities that are trusted too.
     pub(crate) fn ca(&self) -> Option<&Path> {
         #[cfg(feature = "tls")]
@@ -292,22 +294,22 @@ impl Server {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// A code such as INVALID_INPUT, or a rule such as no-recovery
     #[arg(value_name = "CODE|RULE")]
     pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    pub(crate) serve: Serve,
+    pub(crate) serve: ServeArgs,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Token {
+pub(crate) struct TokenArgs {
     #[command(subcommand)]
     pub(crate) what: TokenCommand,
 }
@@ -315,15 +317,15 @@ pub(crate) struct Token {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token and print it, this once
-    New(NewToken),
+    New(NewTokenArgs),
     /// List the tokens, without their secrets
-    List(TokenFile),
+    List(TokenFileArgs),
     /// Take a token back
-    Revoke(RevokeToken),
+    Revoke(RevokeTokenArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct NewToken {
+pub(crate) struct NewTokenArgs {
     /// Who calls with it
     #[arg(value_name = "CALLER")]
     pub(crate) caller: String,
@@ -340,21 +342,21 @@ pub(crate) struct NewToken {
     #[arg(long)]
     pub(crate) print_hash: bool,
     #[command(flatten)]
-    pub(crate) file: TokenFile,
+    pub(crate) file: TokenFileArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RevokeToken {
+pub(crate) struct RevokeTokenArgs {
     /// The token, as `list` names it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) file: TokenFile,
+    pub(crate) file: TokenFileArgs,
 }
 
 // Where tokens are kept. A doc comment would become the text of the help.
 #[derive(Debug, Args)]
-pub(crate) struct TokenFile {
+pub(crate) struct TokenFileArgs {
     /// The file of the tokens
     #[arg(long = "file", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
     pub(crate) path: Option<PathBuf>,
@@ -364,7 +366,7 @@ pub(crate) struct TokenFile {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Consent {
+pub(crate) struct ConsentArgs {
     #[command(subcommand)]
     pub(crate) what: ConsentCommand,
 }
@@ -372,15 +374,15 @@ pub(crate) struct Consent {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConsentCommand {
     /// Agree that a caller calls an operation, for a time
-    Grant(GrantConsent),
+    Grant(GrantConsentArgs),
     /// List the consents that hold
-    List(ListConsents),
+    List(ListConsentsArgs),
     /// Take a consent back
-    Revoke(RevokeConsent),
+    Revoke(RevokeConsentArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct GrantConsent {
+pub(crate) struct GrantConsentArgs {
     /// The operation, such as files.remove, or a whole namespace, such as 'files.*'
     #[arg(value_name = "OPERATION")]
     pub(crate) operation: String,
@@ -402,7 +404,7 @@ fn reason(text: &str) -> Result<String, String> {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListConsents {
+pub(crate) struct ListConsentsArgs {
     /// Those of all callers, at a server; in a folder it lists them all
     #[arg(long, conflicts_with = "caller")]
     pub(crate) everyone: bool,
@@ -411,7 +413,7 @@ pub(crate) struct ListConsents {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RevokeConsent {
+pub(crate) struct RevokeConsentArgs {
     /// What was agreed to, as `list` shows it
     #[arg(value_name = "OPERATION")]
     pub(crate) operation: String,
@@ -432,11 +434,11 @@ pub(crate) struct ConsentPlace {
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Audit {
+pub(crate) struct AuditArgs {
     /// The configuration whose state is looked at [default: redress.toml]
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
@@ -476,7 +478,7 @@ pub(crate) struct Audit {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Quota {
+pub(crate) struct QuotaArgs {
     /// The configuration whose state is looked at [default: redress.toml]
     #[arg(value_name = "redress.toml")]
     pub(crate) config: Option<PathBuf>,
@@ -489,7 +491,7 @@ pub(crate) struct Quota {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Gen {
+pub(crate) struct GenArgs {
     /// What to write: dashboard for Grafana, or alerts for Prometheus
     #[arg(value_enum, hide_possible_values = true, value_name = "WHAT")]
     pub(crate) what: Generated,
@@ -511,7 +513,7 @@ pub(crate) struct Gen {
     pub(crate) out: PathBuf,
 }
 
-impl Gen {
+impl GenArgs {
     /// The file of the authorities that are trusted too.
     pub(crate) fn ca(&self) -> Option<&Path> {
         #[cfg(feature = "tls")]
@@ -534,7 +536,7 @@ pub(crate) enum Generated {
 #[command(
     after_help = "redress is not published on crates.io yet, so that one of `--path` and `--git` has to be given."
 )]
-pub(crate) struct New {
+pub(crate) struct NewArgs {
     /// What it is called: the folder, the package and the command
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
@@ -547,14 +549,14 @@ pub(crate) struct New {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: Shell,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// The folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
@@ -575,10 +577,10 @@ pub(crate) fn command(program: &Program) -> clap::Command {
             None => command,
         };
     }
-    Folder::augment_args(command)
-        .mut_subcommand("serve", Bounds::augment_args)
-        .mut_subcommand("mcp", Bounds::augment_args)
-        .mut_subcommand("doctor", Bounds::augment_args)
+    FolderArgs::augment_args(command)
+        .mut_subcommand("serve", BoundsArgs::augment_args)
+        .mut_subcommand("mcp", BoundsArgs::augment_args)
+        .mut_subcommand("doctor", BoundsArgs::augment_args)
 }
 
 #[cfg(test)]

@@ -15,45 +15,28 @@
 //! }
 //! ```
 
-mod apart;
 mod arguments;
-mod audit;
-mod call;
-mod code;
+mod call_target;
+mod commands;
 mod config;
-mod consent;
-mod doctor;
-mod explain;
-mod faces;
-mod generated;
+mod debounce;
+mod error;
+mod error_code;
 mod input;
+mod layers;
 mod listening;
 mod logs;
-mod looks;
-mod mcp;
-mod moment;
 mod near;
-mod new;
 mod opening;
-mod ops;
-mod outcome;
-mod parts;
+mod parsed_args;
 mod program;
-mod quota;
 mod reload;
-mod screen;
-mod serve;
-mod service;
-mod shell;
 mod signals;
-mod stream;
+mod stream_items;
 mod terminal;
 mod tls;
-mod token;
-mod trouble;
-mod typed;
 
-pub use code::TroubleCode;
 pub use config::{ConfigRefused, check_config, config_schema, settings_table};
+pub use error_code::CliErrorCode;
 pub use opening::{ByFunction, ByRegistry, Context, IntoProgram, SetupError};
-pub use program::{BuiltIn, Program, Unserved, main};
+pub use program::{BuiltIn, NotServed, Program, main};

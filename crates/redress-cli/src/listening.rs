@@ -2,7 +2,7 @@
 
 use redress_serve::Server;
 
-use crate::{config::Settings, trouble::Trouble};
+use crate::{config::ServeSettings, error::CliError};
 
 #[cfg(feature = "tls")]
 pub(crate) use with_tls::{files, secured, tls, unusable};
@@ -13,14 +13,14 @@ pub(crate) use without_tls::{secured, tls};
 mod with_tls {
     use redress_serve::{Tls, TlsError, TlsFiles};
 
-    use super::{Server, Settings, Trouble};
-    use crate::trouble::chain;
+    use super::{CliError, ServeSettings, Server};
+    use crate::error::chain;
 
     /// What TLS is made of, where it is spoken.
-    pub(crate) type Loaded = Option<Tls>;
+    pub(crate) type LoadedTls = Option<Tls>;
 
     /// The files that `settings` name.
-    pub(crate) fn files(settings: &Settings) -> Option<TlsFiles> {
+    pub(crate) fn files(settings: &ServeSettings) -> Option<TlsFiles> {
         let tls = settings.tls.as_ref()?;
         let files = TlsFiles::new(&tls.certificate, &tls.key);
         let certificates = settings.access.as_ref().and_then(|access| access.certificates.as_ref());
@@ -31,16 +31,16 @@ mod with_tls {
     }
 
     /// Loads what `settings` name.
-    pub(crate) fn tls(settings: &Settings) -> Result<Loaded, Trouble> {
+    pub(crate) fn tls(settings: &ServeSettings) -> Result<LoadedTls, CliError> {
         files(settings).map(Tls::load).transpose().map_err(|error| unusable(&error))
     }
 
-    pub(crate) fn unusable(error: &TlsError) -> Trouble {
-        Trouble::TlsUnusable { says: chain(error) }
+    pub(crate) fn unusable(error: &TlsError) -> CliError {
+        CliError::TlsUnusable { says: chain(error) }
     }
 
     /// The server, which speaks it.
-    pub(crate) fn secured(server: Server, tls: Loaded) -> Server {
+    pub(crate) fn secured(server: Server, tls: LoadedTls) -> Server {
         match tls {
             Some(tls) => server.tls(tls),
             None => server,
@@ -50,22 +50,22 @@ mod with_tls {
 
 #[cfg(not(feature = "tls"))]
 mod without_tls {
-    use super::{Server, Settings, Trouble};
+    use super::{CliError, ServeSettings, Server};
 
     /// Nothing: this build speaks no TLS.
-    pub(crate) struct Loaded;
+    pub(crate) struct LoadedTls;
 
     /// Refuses what this build cannot speak.
-    pub(crate) fn tls(settings: &Settings) -> Result<Loaded, Trouble> {
+    pub(crate) fn tls(settings: &ServeSettings) -> Result<LoadedTls, CliError> {
         match settings.tls {
-            None => Ok(Loaded),
-            Some(_) => Err(Trouble::TlsUnusable {
+            None => Ok(LoadedTls),
+            Some(_) => Err(CliError::TlsUnusable {
                 says: "this build speaks plain HTTP only; build it with the feature `tls`".to_owned(),
             }),
         }
     }
 
-    pub(crate) fn secured(server: Server, _: Loaded) -> Server {
+    pub(crate) fn secured(server: Server, _: LoadedTls) -> Server {
         server
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
-use redress_telemetry::{Otlp, OwnCrates};
+use redress_telemetry::{LogTargets, Otlp};
 use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
     Layer as _, Registry,
@@ -15,24 +15,24 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    config::{Format, Level},
-    terminal::ErrorStream,
+    config::{Format, LogLevel},
+    terminal::output::ErrorStream,
 };
 
 /// The log of this process, whose level may change while it runs.
-pub(crate) struct Log(Box<dyn Fn(Level) + Send + Sync>);
+pub(crate) struct Log(Box<dyn Fn(LogLevel) + Send + Sync>);
 
 /// Starts the log of this process. A program that has started one already keeps its own.
-pub(crate) fn start(level: Level, format: Format, colored: bool, own: OwnCrates, otlp: Option<&Otlp>) -> Log {
+pub(crate) fn start(level: LogLevel, format: Format, colored: bool, own: LogTargets, otlp: Option<&Otlp>) -> Log {
     let registry = Registry::default();
-    let logged = Logged { level: least(level), own };
+    let logged = LogOutput { level: min(level), own };
     match otlp {
         Some(otlp) => on(registry.with(otlp.layer()), logged, format, colored),
         None => on(registry, logged, format, colored),
     }
 }
 
-fn on<S>(subscriber: S, logged: Logged, format: Format, colored: bool) -> Log
+fn on<S>(subscriber: S, logged: LogOutput, format: Format, colored: bool) -> Log
 where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync + 'static,
 {
@@ -45,32 +45,32 @@ where
     let _ = subscriber.with(lines.with_filter(filter)).try_init();
     Log(Box::new(move |level| {
         // It fails only where a program keeps a log of its own.
-        let _ = handle.reload(Logged { level: least(level), ..logged.clone() });
+        let _ = handle.reload(LogOutput { level: min(level), ..logged.clone() });
     }))
 }
 
 impl Log {
     /// Logs what is this important, from here on.
-    pub(crate) fn set(&self, level: Level) {
+    pub(crate) fn set(&self, level: LogLevel) {
         (self.0)(level);
     }
 }
 
 /// What is logged.
 #[derive(Clone)]
-struct Logged {
+struct LogOutput {
     level: LevelFilter,
-    own: OwnCrates,
+    own: LogTargets,
 }
 
-impl Logged {
+impl LogOutput {
     fn has(&self, metadata: &Metadata<'_>) -> bool {
         let level = if self.own.has(metadata.target()) { self.level } else { self.level.min(LevelFilter::WARN) };
         *metadata.level() <= level
     }
 }
 
-impl<S> Filter<S> for Logged {
+impl<S> Filter<S> for LogOutput {
     fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
         self.has(metadata)
     }
@@ -84,13 +84,13 @@ impl<S> Filter<S> for Logged {
     }
 }
 
-fn least(level: Level) -> LevelFilter {
+fn min(level: LogLevel) -> LevelFilter {
     match level {
-        Level::Off => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     }
 }

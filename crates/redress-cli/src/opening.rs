@@ -14,7 +14,7 @@ use redress_contract::ProgramInfo;
 use redress_core::{BuildError, LoggedCause, Registry};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// What is known of the command for which the operations are made.
 #[derive(Clone, Debug)]
@@ -97,15 +97,15 @@ impl fmt::Debug for SetupError {
 }
 
 /// The author's own function, and what became of it.
-pub(crate) struct Opening {
-    open: Mutex<Option<Open>>,
+pub(crate) struct RegistryOpener {
+    open: Mutex<Option<OpenFn>>,
     opened: OnceLock<Result<Registry, Unopened>>,
     /// Where the author's resources live, when the command has no runtime that will do.
-    runtime: OnceLock<Kept>,
+    runtime: OnceLock<KeptRuntime>,
 }
 
-type Open = Box<dyn FnOnce(Context) -> Made + Send>;
-type Made = Pin<Box<dyn Future<Output = Result<Registry, SetupError>>>>;
+type OpenFn = Box<dyn FnOnce(Context) -> OpenFuture + Send>;
+type OpenFuture = Pin<Box<dyn Future<Output = Result<Registry, SetupError>>>>;
 
 /// Why there are no operations, kept for every command that asks again.
 #[derive(Clone)]
@@ -115,9 +115,9 @@ enum Unopened {
 }
 
 /// A runtime that may end wherever its last owner does.
-struct Kept(Option<Runtime>);
+struct KeptRuntime(Option<Runtime>);
 
-impl Drop for Kept {
+impl Drop for KeptRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
@@ -125,21 +125,21 @@ impl Drop for Kept {
     }
 }
 
-impl Opening {
-    pub(crate) fn new<F>(open: F) -> Opening
+impl RegistryOpener {
+    pub(crate) fn new<F>(open: F) -> RegistryOpener
     where
         F: AsyncFnOnce(Context) -> Result<Registry, SetupError> + Send + 'static,
     {
-        let open: Open = Box::new(move |context| Box::pin(async move { open(context).await }));
-        Opening { open: Mutex::new(Some(open)), opened: OnceLock::new(), runtime: OnceLock::new() }
+        let open: OpenFn = Box::new(move |context| Box::pin(async move { open(context).await }));
+        RegistryOpener { open: Mutex::new(Some(open)), opened: OnceLock::new(), runtime: OnceLock::new() }
     }
 
     /// The operations, made when they are asked for first.
-    pub(crate) fn registry(&self, context: Context) -> Result<Registry, Trouble> {
+    pub(crate) fn registry(&self, context: Context) -> Result<Registry, CliError> {
         let opened = self.opened.get_or_init(|| self.open(context));
         opened.clone().map_err(|unopened| match unopened {
-            Unopened::Unsound(error) => Trouble::RegistryInvalid(error),
-            Unopened::Failed { says, hint } => Trouble::SetupFailed { says, hint },
+            Unopened::Unsound(error) => CliError::RegistryInvalid(error),
+            Unopened::Failed { says, hint } => CliError::SetupFailed { says, hint },
         })
     }
 
@@ -171,12 +171,12 @@ impl Opening {
         {
             return Ok(handle);
         }
-        if let Some(Kept(Some(runtime))) = self.runtime.get() {
+        if let Some(KeptRuntime(Some(runtime))) = self.runtime.get() {
             return Ok(runtime.handle().clone());
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let handle = runtime.handle().clone();
-        self.runtime.get_or_init(|| Kept(Some(runtime)));
+        self.runtime.get_or_init(|| KeptRuntime(Some(runtime)));
         Ok(handle)
     }
 }

@@ -7,21 +7,18 @@ use std::{
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
-use redress_telemetry::{Otlp, OwnCrates};
+use redress_telemetry::{LogTargets, Otlp};
 use tokio::runtime::Handle;
 
 use crate::{
-    apart,
-    arguments::{self, Bounds, Color, Command, Folder},
-    audit, call,
-    config::{Document, File, Format, Level, Settings},
-    consent, doctor, explain, generated, logs, mcp, new,
-    opening::{Context, IntoProgram, Opening, SetupError},
-    ops, parts, quota, serve,
-    terminal::{Stream, Terminal},
-    token,
-    trouble::Trouble,
-    typed::{self, Typed},
+    arguments::{self, BoundsArgs, Color, Command, FolderArgs},
+    commands::{audit, call, consent, doctor, explain, generated, mcp, new, ops, quota, serve, token},
+    config::{ConfigDocument, File, Format, LogLevel, ServeSettings, secrets_outside_root},
+    error::CliError,
+    layers, logs,
+    opening::{Context, IntoProgram, RegistryOpener, SetupError},
+    parsed_args::{self, ParsedArgs},
+    terminal::output::{Stream, Terminal},
 };
 
 /// What all programs with these commands have in common.
@@ -57,17 +54,17 @@ pub struct Program {
     info: ProgramInfo,
     /// Which of its own version and that of redress `--version` shows.
     version: String,
-    source: Source,
+    source: OperationSource,
     /// The crates whose log is told as they wrote it, beside those of redress.
     crates: Vec<String>,
 }
 
 /// Where the operations come from.
 #[derive(Clone)]
-enum Source {
+enum OperationSource {
     Registry(Registry),
-    Opening(Arc<Opening>),
-    BuiltIn(fn(&BuiltIn) -> Result<Registry, Unserved>),
+    Opening(Arc<RegistryOpener>),
+    BuiltIn(fn(&BuiltIn) -> Result<Registry, NotServed>),
 }
 
 /// What the built-in operations are made from.
@@ -84,7 +81,7 @@ pub struct BuiltIn {
 
 /// Why there are no built-in operations.
 #[derive(Debug, thiserror::Error)]
-pub enum Unserved {
+pub enum NotServed {
     /// The folder cannot be opened.
     #[error("the folder cannot be opened")]
     Root(#[source] Box<dyn Error + Send + Sync>),
@@ -95,7 +92,7 @@ pub enum Unserved {
 
 /// How a command ended that could run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum CommandEnd {
     Well,
     Badly,
 }
@@ -103,10 +100,10 @@ pub(crate) enum Ended {
 /// What every command knows of what was typed.
 pub(crate) struct Setup {
     pub(crate) program: Program,
-    pub(crate) folder: Folder,
-    pub(crate) bounds: Bounds,
+    pub(crate) folder: FolderArgs,
+    pub(crate) bounds: BoundsArgs,
     /// What to log, where it was typed.
-    pub(crate) level: Option<Level>,
+    pub(crate) level: Option<LogLevel>,
     /// The command.
     pub(crate) command: &'static str,
 }
@@ -114,7 +111,7 @@ pub(crate) struct Setup {
 impl Program {
     /// The commands of a registry, under the name by which the program was started.
     pub fn of(registry: Registry) -> Program {
-        Program::started(Source::Registry(registry))
+        Program::started(OperationSource::Registry(registry))
     }
 
     /// The commands of the registry that `open` makes. It is run once, by the first command that needs operations and in
@@ -123,10 +120,10 @@ impl Program {
     where
         F: AsyncFnOnce(Context) -> Result<Registry, SetupError> + Send + 'static,
     {
-        Program::started(Source::Opening(Arc::new(Opening::new(open))))
+        Program::started(OperationSource::Opening(Arc::new(RegistryOpener::new(open))))
     }
 
-    fn started(source: Source) -> Program {
+    fn started(source: OperationSource) -> Program {
         let started = env::args_os().next().unwrap_or_default();
         let name = Path::new(&started).file_stem().unwrap_or("redress".as_ref()).to_string_lossy().into_owned();
         let version = format!("({OURS})");
@@ -144,10 +141,16 @@ impl Program {
     }
 
     /// The commands of `redress` itself, over the operations that `make` makes.
-    pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, Unserved>) -> Program {
+    pub fn built_in(make: fn(&BuiltIn) -> Result<Registry, NotServed>) -> Program {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let info = ProgramInfo::new("redress", &version);
-        Program { name: "redress".to_owned(), info, version, source: Source::BuiltIn(make), crates: Vec::new() }
+        Program {
+            name: "redress".to_owned(),
+            info,
+            version,
+            source: OperationSource::BuiltIn(make),
+            crates: Vec::new(),
+        }
     }
 
     /// The same program, under another name.
@@ -202,10 +205,10 @@ impl Program {
 
     fn run_on(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> u8 {
         match self.command(words, terminal) {
-            Ok(Ended::Well) => 0,
-            Ok(Ended::Badly) => 1,
+            Ok(CommandEnd::Well) => 0,
+            Ok(CommandEnd::Badly) => 1,
             // Whoever closed the output has read enough.
-            Err(Trouble::OutputUnwritable(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => 0,
+            Err(CliError::OutputUnwritable(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => 0,
             Err(trouble) => {
                 // Where nothing can be written, the exit code still tells.
                 let _ = trouble.tell(terminal, &self.name);
@@ -214,74 +217,74 @@ impl Program {
         }
     }
 
-    fn command(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    fn command(&self, words: Vec<OsString>, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         // What cannot be read as a whole may still ask for JSON, and then gets it.
         terminal.set(words.iter().any(|word| word == "--json"), Color::Auto);
         let command = arguments::command(self);
-        let typed = match typed::read(command, words, self.is_built_in()) {
-            Ok(typed) => typed,
+        let args = match parsed_args::read(command, words, self.is_built_in()) {
+            Ok(args) => args,
             Err(error) => return self.untyped(&error, terminal),
         };
-        terminal.set(typed.arguments.json, typed.arguments.color);
-        let command = format!("{} {}", self.name, typed.arguments.command.word());
-        self.carry_out(typed, terminal).map_err(|trouble| trouble.of_command(&command))
+        terminal.set(args.arguments.json, args.arguments.color);
+        let command = format!("{} {}", self.name, args.arguments.command.word());
+        self.carry_out(args, terminal).map_err(|trouble| trouble.of_command(&command))
     }
 
-    fn carry_out(&self, typed: Typed, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-        let Typed { arguments, folder, bounds } = typed;
+    fn carry_out(&self, args: ParsedArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+        let ParsedArgs { arguments, folder, bounds } = args;
         let command = arguments.command.word();
         let setup = Setup { program: self.clone(), folder, bounds, level: arguments.log_level, command };
         let colored = terminal.err().is_colored();
-        let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
+        let log = |file: (Option<LogLevel>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
             logs::start(level, arguments.log_format.or(file.1).unwrap_or(Format::Text), colored, self.own(), otlp)
         };
-        if let Command::Serve(typed) = arguments.command {
-            let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, self)?;
-            let log = log((settings.level, settings.format), Level::Info, otlp.as_ref());
-            return serve::Start { setup: Arc::new(setup), typed, settings, log, otlp }.run(terminal);
+        if let Command::Serve(args) = arguments.command {
+            let settings = setup.settings(&args)?;
+            let otlp = layers::collector(&settings, self)?;
+            let log = log((settings.level, settings.format), LogLevel::Info, otlp.as_ref());
+            return serve::ServeStart { setup: Arc::new(setup), args, settings, log, otlp }.run(terminal);
         }
-        if let Command::Mcp(typed) = &arguments.command {
+        if let Command::Mcp(args) = &arguments.command {
             // The output is the protocol's alone, so that what goes wrong is told elsewhere.
             terminal.set(false, arguments.color);
-            let typed = arguments::Serve {
-                config: typed.config.clone(),
-                kept: typed.kept.clone(),
-                tools: typed.tools.clone(),
+            let args = arguments::ServeArgs {
+                config: args.config.clone(),
+                kept: args.kept.clone(),
+                tools: args.tools.clone(),
                 ..Default::default()
             };
-            let settings = setup.settings(&typed)?;
-            let otlp = parts::collector(&settings, self)?;
-            log((settings.level, settings.format), Level::Error, otlp.as_ref());
+            let settings = setup.settings(&args)?;
+            let otlp = layers::collector(&settings, self)?;
+            log((settings.level, settings.format), LogLevel::Error, otlp.as_ref());
             return mcp::run(&setup, &settings, otlp, terminal);
         }
-        log((None, None), Level::Error, None);
+        log((None, None), LogLevel::Error, None);
         match arguments.command {
-            Command::Serve(_) | Command::Mcp(_) => Ok(Ended::Well),
-            Command::Call(typed) => call::run(&setup, &typed, terminal),
-            Command::Ops(typed) => ops::run(&setup, &typed, terminal),
-            Command::Explain(typed) => explain::run(&setup, &typed, terminal),
-            Command::Token(typed) => token::run(&typed, terminal),
-            Command::Consent(typed) => consent::run(&setup, &typed, terminal),
-            Command::Audit(typed) => audit::run(&setup, &typed, terminal),
-            Command::Quota(typed) => quota::run(&setup, &typed, terminal),
-            Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
-            Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
-            Command::New(typed) => new::run(&typed, terminal),
-            Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
-            Command::Man(typed) => generated::man(&setup, &typed, terminal),
+            Command::Serve(_) | Command::Mcp(_) => Ok(CommandEnd::Well),
+            Command::Call(args) => call::run(&setup, &args, terminal),
+            Command::Ops(args) => ops::run(&setup, &args, terminal),
+            Command::Explain(args) => explain::run(&setup, &args, terminal),
+            Command::Token(args) => token::run(&args, terminal),
+            Command::Consent(args) => consent::run(&setup, &args, terminal),
+            Command::Audit(args) => audit::run(&setup, &args, terminal),
+            Command::Quota(args) => quota::run(&setup, &args, terminal),
+            Command::Gen(args) => generated::contract(&setup, &args, terminal),
+            Command::Doctor(args) => doctor::run(&setup, &args, terminal),
+            Command::New(args) => new::run(&args, terminal),
+            Command::Completions(args) => generated::completions(&setup, &args, terminal),
+            Command::Man(args) => generated::man(&setup, &args, terminal),
         }
     }
 
     /// What clap says instead of running a command: its help, its version, or what is wrong.
-    fn untyped(&self, error: &clap::Error, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    fn untyped(&self, error: &clap::Error, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
         let colored = terminal.out().is_colored();
         let rendered = error.render();
         let text = if colored { rendered.ansi().to_string() } else { rendered.to_string() };
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
             terminal.out().line(text.trim_end_matches('\n'))?;
-            return Ok(Ended::Well);
+            return Ok(CommandEnd::Well);
         }
         let plain = rendered.to_string();
         let tip = plain.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_owned);
@@ -291,7 +294,7 @@ impl Program {
         } else {
             first.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        Err(Trouble::Usage { says, tip, command: self.usage(error) })
+        Err(CliError::Usage { says, tip, command: self.usage(error) })
     }
 
     /// The command whose help says more.
@@ -309,8 +312,8 @@ impl Program {
         &self.name
     }
 
-    pub(crate) fn own(&self) -> OwnCrates {
-        OwnCrates::new(&self.crates)
+    pub(crate) fn own(&self) -> LogTargets {
+        LogTargets::new(&self.crates)
     }
 
     /// Its version, as `--version` shows it.
@@ -324,62 +327,62 @@ impl Program {
     }
 
     pub(crate) fn is_built_in(&self) -> bool {
-        matches!(self.source, Source::BuiltIn(_))
+        matches!(self.source, OperationSource::BuiltIn(_))
     }
 }
 
 impl Setup {
     /// What holds for `serve`: what was typed, then the environment, the file, the defaults.
-    pub(crate) fn settings(&self, typed: &arguments::Serve) -> Result<Settings, Trouble> {
-        let document = typed.config.as_deref().map(Document::at).transpose()?;
-        self.settings_of(typed, document)
+    pub(crate) fn settings(&self, args: &arguments::ServeArgs) -> Result<ServeSettings, CliError> {
+        let document = args.config.as_deref().map(ConfigDocument::at).transpose()?;
+        self.settings_of(args, document)
     }
 
     /// What holds for `serve` by this configuration, whatever is in its file by now.
     pub(crate) fn settings_of(
         &self,
-        typed: &arguments::Serve,
-        document: Option<Document>,
-    ) -> Result<Settings, Trouble> {
+        args: &arguments::ServeArgs,
+        document: Option<ConfigDocument>,
+    ) -> Result<ServeSettings, CliError> {
         let mut file = File::default();
         if let Some(written) = &document {
             let read = File::in_place(written)?;
             file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
-        let mut settings = Settings::of(typed, &self.folder, &self.bounds, file, document)?;
+        let mut settings = ServeSettings::of(args, &self.folder, &self.bounds, file, document)?;
         // A program of one's own has the bounds that its registry was built with.
         settings.max_in_flight = settings.max_in_flight.filter(|_| self.program.is_built_in());
         Ok(settings)
     }
 
     /// The operations, bound as `settings` say where they are the built-in ones.
-    pub(crate) fn registry(&self, settings: &Settings) -> Result<Registry, Trouble> {
+    pub(crate) fn registry(&self, settings: &ServeSettings) -> Result<Registry, CliError> {
         let make = match &self.program.source {
-            Source::Registry(registry) => return Ok(registry.clone()),
-            Source::Opening(opening) => {
+            OperationSource::Registry(registry) => return Ok(registry.clone()),
+            OperationSource::Opening(opening) => {
                 return opening
                     .registry(self.context(settings.document.as_ref().map(|document| document.path.clone())));
             }
-            Source::BuiltIn(make) => make,
+            OperationSource::BuiltIn(make) => make,
         };
-        apart::check(settings)?;
+        secrets_outside_root::check(settings)?;
         let built_in = BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline };
         make(&built_in).map_err(|unserved| match unserved {
-            Unserved::Registry(error) => Trouble::RegistryInvalid(error),
-            Unserved::Root(error) => {
+            NotServed::Registry(error) => CliError::RegistryInvalid(error),
+            NotServed::Root(error) => {
                 let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
                 let says = cause.split(" (os error").next().unwrap_or_default().to_owned();
-                Trouble::RootUnusable { path: settings.root.display().to_string(), says }
+                CliError::RootUnusable { path: settings.root.display().to_string(), says }
             }
         })
     }
 
     /// The registry that the program brings along, where it does.
-    pub(crate) fn own_registry(&self) -> Result<Option<Registry>, Trouble> {
+    pub(crate) fn own_registry(&self) -> Result<Option<Registry>, CliError> {
         match &self.program.source {
-            Source::Registry(registry) => Ok(Some(registry.clone())),
-            Source::Opening(opening) => opening.registry(self.context(None)).map(Some),
-            Source::BuiltIn(_) => Ok(None),
+            OperationSource::Registry(registry) => Ok(Some(registry.clone())),
+            OperationSource::Opening(opening) => opening.registry(self.context(None)).map(Some),
+            OperationSource::BuiltIn(_) => Ok(None),
         }
     }
 
@@ -388,12 +391,12 @@ impl Setup {
     }
 
     /// The operations as this process itself runs them.
-    pub(crate) fn local(&self) -> Result<Registry, Trouble> {
-        self.registry(&Settings::local(&self.folder)?)
+    pub(crate) fn local(&self) -> Result<Registry, CliError> {
+        self.registry(&ServeSettings::local(&self.folder)?)
     }
 
     /// The flags that make another call see the same operations.
-    pub(crate) fn flags(&self, server: &arguments::Server) -> Vec<String> {
+    pub(crate) fn flags(&self, server: &arguments::ServerArgs) -> Vec<String> {
         let mut flags = Vec::new();
         if let Some(url) = &server.url {
             if let Some(file) = server.ca() {
@@ -418,21 +421,21 @@ fn crate_name(name: &str) -> String {
 }
 
 /// Waits for `work` on this thread.
-pub(crate) fn wait<T>(work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+pub(crate) fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Trouble::RuntimeUnavailable)?;
+    let runtime = runtime.map_err(CliError::RuntimeUnavailable)?;
     let ended = runtime.block_on(work);
     // A handler may have left work behind; the command has its answer and does not wait.
     runtime.shutdown_background();
     ended
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for OperationSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Source::Registry(_) => "Registry",
-            Source::Opening(_) => "Opening",
-            Source::BuiltIn(_) => "BuiltIn",
+            OperationSource::Registry(_) => "Registry",
+            OperationSource::Opening(_) => "Opening",
+            OperationSource::BuiltIn(_) => "BuiltIn",
         })
     }
 }

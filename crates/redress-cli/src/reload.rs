@@ -10,20 +10,21 @@ use std::{
     time::Duration,
 };
 
-use redress_access::Reading;
+use redress_access::CheckedFiles;
 use redress_core::Registry;
 use redress_serve::{Faces, ServerHandle, systemd};
 use tokio::task::block_in_place;
 
 use crate::{
     arguments,
-    config::{Document, Level, Settings},
+    commands::serve,
+    config::{ConfigDocument, LogLevel, ServeSettings},
+    debounce::Debounce,
+    error::CliError,
+    layers::{Reloads, ServiceLayers},
     logs::Log,
-    looks::Looks,
-    parts::{Parts, Reloads},
     program::Setup,
-    serve, signals,
-    trouble::Trouble,
+    signals,
 };
 
 /// How often the configuration is looked at.
@@ -32,32 +33,32 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A server that runs, and what it runs by.
 pub(crate) struct Reloading {
     pub(crate) setup: Arc<Setup>,
-    pub(crate) typed: arguments::Serve,
-    pub(crate) settings: Settings,
+    pub(crate) args: arguments::ServeArgs,
+    pub(crate) settings: ServeSettings,
     /// The operations, with nothing around them.
     pub(crate) base: Registry,
-    pub(crate) parts: Parts,
+    pub(crate) parts: ServiceLayers,
     pub(crate) server: ServerHandle,
     pub(crate) reloads: Arc<Reloads>,
     pub(crate) log: Log,
 }
 
 /// A configuration that is right, and holds nowhere yet.
-struct Checked {
-    settings: Settings,
-    parts: Parts,
+struct CheckedConfig {
+    settings: ServeSettings,
+    parts: ServiceLayers,
     /// What the files of tokens and keys say, where the parts have read them before.
-    reading: Option<Reading>,
+    reading: Option<CheckedFiles>,
     faces: Faces,
 }
 
 impl Reloading {
     /// Takes a new configuration whenever the file has changed or a signal asks for it. It is a task of its own, and
     /// what waits for the disk waits beside the other tasks: a slow one must not keep the server from its end.
-    pub(crate) async fn run(mut self, mut asked: signals::Reload) -> Infallible {
+    pub(crate) async fn run(mut self, mut asked: signals::ReloadSignal) -> Infallible {
         // What the server runs by, and not what is there now: the file may have changed since.
         let document = self.settings.document.as_ref();
-        let mut looks = Looks::new(document.map(|document| document.text.clone().into_bytes()));
+        let mut looks = Debounce::new(document.map(|document| document.text.clone().into_bytes()));
         loop {
             let by_signal = tokio::time::timeout(LOOK_EVERY, asked.next()).await.is_ok();
             let now = block_in_place(|| self.content());
@@ -74,7 +75,7 @@ impl Reloading {
 
     /// What is in the file; nothing where the server runs by none.
     fn content(&self) -> Option<io::Result<Vec<u8>>> {
-        Some(Document::content(&self.settings.document.as_ref()?.path))
+        Some(ConfigDocument::content(&self.settings.document.as_ref()?.path))
     }
 
     async fn reload(&mut self, content: Option<io::Result<Vec<u8>>>) {
@@ -99,14 +100,14 @@ impl Reloading {
     }
 
     /// Checks everything that can be checked before anything changes.
-    async fn check(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Checked, Trouble> {
+    async fn check(&self, content: Option<io::Result<Vec<u8>>>) -> Result<CheckedConfig, CliError> {
         let (settings, (parts, reading)) = block_in_place(|| {
-            let settings = self.setup.settings_of(&self.typed, self.document(content)?)?;
+            let settings = self.setup.settings_of(&self.args, self.document(content)?)?;
             self.unchanged(&settings)?;
             // The operations stay, and are made once more to hear whether they could be made.
             self.setup.registry(&settings)?;
             let parts = self.parts.changed(&settings, &self.base)?;
-            Ok::<_, Trouble>((settings, parts))
+            Ok::<_, CliError>((settings, parts))
         })?;
         if let Some(access) = parts.new_access(&self.parts)
             && let Err(error) = access.fetch().await
@@ -115,17 +116,17 @@ impl Reloading {
         }
         let registry = parts.around(&self.base, &settings);
         let faces = serve::faces(&self.setup, &settings, &parts, &registry)?;
-        Ok(Checked { settings, parts, reading, faces })
+        Ok(CheckedConfig { settings, parts, reading, faces })
     }
 
     /// The configuration that was looked at: it is not read a second time, since it may be another one by then.
-    fn document(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Option<Document>, Trouble> {
+    fn document(&self, content: Option<io::Result<Vec<u8>>>) -> Result<Option<ConfigDocument>, CliError> {
         let (Some(old), Some(content)) = (&self.settings.document, content) else { return Ok(None) };
-        Document::of(&old.path, content).map(Some)
+        ConfigDocument::of(&old.path, content).map(Some)
     }
 
     /// Refuses what cannot change while the server runs.
-    fn unchanged(&self, settings: &Settings) -> Result<(), Trouble> {
+    fn unchanged(&self, settings: &ServeSettings) -> Result<(), CliError> {
         let (old, new) = (self.settings.fixed(), settings.fixed());
         let changed = old.iter().zip(&new).filter(|(old, new)| old != new).map(|(old, _)| old.0);
         // Whoever listens speaks TLS or does not; which certificate is shown may change.
@@ -137,19 +138,19 @@ impl Reloading {
             return Ok(());
         }
         let path = settings.document.as_ref().map(|document| document.path.display().to_string());
-        Err(Trouble::ConfigNeedsRestart { path: path.unwrap_or_default(), keys })
+        Err(CliError::ConfigNeedsRestart { path: path.unwrap_or_default(), keys })
     }
 
     /// Lets a configuration hold that was checked. Certificates come first: they alone can still be refused.
-    fn take(&mut self, checked: Checked) -> Result<(), Trouble> {
+    fn take(&mut self, checked: CheckedConfig) -> Result<(), CliError> {
         #[cfg(feature = "tls")]
         if let (Some(tls), Some(files)) = (self.server.tls(), crate::listening::files(&checked.settings)) {
             tls.replace(files).map_err(|error| crate::listening::unusable(&error))?;
         }
-        let Checked { settings, parts, reading, faces } = checked;
+        let CheckedConfig { settings, parts, reading, faces } = checked;
         parts.take(reading);
         self.server.replace(faces);
-        self.log.set(self.setup.level.or(settings.level).unwrap_or(Level::Info));
+        self.log.set(self.setup.level.or(settings.level).unwrap_or(LogLevel::Info));
         self.settings = settings;
         self.parts = parts;
         Ok(())

@@ -28,13 +28,13 @@ pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
 
 /// The signal by which the process is told to read its configuration again.
 #[cfg(unix)]
-pub(crate) struct Reload(tokio::signal::unix::Signal);
+pub(crate) struct ReloadSignal(tokio::signal::unix::Signal);
 
 #[cfg(unix)]
-impl Reload {
-    pub(crate) fn new() -> io::Result<Reload> {
+impl ReloadSignal {
+    pub(crate) fn new() -> io::Result<ReloadSignal> {
         use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::hangup()).map(Reload)
+        signal(SignalKind::hangup()).map(ReloadSignal)
     }
 
     /// Resolves at the next one.
@@ -45,12 +45,12 @@ impl Reload {
 
 /// There is no such signal: the file alone is looked at.
 #[cfg(windows)]
-pub(crate) struct Reload;
+pub(crate) struct ReloadSignal;
 
 #[cfg(windows)]
-impl Reload {
-    pub(crate) fn new() -> io::Result<Reload> {
-        Ok(Reload)
+impl ReloadSignal {
+    pub(crate) fn new() -> io::Result<ReloadSignal> {
+        Ok(ReloadSignal)
     }
 
     pub(crate) async fn next(&mut self) {

@@ -11,11 +11,11 @@ use reqwest::{
     redirect::Policy,
 };
 
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(feature = "tls")]
-pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<Client, Trouble> {
+pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Result<Client, CliError> {
     let builder = shown(token)?;
     let builder = if !url.starts_with("https://") {
         // Plain HTTP needs no authorities, and a system without any can speak it too.
@@ -25,21 +25,21 @@ pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Resul
     } else {
         builder
     };
-    builder.tls_info(true).build().map_err(|error| crate::service::unreachable(url, &error))
+    builder.tls_info(true).build().map_err(|error| crate::call_target::unreachable(url, &error))
 }
 
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(not(feature = "tls"))]
-pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, Trouble> {
-    shown(token)?.build().map_err(|error| crate::service::unreachable(url, &error))
+pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, CliError> {
+    shown(token)?.build().map_err(|error| crate::call_target::unreachable(url, &error))
 }
 
 /// What every client begins with.
-fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
+fn shown(token: Option<&str>) -> Result<ClientBuilder, CliError> {
     // A redirect could lead anywhere, such as to a server for which this command is its own user.
     let builder = Client::builder().redirect(Policy::none());
     let Some(token) = token else { return Ok(builder) };
-    let unsendable = |_| Trouble::Usage {
+    let unsendable = |_| CliError::Usage {
         says: "the token holds characters that no header can".to_owned(),
         tip: None,
         command: "redress call".to_owned(),
@@ -51,9 +51,9 @@ fn shown(token: Option<&str>) -> Result<ClientBuilder, Trouble> {
 
 /// The certificates in a file.
 #[cfg(feature = "tls")]
-fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, Trouble> {
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, CliError> {
     use std::io;
-    let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
+    let unreadable = |cause| CliError::FileUnreadable { path: path.display().to_string(), cause };
     let pem = redress_disk::read_once(path, 16 << 20).map_err(unreadable)?;
     match reqwest::Certificate::from_pem_bundle(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),

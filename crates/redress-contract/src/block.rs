@@ -57,14 +57,14 @@ pub enum Block {
     /// A document itself.
     Resource {
         /// The document.
-        resource: Part,
+        resource: ResourceContents,
     },
 }
 
 /// A document, or a part of one: its text, or its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
-pub struct Part {
+pub struct ResourceContents {
     /// Where it is.
     pub uri: String,
     /// Its media type.
@@ -105,20 +105,25 @@ impl Block {
     }
 }
 
-impl Part {
+impl ResourceContents {
     /// A document of text.
-    pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Part {
-        Part { uri: uri.into(), mime_type: Some(mime_type.into()), text: Some(text.into()), blob: None }
+    pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> ResourceContents {
+        ResourceContents { uri: uri.into(), mime_type: Some(mime_type.into()), text: Some(text.into()), blob: None }
     }
 
     /// A document of bytes.
-    pub fn binary(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Part {
-        Part { uri: uri.into(), mime_type: Some(mime_type.into()), text: None, blob: Some(STANDARD.encode(bytes)) }
+    pub fn binary(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> ResourceContents {
+        ResourceContents {
+            uri: uri.into(),
+            mime_type: Some(mime_type.into()),
+            text: None,
+            blob: Some(STANDARD.encode(bytes)),
+        }
     }
 }
 
-impl From<Part> for Block {
-    fn from(resource: Part) -> Block {
+impl From<ResourceContents> for Block {
+    fn from(resource: ResourceContents) -> Block {
         Block::Resource { resource }
     }
 }

@@ -1,14 +1,14 @@
 //! How much of a declaration one caller is told.
 
-use crate::{Caller, Failure, Name, Operation, Recovery, RecoveryStep};
+use crate::{Caller, FailureDeclaration, Name, OperationDeclaration, Recovery, RecoveryStep};
 
 /// How much of a declaration one caller is told: of what an operation is made inside, nothing without the scope for
 /// it; of other operations, only those that the caller could call.
 ///
 /// ```
-/// use redress_contract::{Caller, Disclosure, Operation, Reach};
+/// use redress_contract::{Caller, Disclosure, OperationDeclaration, Reach};
 ///
-/// let refund = Operation::mutation("orders.refund").with_call("ledger.book").with_authority("ledger:write");
+/// let refund = OperationDeclaration::mutation("orders.refund").with_call("ledger.book").with_authority("ledger:write");
 /// let anyone = Disclosure::to(None, &|_| Reach::Unknown);
 /// assert!(refund.disclosed(&anyone).calls().is_empty());
 ///
@@ -60,16 +60,17 @@ impl std::fmt::Debug for Disclosure<'_> {
     }
 }
 
-impl Operation {
+impl OperationDeclaration {
     /// The declaration as far as it is told.
     #[must_use]
-    pub fn disclosed(&self, disclosure: &Disclosure<'_>) -> Operation {
+    pub fn disclosed(&self, disclosure: &Disclosure<'_>) -> OperationDeclaration {
         let told = if disclosure.internals { self.clone() } else { self.clone().without_internals() };
         let deprecated = told.deprecated().cloned().map(|mut deprecation| {
             deprecation.replaced_by.take_if(|name| (disclosure.reach)(name.as_str()) == Reach::Closed);
             deprecation
         });
-        let failures: Vec<Failure> = told.failures().iter().map(|failure| failure.disclosed(disclosure)).collect();
+        let failures: Vec<FailureDeclaration> =
+            told.failures().iter().map(|failure| failure.disclosed(disclosure)).collect();
         let told = told.without_failures().with_failures(failures);
         let told = match told.verification() {
             Some(verification) if !disclosure.is_open(verification.target()) => told.without_verification(),
@@ -89,10 +90,10 @@ impl Operation {
     }
 }
 
-impl Failure {
+impl FailureDeclaration {
     /// The declaration as far as it is told.
     #[must_use]
-    pub fn disclosed(&self, disclosure: &Disclosure<'_>) -> Failure {
+    pub fn disclosed(&self, disclosure: &Disclosure<'_>) -> FailureDeclaration {
         match self.recovery() {
             Some(recovery) => self.clone().with_recovery(recovery.disclosed(disclosure)),
             None => self.clone(),
@@ -153,11 +154,12 @@ mod tests {
     /// Members that say what an operation is made of inside.
     const INTERNAL: [&str; 4] = ["authority", "calls", "calls_as_caller", "completions"];
 
-    fn whole() -> Operation {
+    fn whole() -> OperationDeclaration {
         let failure = |code: &str, target: &str| {
-            Failure::new(code, Kind::NotFound).with_recovery(Recovery::call(target, "Look there and then come again."))
+            FailureDeclaration::new(code, Kind::NotFound)
+                .with_recovery(Recovery::call(target, "Look there and then come again."))
         };
-        let operation = Operation::mutation("orders.refund")
+        let operation = OperationDeclaration::mutation("orders.refund")
             .with_summary("Refund an order.")
             .with_description("At length.")
             .with_access(Access::caller().scope("orders:refund"))
@@ -179,7 +181,7 @@ mod tests {
         operation.prompt().fails(failure("OPEN", "orders.list")).fails(failure("CLOSED", "ledger.book"))
     }
 
-    fn members(operation: &Operation) -> Vec<String> {
+    fn members(operation: &OperationDeclaration) -> Vec<String> {
         serde_json::to_value(operation).unwrap().as_object().unwrap().keys().cloned().collect()
     }
 
@@ -235,7 +237,7 @@ mod tests {
         let told = whole().disclosed(&Disclosure::to(None, &reach));
         assert!(!serde_json::to_string(&told).unwrap().contains("ledger"));
         assert_eq!(told.points_to().collect::<Vec<_>>(), ["orders.list"]);
-        let recovery = |code: &str| told.failure(code).and_then(Failure::recovery).unwrap().clone();
+        let recovery = |code: &str| told.failure(code).and_then(FailureDeclaration::recovery).unwrap().clone();
         assert_eq!(recovery("OPEN"), Recovery::call("orders.list", "Look there and then come again."));
         assert_eq!(recovery("CLOSED"), Recovery::ask_user("Look there and then come again."));
     }

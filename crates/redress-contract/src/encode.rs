@@ -33,7 +33,7 @@ pub enum EncodeError {
 }
 
 /// A buffer with a bound.
-pub(crate) struct Bounded<G> {
+pub(crate) struct BoundedBuffer<G> {
     buffer: Vec<u8>,
     /// Up to how many bytes the buffer is written to without looking further.
     room: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Bounded<G> {
     too_large: bool,
 }
 
-impl<G: FnMut(usize) -> bool> Bounded<G> {
+impl<G: FnMut(usize) -> bool> BoundedBuffer<G> {
     /// Writes `value` behind `before`.
     pub(crate) fn encode<T: Serialize + ?Sized>(
         value: &T,
@@ -60,9 +60,9 @@ impl<G: FnMut(usize) -> bool> Bounded<G> {
         let max = max.saturating_add(before.len());
         let reserved = room;
         let room = room.min(max).min(SMALL);
-        let mut bounded = Bounded { buffer, room, reserved, max, grow, measured: None, too_large: false };
+        let mut bounded = BoundedBuffer { buffer, room, reserved, max, grow, measured: None, too_large: false };
         let written = serde_json::to_writer(&mut bounded, value);
-        let Bounded { mut buffer, measured, too_large, .. } = bounded;
+        let BoundedBuffer { mut buffer, measured, too_large, .. } = bounded;
         if too_large {
             return Err(EncodeError::TooLarge { max: max - before.len() });
         }
@@ -108,7 +108,7 @@ impl<G: FnMut(usize) -> bool> Bounded<G> {
     }
 }
 
-impl<G: FnMut(usize) -> bool> io::Write for Bounded<G> {
+impl<G: FnMut(usize) -> bool> io::Write for BoundedBuffer<G> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
     }
@@ -133,7 +133,7 @@ mod tests {
 
     fn encode(length: usize, max: usize, room: usize, mut most: usize) -> Result<Vec<u8>, EncodeError> {
         let value = vec![7_u8; length / 2];
-        Bounded::encode(&value, b">", max, room, |bytes| {
+        BoundedBuffer::encode(&value, b">", max, room, |bytes| {
             let fits = bytes <= most;
             most = if fits { most } else { 0 };
             fits

@@ -3,7 +3,7 @@
 use crate::{Effect, EngineCode, Kind};
 
 /// What is fixed about an engine code.
-pub(crate) struct Row {
+pub(crate) struct EngineCodeRow {
     pub(crate) code: &'static str,
     pub(crate) kind: Kind,
     pub(crate) http: u16,
@@ -25,9 +25,9 @@ pub(crate) enum Advice {
 }
 
 /// What is fixed about `code`.
-pub(crate) const fn row(code: EngineCode) -> Row {
+pub(crate) const fn row(code: EngineCode) -> EngineCodeRow {
     match code {
-        EngineCode::NotFound => Row {
+        EngineCode::NotFound => EngineCodeRow {
             code: "NOT_FOUND",
             kind: Kind::MethodNotFound,
             http: 404,
@@ -38,7 +38,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Look at `similar`, or list the operations, and use a name that exists.",
             page: include_str!("engine/NOT_FOUND.md"),
         },
-        EngineCode::AuthRequired => Row {
+        EngineCode::AuthRequired => EngineCodeRow {
             code: "AUTH_REQUIRED",
             kind: Kind::Unauthorized,
             http: 401,
@@ -49,7 +49,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Send valid credentials with the call, or ask the user to sign in.",
             page: include_str!("engine/AUTH_REQUIRED.md"),
         },
-        EngineCode::Forbidden => Row {
+        EngineCode::Forbidden => EngineCodeRow {
             code: "FORBIDDEN",
             kind: Kind::Forbidden,
             http: 403,
@@ -60,7 +60,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Ask for the scope named in the details, or use another operation.",
             page: include_str!("engine/FORBIDDEN.md"),
         },
-        EngineCode::ConsentRequired => Row {
+        EngineCode::ConsentRequired => EngineCodeRow {
             code: "CONSENT_REQUIRED",
             kind: Kind::Forbidden,
             http: 403,
@@ -71,7 +71,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Ask the user to agree: only a person can, with the command `redress consent grant`. Then call again.",
             page: include_str!("engine/CONSENT_REQUIRED.md"),
         },
-        EngineCode::InvalidInput => Row {
+        EngineCode::InvalidInput => EngineCodeRow {
             code: "INVALID_INPUT",
             kind: Kind::InvalidParams,
             http: 400,
@@ -82,7 +82,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Change what `details.issues` points at, or apply `details.fix`, and call again.",
             page: include_str!("engine/INVALID_INPUT.md"),
         },
-        EngineCode::InvalidOperationType => Row {
+        EngineCode::InvalidOperationType => EngineCodeRow {
             code: "INVALID_OPERATION_TYPE",
             kind: Kind::InvalidRequest,
             http: 405,
@@ -93,7 +93,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Subscribe to a subscription; call a query or a mutation once.",
             page: include_str!("engine/INVALID_OPERATION_TYPE.md"),
         },
-        EngineCode::EvalBlockedKeyword => Row {
+        EngineCode::EvalBlockedKeyword => EngineCodeRow {
             code: "EVAL_BLOCKED_KEYWORD",
             kind: Kind::Validation,
             http: 400,
@@ -104,7 +104,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Remove the keyword named in the details, or use a narrower operation.",
             page: include_str!("engine/EVAL_BLOCKED_KEYWORD.md"),
         },
-        EngineCode::EvalBlockedConstruct => Row {
+        EngineCode::EvalBlockedConstruct => EngineCodeRow {
             code: "EVAL_BLOCKED_CONSTRUCT",
             kind: Kind::Validation,
             http: 400,
@@ -115,7 +115,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Remove the construct named in the details, or prefer a granular operation.",
             page: include_str!("engine/EVAL_BLOCKED_CONSTRUCT.md"),
         },
-        EngineCode::EvalUnparsable => Row {
+        EngineCode::EvalUnparsable => EngineCodeRow {
             code: "EVAL_UNPARSABLE",
             kind: Kind::Validation,
             http: 400,
@@ -126,7 +126,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Correct the syntax of the source and call again.",
             page: include_str!("engine/EVAL_UNPARSABLE.md"),
         },
-        EngineCode::PayloadTooLarge => Row {
+        EngineCode::PayloadTooLarge => EngineCodeRow {
             code: "PAYLOAD_TOO_LARGE",
             kind: Kind::InvalidRequest,
             http: 413,
@@ -137,7 +137,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Send less than the limit in the details, in several calls if need be.",
             page: include_str!("engine/PAYLOAD_TOO_LARGE.md"),
         },
-        EngineCode::RateLimited => Row {
+        EngineCode::RateLimited => EngineCodeRow {
             code: "RATE_LIMITED",
             kind: Kind::RateLimited,
             http: 429,
@@ -148,7 +148,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Wait as long as `retry_after_ms` says, then make the same call again.",
             page: include_str!("engine/RATE_LIMITED.md"),
         },
-        EngineCode::Overloaded => Row {
+        EngineCode::Overloaded => EngineCodeRow {
             code: "OVERLOADED",
             kind: Kind::Unavailable,
             http: 503,
@@ -159,7 +159,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Wait a moment, then make the same call again.",
             page: include_str!("engine/OVERLOADED.md"),
         },
-        EngineCode::QuotaExhausted => Row {
+        EngineCode::QuotaExhausted => EngineCodeRow {
             code: "QUOTA_EXHAUSTED",
             kind: Kind::RateLimited,
             http: 429,
@@ -170,7 +170,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Tell the user that these calls work again at `details.renews_at`, and do not repeat them before.",
             page: include_str!("engine/QUOTA_EXHAUSTED.md"),
         },
-        EngineCode::IdempotencyConflict => Row {
+        EngineCode::IdempotencyConflict => EngineCodeRow {
             code: "IDEMPOTENCY_CONFLICT",
             kind: Kind::Conflict,
             http: 409,
@@ -181,7 +181,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Use a new key for a new call, or repeat the first input exactly.",
             page: include_str!("engine/IDEMPOTENCY_CONFLICT.md"),
         },
-        EngineCode::OutcomeUnknown => Row {
+        EngineCode::OutcomeUnknown => EngineCodeRow {
             code: "OUTCOME_UNKNOWN",
             kind: Kind::Conflict,
             http: 409,
@@ -192,7 +192,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Look at what the earlier call did; if it did nothing, call again with a new key.",
             page: include_str!("engine/OUTCOME_UNKNOWN.md"),
         },
-        EngineCode::Timeout => Row {
+        EngineCode::Timeout => EngineCodeRow {
             code: "TIMEOUT",
             kind: Kind::Timeout,
             http: 504,
@@ -203,7 +203,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Follow `retry`: make the same call again only where it says that this is safe.",
             page: include_str!("engine/TIMEOUT.md"),
         },
-        EngineCode::Cancelled => Row {
+        EngineCode::Cancelled => EngineCodeRow {
             code: "CANCELLED",
             kind: Kind::Cancelled,
             http: 499,
@@ -214,7 +214,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Nothing needs to be done unless the cancellation was a mistake.",
             page: include_str!("engine/CANCELLED.md"),
         },
-        EngineCode::Internal => Row {
+        EngineCode::Internal => EngineCodeRow {
             code: "INTERNAL",
             kind: Kind::Internal,
             http: 500,
@@ -225,7 +225,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Report the request id to the operator; the cause is in the log under it.",
             page: include_str!("engine/INTERNAL.md"),
         },
-        EngineCode::InvalidOutput => Row {
+        EngineCode::InvalidOutput => EngineCodeRow {
             code: "INVALID_OUTPUT",
             kind: Kind::Internal,
             http: 500,
@@ -236,7 +236,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Report the request id to the operator; this is a bug in the service.",
             page: include_str!("engine/INVALID_OUTPUT.md"),
         },
-        EngineCode::ResultTooLarge => Row {
+        EngineCode::ResultTooLarge => EngineCodeRow {
             code: "RESULT_TOO_LARGE",
             kind: Kind::Validation,
             http: 422,
@@ -247,7 +247,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Ask for less: a part, a page, a narrower filter or a lower maximum.",
             page: include_str!("engine/RESULT_TOO_LARGE.md"),
         },
-        EngineCode::HandlerNotBound => Row {
+        EngineCode::HandlerNotBound => EngineCodeRow {
             code: "HANDLER_NOT_BOUND",
             kind: Kind::Configuration,
             http: 501,
@@ -258,7 +258,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Use another operation; this one is only declared here.",
             page: include_str!("engine/HANDLER_NOT_BOUND.md"),
         },
-        EngineCode::StreamOverflow => Row {
+        EngineCode::StreamOverflow => EngineCodeRow {
             code: "STREAM_OVERFLOW",
             kind: Kind::Unavailable,
             http: 503,
@@ -269,7 +269,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Subscribe again, and read faster or ask for fewer items.",
             page: include_str!("engine/STREAM_OVERFLOW.md"),
         },
-        EngineCode::ParseError => Row {
+        EngineCode::ParseError => EngineCodeRow {
             code: "PARSE_ERROR",
             kind: Kind::Parse,
             http: 400,
@@ -280,7 +280,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Send one well-formed JSON document in UTF-8 and call again.",
             page: include_str!("engine/PARSE_ERROR.md"),
         },
-        EngineCode::InvalidRequest => Row {
+        EngineCode::InvalidRequest => EngineCodeRow {
             code: "INVALID_REQUEST",
             kind: Kind::InvalidRequest,
             http: 400,
@@ -291,7 +291,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Send the members that this face documents and call again.",
             page: include_str!("engine/INVALID_REQUEST.md"),
         },
-        EngineCode::UpstreamUnreachable => Row {
+        EngineCode::UpstreamUnreachable => EngineCodeRow {
             code: "UPSTREAM_UNREACHABLE",
             kind: Kind::Unavailable,
             http: 502,
@@ -302,7 +302,7 @@ pub(crate) const fn row(code: EngineCode) -> Row {
             hint: "Follow `retry`; if it lasts, report the request id to the operator.",
             page: include_str!("engine/UPSTREAM_UNREACHABLE.md"),
         },
-        EngineCode::UpstreamUndeclared => Row {
+        EngineCode::UpstreamUndeclared => EngineCodeRow {
             code: "UPSTREAM_UNDECLARED",
             kind: Kind::Internal,
             http: 502,

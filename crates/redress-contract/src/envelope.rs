@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Allowance, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
-    encode::{Bounded, EncodeError},
+    encode::{BoundedBuffer, EncodeError},
     members::{BEFORE_ERROR, Members},
-    reservation::Held,
+    reservation::HeldReservation,
 };
 
 /// The outcome of one call, ready for any face: the output or the [`Problem`], and what
@@ -23,7 +23,7 @@ pub struct Envelope {
     /// Where in the body the message of a bad ending ends.
     error_end: usize,
     meta: Meta,
-    held: Held,
+    held: HeldReservation,
     /// Few calls have any, so that they take no room in every envelope.
     allowances: Option<Box<Allowances>>,
 }
@@ -34,12 +34,12 @@ struct Allowances(Box<[Allowance]>);
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct OutputJson {
     /// The envelope up to the end of the output.
     buffer: Vec<u8>,
     /// How many characters the buffer has, where they were counted.
     characters: Option<u64>,
-    held: Held,
+    held: HeldReservation,
 }
 
 /// What is known about the call itself.
@@ -195,13 +195,13 @@ pub struct Similar {
 
 const OK: &[u8] = br#"{"ok":true,"result":"#;
 
-impl Output {
+impl OutputJson {
     /// Writes `value` as JSON.
-    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Output, serde_json::Error> {
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<OutputJson, serde_json::Error> {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(Output { buffer, characters: None, held: Held::default() })
+        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default() })
     }
 
     /// Writes `value` as JSON, if it has `max` bytes at most. Beyond `room` bytes, `grow` is asked whether there is
@@ -211,14 +211,14 @@ impl Output {
         max: usize,
         room: usize,
         grow: impl FnMut(usize) -> bool,
-    ) -> Result<Output, EncodeError> {
-        let buffer = Bounded::encode(value, OK, max, room, grow)?;
-        Ok(Output { buffer, characters: None, held: Held::default() })
+    ) -> Result<OutputJson, EncodeError> {
+        let buffer = BoundedBuffer::encode(value, OK, max, room, grow)?;
+        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default() })
     }
 
     /// The same output with its characters counted, so that whoever puts it into an envelope need not.
     #[must_use]
-    pub fn counted(mut self) -> Output {
+    pub fn counted(mut self) -> OutputJson {
         self.characters = Some(characters(&self.buffer));
         self
     }
@@ -231,10 +231,10 @@ impl Output {
     /// How many characters the output has as JSON.
     ///
     /// ```
-    /// use redress_contract::Output;
+    /// use redress_contract::OutputJson;
     ///
-    /// assert_eq!(Output::encode("né").unwrap().characters(), 4);
-    /// assert_eq!(Output::encode("né").unwrap().counted().characters(), 4);
+    /// assert_eq!(OutputJson::encode("né").unwrap().characters(), 4);
+    /// assert_eq!(OutputJson::encode("né").unwrap().counted().characters(), 4);
     /// ```
     pub fn characters(&self) -> u64 {
         match self.characters {
@@ -250,8 +250,8 @@ impl Output {
 
     /// Holds `reservation` for as long as it is there. A clone does not.
     #[must_use]
-    pub fn with_reservation(mut self, reservation: Reservation) -> Output {
-        self.held = Held(Some(reservation));
+    pub fn with_reservation(mut self, reservation: Reservation) -> OutputJson {
+        self.held = HeldReservation(Some(reservation));
         self
     }
 
@@ -268,8 +268,8 @@ impl Output {
 
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
-    pub fn success(output: Output, mut meta: Meta) -> Envelope {
-        let Output { buffer: body, characters, held } = output;
+    pub fn success(output: OutputJson, mut meta: Meta) -> Envelope {
+        let OutputJson { buffer: body, characters, held } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
         Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
     }
@@ -286,7 +286,7 @@ impl Envelope {
             append_members(&mut body, &problem);
         }
         meta.estimated_tokens = estimate(characters(&body));
-        let (problem, held) = (Some(Box::new(problem)), Held::default());
+        let (problem, held) = (Some(Box::new(problem)), HeldReservation::default());
         Envelope { body, problem, error_end, meta, held, allowances: None }
     }
 
@@ -493,7 +493,7 @@ mod tests {
 
     #[test]
     fn a_success_holds_any_json_value_under_result() {
-        let envelope = Envelope::success(Output::encode(&json!(["ok", {"_meta": 1}])).unwrap(), meta());
+        let envelope = Envelope::success(OutputJson::encode(&json!(["ok", {"_meta": 1}])).unwrap(), meta());
         assert_eq!(envelope.output(), Some(br#"["ok",{"_meta":1}]"#.as_slice()));
         let value: Value = serde_json::from_slice(&envelope.into_bytes()).unwrap();
         assert_eq!(value["result"][0], "ok");
@@ -529,7 +529,7 @@ mod tests {
     fn the_token_estimate_counts_characters_without_meta() {
         // A3.7 and A3.10: a quarter of the characters, rounded up.
         for text in ["", "abc", "äöü€😀"] {
-            let envelope = Envelope::success(Output::encode(text).unwrap(), meta());
+            let envelope = Envelope::success(OutputJson::encode(text).unwrap(), meta());
             let without_meta = json!({"ok": true, "result": text}).to_string();
             let expected = (without_meta.chars().count() as u64).div_ceil(4);
             assert_eq!(envelope.meta().estimated_tokens, expected, "{text}");

@@ -11,7 +11,7 @@ use crate::{Code, Deprecation, Effect, Kind, Recovery, Schema};
 /// registry is built from it, together with everything else that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Failure {
+pub struct FailureDeclaration {
     pub(crate) code: Code,
     kind: Kind,
     when: String,
@@ -35,11 +35,11 @@ pub struct Failure {
     layer: Option<String>,
 }
 
-impl Failure {
+impl FailureDeclaration {
     /// A failure of this code and kind; status, retryability and effect are the kind's
     /// until said otherwise.
-    pub fn new(code: &str, kind: Kind) -> Failure {
-        Failure {
+    pub fn new(code: &str, kind: Kind) -> FailureDeclaration {
+        FailureDeclaration {
             code: Code::unchecked(code),
             kind,
             when: String::new(),
@@ -59,63 +59,63 @@ impl Failure {
 
     /// Says when it happens.
     #[must_use]
-    pub fn with_when(mut self, text: impl Into<String>) -> Failure {
+    pub fn with_when(mut self, text: impl Into<String>) -> FailureDeclaration {
         self.when = text.into();
         self
     }
 
     /// Sets the message, a template over the public fields.
     #[must_use]
-    pub fn with_message(mut self, template: impl Into<String>) -> Failure {
+    pub fn with_message(mut self, template: impl Into<String>) -> FailureDeclaration {
         self.message = Some(template.into());
         self
     }
 
     /// Says what the caller can do.
     #[must_use]
-    pub fn with_recovery(mut self, recovery: Recovery) -> Failure {
+    pub fn with_recovery(mut self, recovery: Recovery) -> FailureDeclaration {
         self.recovery = Some(recovery);
         self
     }
 
     /// Overrides whether time alone can heal it.
     #[must_use]
-    pub fn with_retryable(mut self, yes: bool) -> Failure {
+    pub fn with_retryable(mut self, yes: bool) -> FailureDeclaration {
         self.retryable = yes;
         self
     }
 
     /// Overrides the kind's status.
     #[must_use]
-    pub fn with_http(mut self, status: u16) -> Failure {
+    pub fn with_http(mut self, status: u16) -> FailureDeclaration {
         self.http = status;
         self
     }
 
     /// Says whether the side effect happened.
     #[must_use]
-    pub fn with_effect(mut self, effect: Effect) -> Failure {
+    pub fn with_effect(mut self, effect: Effect) -> FailureDeclaration {
         self.effect = effect;
         self
     }
 
     /// Names the field that holds the milliseconds to wait.
     #[must_use]
-    pub fn with_retry_after(mut self, field: impl Into<String>) -> Failure {
+    pub fn with_retry_after(mut self, field: impl Into<String>) -> FailureDeclaration {
         self.retry_after = Some(field.into());
         self
     }
 
     /// Sets the schema of the details.
     #[must_use]
-    pub fn with_details(mut self, schema: impl Into<Schema>) -> Failure {
+    pub fn with_details(mut self, schema: impl Into<Schema>) -> FailureDeclaration {
         self.details = schema.into();
         self
     }
 
     /// The same failure with the schema of its details [bundled](Schema::bundled).
     #[must_use]
-    pub fn bundled(self) -> Failure {
+    pub fn bundled(self) -> FailureDeclaration {
         match self.details.bundled() {
             Ok(details) => self.with_details(details),
             Err(_) => self,
@@ -125,28 +125,28 @@ impl Failure {
     /// Names the more general code that this one is a case of; called again, that one's
     /// own parent, and so on upwards.
     #[must_use]
-    pub fn extending(mut self, parent: &str) -> Failure {
+    pub fn extending(mut self, parent: &str) -> FailureDeclaration {
         self.extends.push(Code::unchecked(parent));
         self
     }
 
     /// Says since which version it exists.
     #[must_use]
-    pub fn with_since(mut self, version: impl Into<String>) -> Failure {
+    pub fn with_since(mut self, version: impl Into<String>) -> FailureDeclaration {
         self.since = Some(version.into());
         self
     }
 
     /// Marks it as on its way out.
     #[must_use]
-    pub fn with_deprecated(mut self, deprecation: Deprecation) -> Failure {
+    pub fn with_deprecated(mut self, deprecation: Deprecation) -> FailureDeclaration {
         self.deprecated = Some(deprecation);
         self
     }
 
     /// Names the layer that contributes it.
     #[must_use]
-    pub fn with_layer(mut self, name: impl Into<String>) -> Failure {
+    pub fn with_layer(mut self, name: impl Into<String>) -> FailureDeclaration {
         self.layer = Some(name.into());
         self
     }
@@ -154,7 +154,7 @@ impl Failure {
     /// The same failure under an extension's namespace, together with those of its parents
     /// that are the extension's own.
     #[must_use]
-    pub fn in_namespace(mut self, namespace: &str, is_own: impl Fn(&Code) -> bool) -> Failure {
+    pub fn in_namespace(mut self, namespace: &str, is_own: impl Fn(&Code) -> bool) -> FailureDeclaration {
         let within = |code: &Code| Code::unchecked(&format!("{namespace}.{code}"));
         self.code = within(&self.code);
         for parent in self.extends.iter_mut().filter(|parent| is_own(parent)) {

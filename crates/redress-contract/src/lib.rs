@@ -5,9 +5,9 @@
 //! same input always gives the same output, and nothing here can run an operation.
 //!
 //! ```
-//! use redress_contract::{Effect, Failure, Kind, Operation, Recovery};
+//! use redress_contract::{Effect, FailureDeclaration, Kind, OperationDeclaration, Recovery};
 //!
-//! let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+//! let missing = FailureDeclaration::new("FILE_NOT_FOUND", Kind::NotFound)
 //!     .with_when("The file does not exist.")
 //!     .with_message("no file at {path}")
 //!     .with_effect(Effect::None)
@@ -15,10 +15,10 @@
 //!         Recovery::call("files.list", "List the folder and pick a path that exists.")
 //!             .bind("path", "folder"),
 //!     );
-//! let read = Operation::query("files.read").with_summary("Read a text file.").fails(missing);
+//! let read = OperationDeclaration::query("files.read").with_summary("Read a text file.").fails(missing);
 //!
 //! assert_eq!(read.tool_name(), "files_read");
-//! assert_eq!(read.failure("FILE_NOT_FOUND").map(Failure::http), Some(404));
+//! assert_eq!(read.failure("FILE_NOT_FOUND").map(FailureDeclaration::http), Some(404));
 //! ```
 
 mod access;
@@ -44,7 +44,7 @@ mod message;
 mod name;
 mod operation;
 mod presented;
-mod printed;
+mod preserialized;
 mod program_info;
 mod recovery;
 mod request_id;
@@ -59,7 +59,7 @@ mod verification;
 
 pub use access::{Access, Denied};
 pub use allowance::Allowance;
-pub use block::{Block, Blocks, Part};
+pub use block::{Block, Blocks, ResourceContents};
 pub use caller::{CONSENT_GRANT, Caller};
 pub use code::{Code, CodeError};
 pub use content::Content;
@@ -68,18 +68,18 @@ pub use deprecation::Deprecation;
 pub use disclosure::{Disclosure, Reach};
 pub use encode::EncodeError;
 pub use engine::EngineCode;
-pub use envelope::{Envelope, Meta, NextAction, Output, Problem, RecoveryStep, Similar};
+pub use envelope::{Envelope, Meta, NextAction, OutputJson, Problem, RecoveryStep, Similar};
 pub use example::{Example, ExampleEnding};
-pub use failure::Failure;
+pub use failure::FailureDeclaration;
 pub use finding::Finding;
 pub use json::Json;
 pub use kind::{Category, Kind};
 pub use members::Members;
-pub use message::{Message, Messages, Speaker};
+pub use message::{PromptMessage, PromptMessages, Speaker};
 pub use name::{Name, NameError};
-pub use operation::Operation;
+pub use operation::OperationDeclaration;
 pub use presented::{Gives, Role};
-pub use printed::Printed;
+pub use preserialized::Printed;
 pub use program_info::ProgramInfo;
 pub use recovery::{Binding, Recovery, Verb};
 pub use request_id::RequestId;

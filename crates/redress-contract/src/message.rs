@@ -8,23 +8,23 @@ use crate::Block;
 /// The output of a prompt: messages that open a conversation with a model.
 ///
 /// ```
-/// use redress_contract::{Block, Message, Messages};
+/// use redress_contract::{Block, PromptMessage, PromptMessages};
 ///
-/// let review = Messages::new([Message::user(Block::text("Review this file."))]);
+/// let review = PromptMessages::new([PromptMessage::user(Block::text("Review this file."))]);
 /// let json = serde_json::to_value(&review).unwrap();
 /// assert_eq!(json["messages"][0]["role"], "user");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
-pub struct Messages {
+pub struct PromptMessages {
     /// The messages, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<PromptMessage>,
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
-pub struct Message {
+pub struct PromptMessage {
     /// Who says it.
     pub role: Speaker,
     /// What is said.
@@ -41,21 +41,21 @@ pub enum Speaker {
     Assistant,
 }
 
-impl Messages {
+impl PromptMessages {
     /// These messages.
-    pub fn new(messages: impl IntoIterator<Item = Message>) -> Messages {
-        Messages { messages: messages.into_iter().collect() }
+    pub fn new(messages: impl IntoIterator<Item = PromptMessage>) -> PromptMessages {
+        PromptMessages { messages: messages.into_iter().collect() }
     }
 }
 
-impl Message {
+impl PromptMessage {
     /// The person says `content`.
-    pub fn user(content: impl Into<Block>) -> Message {
-        Message { role: Speaker::User, content: content.into() }
+    pub fn user(content: impl Into<Block>) -> PromptMessage {
+        PromptMessage { role: Speaker::User, content: content.into() }
     }
 
     /// The model says `content`.
-    pub fn assistant(content: impl Into<Block>) -> Message {
-        Message { role: Speaker::Assistant, content: content.into() }
+    pub fn assistant(content: impl Into<Block>) -> PromptMessage {
+        PromptMessage { role: Speaker::Assistant, content: content.into() }
     }
 }

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Content, Deprecation, Example, Failure, Gives, Name, Origin, Role, Schema, Shape, Streaming, Verification,
-    Visibility,
+    Access, Content, Deprecation, Example, FailureDeclaration, Gives, Name, Origin, Role, Schema, Shape, Streaming,
+    Verification, Visibility,
 };
 
 /// What may be asked for: what it takes, what it gives, and every way it can fail.
@@ -15,7 +15,7 @@ use crate::{
 /// registry is built from it, together with everything else that is wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Operation {
+pub struct OperationDeclaration {
     name: Name,
     shape: Shape,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -26,7 +26,7 @@ pub struct Operation {
     visibility: Visibility,
     input: Schema,
     output: Schema,
-    failures: Vec<Failure>,
+    failures: Vec<FailureDeclaration>,
     access: Access,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
@@ -65,10 +65,10 @@ pub struct Operation {
     origin: Origin,
 }
 
-impl Operation {
+impl OperationDeclaration {
     /// An operation of this shape that takes and gives nothing, and cannot fail.
-    pub fn new(name: &str, shape: Shape) -> Operation {
-        Operation {
+    pub fn new(name: &str, shape: Shape) -> OperationDeclaration {
+        OperationDeclaration {
             name: Name::unchecked(name),
             shape,
             summary: String::new(),
@@ -101,79 +101,79 @@ impl Operation {
     }
 
     /// An operation that reads.
-    pub fn query(name: &str) -> Operation {
-        Operation::new(name, Shape::Query)
+    pub fn query(name: &str) -> OperationDeclaration {
+        OperationDeclaration::new(name, Shape::Query)
     }
 
     /// An operation that changes something.
-    pub fn mutation(name: &str) -> Operation {
-        Operation::new(name, Shape::Mutation)
+    pub fn mutation(name: &str) -> OperationDeclaration {
+        OperationDeclaration::new(name, Shape::Mutation)
     }
 
     /// An operation that answers with a stream.
-    pub fn subscription(name: &str) -> Operation {
-        Operation::new(name, Shape::Subscription)
+    pub fn subscription(name: &str) -> OperationDeclaration {
+        OperationDeclaration::new(name, Shape::Subscription)
     }
 
     /// Adds a failure.
     #[must_use]
-    pub fn fails(mut self, failure: Failure) -> Operation {
+    pub fn fails(mut self, failure: FailureDeclaration) -> OperationDeclaration {
         self.failures.push(failure);
         self
     }
 
     /// Adds failures.
     #[must_use]
-    pub fn with_failures(mut self, failures: impl IntoIterator<Item = Failure>) -> Operation {
+    pub fn with_failures(mut self, failures: impl IntoIterator<Item = FailureDeclaration>) -> OperationDeclaration {
         self.failures.extend(failures);
         self
     }
 
     /// Takes every failure away.
     #[must_use]
-    pub fn without_failures(mut self) -> Operation {
+    pub fn without_failures(mut self) -> OperationDeclaration {
         self.failures.clear();
         self
     }
 
     /// Says in one line what it does.
     #[must_use]
-    pub fn with_summary(mut self, text: impl Into<String>) -> Operation {
+    pub fn with_summary(mut self, text: impl Into<String>) -> OperationDeclaration {
         self.summary = text.into();
         self
     }
 
     /// Says at length what it does.
     #[must_use]
-    pub fn with_description(mut self, text: impl Into<String>) -> Operation {
+    pub fn with_description(mut self, text: impl Into<String>) -> OperationDeclaration {
         self.description = text.into();
         self
     }
 
     /// Says that it runs the code it is given in the input's member `source`.
     #[must_use]
-    pub fn with_eval(mut self, source: impl Into<String>, language: impl Into<String>) -> Operation {
+    pub fn with_eval(mut self, source: impl Into<String>, language: impl Into<String>) -> OperationDeclaration {
         self.content = Content::Eval { source: source.into(), language: language.into() };
         self
     }
 
     /// Hides it from the outside.
     #[must_use]
-    pub fn internal(mut self) -> Operation {
+    pub fn internal(mut self) -> OperationDeclaration {
         self.visibility = Visibility::Internal;
         self
     }
 
     /// Sets what it takes.
     #[must_use]
-    pub fn with_input(mut self, schema: impl Into<Schema>) -> Operation {
+    pub fn with_input(mut self, schema: impl Into<Schema>) -> OperationDeclaration {
         self.input = schema.into();
         self
     }
 
     /// Sets what it gives: for a subscription, each item of the stream.
     #[must_use]
-    pub fn with_output(mut self, schema: impl Into<Schema>) -> Operation {
+    pub fn with_output(mut self, schema: impl Into<Schema>) -> OperationDeclaration {
         self.output = schema.into();
         self
     }
@@ -181,129 +181,129 @@ impl Operation {
     /// The same operation with every schema [bundled](Schema::bundled), which is how documents show it. A
     /// schema that cannot be bundled stays as it is; a registry refuses it.
     #[must_use]
-    pub fn bundled(mut self) -> Operation {
+    pub fn bundled(mut self) -> OperationDeclaration {
         for schema in [&mut self.input, &mut self.output] {
             if let Ok(bundled) = schema.bundled() {
                 *schema = bundled;
             }
         }
-        self.failures = self.failures.into_iter().map(Failure::bundled).collect();
+        self.failures = self.failures.into_iter().map(FailureDeclaration::bundled).collect();
         self
     }
 
     /// Sets who may call it.
     #[must_use]
-    pub fn with_access(mut self, access: Access) -> Operation {
+    pub fn with_access(mut self, access: Access) -> OperationDeclaration {
         self.access = access;
         self
     }
 
     /// Sets how long one call may take.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Operation {
+    pub fn with_deadline(mut self, deadline: Duration) -> OperationDeclaration {
         self.deadline_ms = Some(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
     /// Sets how many bytes of input it takes.
     #[must_use]
-    pub fn with_max_input(mut self, bytes: usize) -> Operation {
+    pub fn with_max_input(mut self, bytes: usize) -> OperationDeclaration {
         self.max_input = Some(bytes);
         self
     }
 
     /// Sets how many bytes of output it may give at once.
     #[must_use]
-    pub fn with_max_output(mut self, bytes: usize) -> Operation {
+    pub fn with_max_output(mut self, bytes: usize) -> OperationDeclaration {
         self.max_output = Some(bytes);
         self
     }
 
     /// Lets callers send an idempotency key.
     #[must_use]
-    pub fn with_idempotency_key(mut self) -> Operation {
+    pub fn with_idempotency_key(mut self) -> OperationDeclaration {
         self.idempotency_key = true;
         self
     }
 
     /// Says how a caller finds out whether it took place, where a call ended without saying so.
     #[must_use]
-    pub fn with_verification(mut self, verification: Verification) -> Operation {
+    pub fn with_verification(mut self, verification: Verification) -> OperationDeclaration {
         self.verify = Some(verification);
         self
     }
 
     /// The same without a word on how to find out whether it took place.
-    pub(crate) fn without_verification(mut self) -> Operation {
+    pub(crate) fn without_verification(mut self) -> OperationDeclaration {
         self.verify = None;
         self
     }
 
     /// Adds a tag.
     #[must_use]
-    pub fn with_tag(mut self, tag: impl Into<String>) -> Operation {
+    pub fn with_tag(mut self, tag: impl Into<String>) -> OperationDeclaration {
         self.tags.push(tag.into());
         self
     }
 
     /// Says since which version it exists.
     #[must_use]
-    pub fn with_since(mut self, version: impl Into<String>) -> Operation {
+    pub fn with_since(mut self, version: impl Into<String>) -> OperationDeclaration {
         self.since = Some(version.into());
         self
     }
 
     /// Marks it as on its way out.
     #[must_use]
-    pub fn with_deprecated(mut self, deprecation: Deprecation) -> Operation {
+    pub fn with_deprecated(mut self, deprecation: Deprecation) -> OperationDeclaration {
         self.deprecated = Some(deprecation);
         self
     }
 
     /// Adds a name that it is also found by (B13).
     #[must_use]
-    pub fn with_alias(mut self, name: &str) -> Operation {
+    pub fn with_alias(mut self, name: &str) -> OperationDeclaration {
         self.aliases.push(Name::unchecked(name));
         self
     }
 
     /// Adds an example.
     #[must_use]
-    pub fn with_example(mut self, example: Example) -> Operation {
+    pub fn with_example(mut self, example: Example) -> OperationDeclaration {
         self.examples.push(example);
         self
     }
 
     /// Takes every example away.
     #[must_use]
-    pub fn without_examples(mut self) -> Operation {
+    pub fn without_examples(mut self) -> OperationDeclaration {
         self.examples.clear();
         self
     }
 
     /// Declares that it calls another operation (K-50).
     #[must_use]
-    pub fn with_call(mut self, name: &str) -> Operation {
+    pub fn with_call(mut self, name: &str) -> OperationDeclaration {
         self.calls.push(Name::unchecked(name));
         self
     }
 
     /// Declares a scope with which it calls others (K-49), or several with spaces between them.
     #[must_use]
-    pub fn with_authority(mut self, scopes: impl AsRef<str>) -> Operation {
+    pub fn with_authority(mut self, scopes: impl AsRef<str>) -> OperationDeclaration {
         self.authority.extend(scopes.as_ref().split_whitespace().map(str::to_owned));
         self
     }
 
     /// Declares that it calls others as its own caller, with no scopes of its own.
     #[must_use]
-    pub fn with_callers_authority(mut self) -> Operation {
+    pub fn with_callers_authority(mut self) -> OperationDeclaration {
         self.calls_as_caller = true;
         self
     }
 
     /// Takes away what it is made of inside: what it calls, with which authority, and what completes its arguments.
-    pub(crate) fn without_internals(mut self) -> Operation {
+    pub(crate) fn without_internals(mut self) -> OperationDeclaration {
         self.calls.clear();
         self.authority.clear();
         self.calls_as_caller = false;
@@ -313,14 +313,14 @@ impl Operation {
 
     /// Sets how its stream is carried.
     #[must_use]
-    pub fn with_streaming(mut self, streaming: Streaming) -> Operation {
+    pub fn with_streaming(mut self, streaming: Streaming) -> OperationDeclaration {
         self.streaming = Some(streaming);
         self
     }
 
     /// Says where the declaration came from.
     #[must_use]
-    pub fn with_origin(mut self, origin: Origin) -> Operation {
+    pub fn with_origin(mut self, origin: Origin) -> OperationDeclaration {
         self.origin = origin;
         self
     }
@@ -371,12 +371,12 @@ impl Operation {
     }
 
     /// Every way it can fail, the engine's own not counted.
-    pub fn failures(&self) -> &[Failure] {
+    pub fn failures(&self) -> &[FailureDeclaration] {
         &self.failures
     }
 
     /// The failure of this code.
-    pub fn failure(&self, code: &str) -> Option<&Failure> {
+    pub fn failure(&self, code: &str) -> Option<&FailureDeclaration> {
         self.failures.iter().find(|failure| *failure.code() == *code)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Blocks, Messages, Name, Operation, Part, UriTemplate};
+use crate::{Block, Blocks, Name, OperationDeclaration, PromptMessages, ResourceContents, UriTemplate};
 
 /// What an operation is beside something to be called. Every one can be called, whatever
 /// its role; a face that knows documents or prompts offers it as such.
@@ -42,7 +42,7 @@ pub enum Gives {
     Json,
     /// [`Blocks`]: pieces for a person or a model to look at.
     Blocks,
-    /// [`Messages`]: what a prompt gives.
+    /// [`PromptMessages`]: what a prompt gives.
     Messages,
 }
 
@@ -52,10 +52,10 @@ impl Gives {
     }
 }
 
-impl Operation {
-    /// Makes it a prompt, which gives [`Messages`].
+impl OperationDeclaration {
+    /// Makes it a prompt, which gives [`PromptMessages`].
     #[must_use]
-    pub fn prompt(mut self) -> Operation {
+    pub fn prompt(mut self) -> OperationDeclaration {
         self.role = Role::Prompt;
         self
     }
@@ -63,14 +63,14 @@ impl Operation {
     /// Makes it a document: `notes://readme`, or a template such as `notes://{folder}/{name}`
     /// whose variables are members of the input.
     #[must_use]
-    pub fn resource(mut self, uri: &str) -> Operation {
+    pub fn resource(mut self, uri: &str) -> OperationDeclaration {
         self.role = Role::Resource { uri: UriTemplate::unchecked(uri), mime_type: None };
         self
     }
 
     /// Says which media type the document has.
     #[must_use]
-    pub fn with_mime_type(mut self, text: impl Into<String>) -> Operation {
+    pub fn with_mime_type(mut self, text: impl Into<String>) -> OperationDeclaration {
         if let Role::Resource { mime_type, .. } = &mut self.role {
             *mime_type = Some(text.into());
         }
@@ -79,22 +79,22 @@ impl Operation {
 
     /// Says that the output is [`Blocks`].
     #[must_use]
-    pub fn with_blocks(mut self) -> Operation {
+    pub fn with_blocks(mut self) -> OperationDeclaration {
         self.gives = Gives::Blocks;
         self.with_output(schema_of::<Blocks>())
     }
 
-    /// Says that the output is [`Messages`].
+    /// Says that the output is [`PromptMessages`].
     #[must_use]
-    pub fn with_messages(mut self) -> Operation {
+    pub fn with_messages(mut self) -> OperationDeclaration {
         self.gives = Gives::Messages;
-        self.with_output(schema_of::<Messages>())
+        self.with_output(schema_of::<PromptMessages>())
     }
 
     /// Names the operation that says what a member of the input may be, for somebody who
     /// is still typing. It takes `argument`, `value` and `given`, and gives a list of texts.
     #[must_use]
-    pub fn with_completion(mut self, argument: impl Into<String>, operation: &str) -> Operation {
+    pub fn with_completion(mut self, argument: impl Into<String>, operation: &str) -> OperationDeclaration {
         self.completions.insert(argument.into(), Name::unchecked(operation));
         self
     }
@@ -135,14 +135,14 @@ impl Operation {
     /// document in JSON.
     ///
     /// ```
-    /// use redress_contract::Operation;
+    /// use redress_contract::OperationDeclaration;
     ///
-    /// let readme = Operation::query("notes.readme").resource("notes://readme").with_mime_type("text/markdown");
+    /// let readme = OperationDeclaration::query("notes.readme").resource("notes://readme").with_mime_type("text/markdown");
     /// let parts = readme.parts("notes://readme", br##""# Hello""##);
     /// assert_eq!(parts[0].text.as_deref(), Some("# Hello"));
     /// assert_eq!(parts[0].mime_type.as_deref(), Some("text/markdown"));
     /// ```
-    pub fn parts(&self, uri: &str, output: &[u8]) -> Vec<Part> {
+    pub fn parts(&self, uri: &str, output: &[u8]) -> Vec<ResourceContents> {
         if self.gives == Gives::Blocks
             && let Ok(Blocks(blocks)) = serde_json::from_slice(output)
         {
@@ -153,19 +153,19 @@ impl Operation {
             Err(_) => (String::from_utf8_lossy(output).into_owned(), "application/json"),
         };
         let mime_type = Some(self.mime_type().unwrap_or(otherwise).to_owned());
-        vec![Part { uri: uri.to_owned(), mime_type, text: Some(text), blob: None }]
+        vec![ResourceContents { uri: uri.to_owned(), mime_type, text: Some(text), blob: None }]
     }
 
     /// A link is no part of a document, and is left out.
-    fn part(&self, uri: &str, block: Block) -> Option<Part> {
+    fn part(&self, uri: &str, block: Block) -> Option<ResourceContents> {
         let uri = uri.to_owned();
         match block {
             Block::Text { text } => {
                 let mime_type = Some(self.mime_type().unwrap_or("text/plain").to_owned());
-                Some(Part { uri, mime_type, text: Some(text), blob: None })
+                Some(ResourceContents { uri, mime_type, text: Some(text), blob: None })
             }
             Block::Image { data, mime_type } | Block::Audio { data, mime_type } => {
-                Some(Part { uri, mime_type: Some(mime_type), text: None, blob: Some(data) })
+                Some(ResourceContents { uri, mime_type: Some(mime_type), text: None, blob: Some(data) })
             }
             Block::Resource { resource } => Some(resource),
             Block::ResourceLink { .. } => None,
@@ -192,12 +192,12 @@ mod tests {
 
     #[test]
     fn blocks_become_the_parts_of_a_document() {
-        let operation = Operation::query("a.b").resource("a://b").with_blocks();
+        let operation = OperationDeclaration::query("a.b").resource("a://b").with_blocks();
         let blocks = Blocks::from([
             Block::text("one"),
             Block::image([0, 255], "image/png"),
             Block::link("a://c", "c"),
-            Part::text("a://d", "text/html", "<p>").into(),
+            ResourceContents::text("a://d", "text/html", "<p>").into(),
         ]);
         let parts = operation.parts("a://b", &serde_json::to_vec(&blocks).unwrap());
         let expected = json!([
@@ -210,18 +210,20 @@ mod tests {
 
     #[test]
     fn any_other_output_is_a_document_in_json() {
-        let parts = Operation::query("a.b").resource("a://b").parts("a://b", br#"{"n":1}"#);
+        let parts = OperationDeclaration::query("a.b").resource("a://b").parts("a://b", br#"{"n":1}"#);
         let expected = json!([{"uri": "a://b", "mimeType": "application/json", "text": r#"{"n":1}"#}]);
         assert_eq!(serde_json::to_value(parts).unwrap(), expected);
     }
 
     #[test]
     fn a_declaration_keeps_its_role_in_a_document() {
-        let operation =
-            Operation::query("a.b").resource("a://{b}").with_mime_type("text/css").with_completion("b", "a.c");
-        let back: Operation = serde_json::from_value(serde_json::to_value(&operation).unwrap()).unwrap();
+        let operation = OperationDeclaration::query("a.b")
+            .resource("a://{b}")
+            .with_mime_type("text/css")
+            .with_completion("b", "a.c");
+        let back: OperationDeclaration = serde_json::from_value(serde_json::to_value(&operation).unwrap()).unwrap();
         assert_eq!(back, operation);
-        let plain = serde_json::to_value(Operation::query("a.b")).unwrap();
+        let plain = serde_json::to_value(OperationDeclaration::query("a.b")).unwrap();
         assert!(["role", "gives", "completions"].iter().all(|member| plain.get(member).is_none()));
     }
 }

@@ -7,7 +7,7 @@ use crate::{Done, Name, Verification};
 /// What the caller can do about a failure: a verb that a program can follow and a hint
 /// that a person or a model can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Document")]
+#[serde(from = "RecoveryDocument")]
 pub struct Recovery {
     #[serde(flatten)]
     verb: Verb,
@@ -92,7 +92,7 @@ pub struct Binding {
 /// where verb and hint are read as one.
 #[derive(Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case", deny_unknown_fields)]
-enum Document {
+enum RecoveryDocument {
     FixInput {
         pointer: String,
         hint: String,
@@ -129,18 +129,20 @@ enum Document {
     },
 }
 
-impl From<Document> for Recovery {
-    fn from(document: Document) -> Recovery {
+impl From<RecoveryDocument> for Recovery {
+    fn from(document: RecoveryDocument) -> Recovery {
         match document {
-            Document::FixInput { pointer, hint } => Recovery::fix_input(pointer, hint),
-            Document::Call { operation, bind, why, hint } => Recovery::new(Verb::Call { operation, bind, why }, hint),
-            Document::Verify { operation, bind, why, done, hint } => {
+            RecoveryDocument::FixInput { pointer, hint } => Recovery::fix_input(pointer, hint),
+            RecoveryDocument::Call { operation, bind, why, hint } => {
+                Recovery::new(Verb::Call { operation, bind, why }, hint)
+            }
+            RecoveryDocument::Verify { operation, bind, why, done, hint } => {
                 Recovery::new(Verb::Verify { operation, bind, why, done }, hint)
             }
-            Document::Wait { hint } => Recovery::wait(hint),
-            Document::AskUser { hint } => Recovery::ask_user(hint),
-            Document::GetAccess { scope, hint } => Recovery::get_access(scope, hint),
-            Document::Stop { hint } => Recovery::stop(hint),
+            RecoveryDocument::Wait { hint } => Recovery::wait(hint),
+            RecoveryDocument::AskUser { hint } => Recovery::ask_user(hint),
+            RecoveryDocument::GetAccess { scope, hint } => Recovery::get_access(scope, hint),
+            RecoveryDocument::Stop { hint } => Recovery::stop(hint),
         }
     }
 }

@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 /// The name of one call: made by the engine, or the caller's own if it is well formed.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct RequestId(Inner);
+pub struct RequestId(RequestIdRepr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Inner {
+enum RequestIdRepr {
     Made(Uuid),
     Given(Arc<str>),
 }
@@ -21,7 +21,7 @@ impl RequestId {
 
     /// The UUIDv7 of this time (milliseconds since 1970) and these random bytes.
     pub fn from_parts(unix_ms: u64, random: &[u8; 10]) -> RequestId {
-        RequestId(Inner::Made(uuid::Builder::from_unix_timestamp_millis(unix_ms, random).into_uuid()))
+        RequestId(RequestIdRepr::Made(uuid::Builder::from_unix_timestamp_millis(unix_ms, random).into_uuid()))
     }
 
     /// The caller's own id: 1 to 128 letters, digits and `-`, `_`, `.`, `:`. Anything
@@ -31,22 +31,24 @@ impl RequestId {
         if text.is_empty() || text.len() > RequestId::MAX || !text.bytes().all(allowed) {
             return None;
         }
-        Some(RequestId(Inner::Given(text.into())))
+        Some(RequestId(RequestIdRepr::Given(text.into())))
     }
 
     /// Hands the id to `take` as text, without the detour over a formatter. It never needs escaping.
     pub fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
         match &self.0 {
-            Inner::Made(uuid) => take(uuid.hyphenated().encode_lower(&mut [0; 36])),
-            Inner::Given(text) => take(text),
+            RequestIdRepr::Made(uuid) => take(uuid.hyphenated().encode_lower(&mut [0; 36])),
+            RequestIdRepr::Given(text) => take(text),
         }
     }
 
     /// Appends the id to `bytes`. It never needs escaping.
     pub(crate) fn write_to(&self, bytes: &mut Vec<u8>) {
         match &self.0 {
-            Inner::Made(uuid) => bytes.extend_from_slice(uuid.hyphenated().encode_lower(&mut [0; 36]).as_bytes()),
-            Inner::Given(text) => bytes.extend_from_slice(text.as_bytes()),
+            RequestIdRepr::Made(uuid) => {
+                bytes.extend_from_slice(uuid.hyphenated().encode_lower(&mut [0; 36]).as_bytes())
+            }
+            RequestIdRepr::Given(text) => bytes.extend_from_slice(text.as_bytes()),
         }
     }
 }
@@ -55,8 +57,8 @@ impl RequestId {
 impl From<&RequestId> for String {
     fn from(id: &RequestId) -> String {
         match &id.0 {
-            Inner::Made(uuid) => uuid.hyphenated().encode_lower(&mut [0; 36]).to_owned(),
-            Inner::Given(text) => text.as_ref().to_owned(),
+            RequestIdRepr::Made(uuid) => uuid.hyphenated().encode_lower(&mut [0; 36]).to_owned(),
+            RequestIdRepr::Given(text) => text.as_ref().to_owned(),
         }
     }
 }
@@ -64,8 +66,8 @@ impl From<&RequestId> for String {
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Inner::Made(uuid) => f.write_str(uuid.hyphenated().encode_lower(&mut [0; 36])),
-            Inner::Given(text) => f.write_str(text),
+            RequestIdRepr::Made(uuid) => f.write_str(uuid.hyphenated().encode_lower(&mut [0; 36])),
+            RequestIdRepr::Given(text) => f.write_str(text),
         }
     }
 }
@@ -79,8 +81,8 @@ impl fmt::Debug for RequestId {
 impl Serialize for RequestId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Inner::Made(uuid) => serializer.serialize_str(uuid.hyphenated().encode_lower(&mut [0; 36])),
-            Inner::Given(text) => serializer.serialize_str(text),
+            RequestIdRepr::Made(uuid) => serializer.serialize_str(uuid.hyphenated().encode_lower(&mut [0; 36])),
+            RequestIdRepr::Given(text) => serializer.serialize_str(text),
         }
     }
 }

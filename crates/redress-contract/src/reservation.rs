@@ -20,10 +20,10 @@ impl fmt::Debug for Reservation {
 
 /// The reservation of an output, if it has one. There is one for the bytes that were written once, so a copy has none.
 #[derive(Debug, Default)]
-pub(crate) struct Held(pub(crate) Option<Reservation>);
+pub(crate) struct HeldReservation(pub(crate) Option<Reservation>);
 
-impl Clone for Held {
-    fn clone(&self) -> Held {
-        Held(None)
+impl Clone for HeldReservation {
+    fn clone(&self) -> HeldReservation {
+        HeldReservation(None)
     }
 }

@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 #[serde(try_from = "String", into = "String")]
 pub struct Template {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Field(String),
 }
@@ -81,16 +81,16 @@ impl Template {
                         return Err(error());
                     }
                     if !plain.is_empty() {
-                        parts.push(Part::Text(std::mem::take(&mut plain)));
+                        parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
                     }
-                    parts.push(Part::Field(field));
+                    parts.push(TemplatePart::Field(field));
                 }
                 '}' => return Err(error()),
                 other => plain.push(other),
             }
         }
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
         Ok(Template { text: text.to_owned(), parts })
     }
@@ -103,8 +103,8 @@ impl Template {
     /// The fields it has places for, in order.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Field(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            TemplatePart::Field(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -113,8 +113,8 @@ impl Template {
         let mut out = String::with_capacity(self.text.len() + 16);
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Field(name) => match details.get(name) {
+                TemplatePart::Text(text) => out.push_str(text),
+                TemplatePart::Field(name) => match details.get(name) {
                     Some(Value::String(text)) => out.push_str(text),
                     Some(other) => out.push_str(&other.to_string()),
                     None => out.push('?'),

@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize, Serializer};
 #[serde(from = "String")]
 pub struct UriTemplate {
     text: String,
-    parts: Result<Vec<Part>, UriTemplateError>,
+    parts: Result<Vec<UriTemplatePart>, UriTemplateError>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum UriTemplatePart {
     Text(String),
     Variable { name: String, whole: bool },
 }
@@ -76,8 +76,8 @@ impl UriTemplate {
     /// Its variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flatten().filter_map(|part| match part {
-            Part::Variable { name, .. } => Some(name.as_str()),
-            Part::Text(_) => None,
+            UriTemplatePart::Variable { name, .. } => Some(name.as_str()),
+            UriTemplatePart::Text(_) => None,
         })
     }
 
@@ -93,19 +93,19 @@ impl UriTemplate {
         let mut parts = self.parts.as_ref().ok()?.iter().peekable();
         while let Some(part) = parts.next() {
             let (name, whole) = match part {
-                Part::Text(text) => {
+                UriTemplatePart::Text(text) => {
                     rest = rest.strip_prefix(text.as_str())?;
                     continue;
                 }
-                Part::Variable { name, whole } => (name, *whole),
+                UriTemplatePart::Variable { name, whole } => (name, *whole),
             };
             // Two variables never touch, so what follows is text or the end. The last text has to
             // stand at the end, wherever else it may stand.
-            let follows = parts.next_if(|part| matches!(part, Part::Text(_)));
+            let follows = parts.next_if(|part| matches!(part, UriTemplatePart::Text(_)));
             let (value, after) = match (follows, parts.peek()) {
-                (Some(Part::Text(text)), None) => (rest.strip_suffix(text.as_str())?, ""),
-                (Some(Part::Text(text)), Some(_)) => rest.split_once(text.as_str())?,
-                (Some(Part::Variable { .. }) | None, _) => (rest, ""),
+                (Some(UriTemplatePart::Text(text)), None) => (rest.strip_suffix(text.as_str())?, ""),
+                (Some(UriTemplatePart::Text(text)), Some(_)) => rest.split_once(text.as_str())?,
+                (Some(UriTemplatePart::Variable { .. }) | None, _) => (rest, ""),
             };
             if value.is_empty() || (!whole && value.contains('/')) {
                 return None;
@@ -117,13 +117,13 @@ impl UriTemplate {
     }
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, UriTemplateError> {
+fn parts(text: &str) -> Result<Vec<UriTemplatePart>, UriTemplateError> {
     let (scheme, _) = text.split_once("://").ok_or(UriTemplateError::Scheme)?;
     let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) {
         return Err(UriTemplateError::Scheme);
     }
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<UriTemplatePart> = Vec::new();
     let mut rest = text;
     while let Some(place) = rest.find(['{', '}']) {
         let (plain, after) = rest.split_at(place);
@@ -136,18 +136,18 @@ fn parts(text: &str) -> Result<Vec<Part>, UriTemplateError> {
         if name.is_empty() || !name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric()) {
             return Err(UriTemplateError::Brace);
         }
-        if plain.is_empty() && matches!(parts.last(), Some(Part::Variable { .. })) {
+        if plain.is_empty() && matches!(parts.last(), Some(UriTemplatePart::Variable { .. })) {
             return Err(UriTemplateError::Touching);
         }
-        if parts.iter().any(|part| matches!(part, Part::Variable { name: other, .. } if other == name)) {
+        if parts.iter().any(|part| matches!(part, UriTemplatePart::Variable { name: other, .. } if other == name)) {
             return Err(UriTemplateError::Twice);
         }
-        parts.push(Part::Text(plain.to_owned()));
-        parts.push(Part::Variable { name: name.to_owned(), whole });
+        parts.push(UriTemplatePart::Text(plain.to_owned()));
+        parts.push(UriTemplatePart::Variable { name: name.to_owned(), whole });
         rest = after;
     }
     if !rest.is_empty() {
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(UriTemplatePart::Text(rest.to_owned()));
     }
     Ok(parts)
 }

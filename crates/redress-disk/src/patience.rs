@@ -14,16 +14,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How it stands with the thread that works on a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum WorkStage {
     Works,
     /// Somebody has waited for it in vain.
     Hangs,
 }
 
 /// The paths that a thread works on, and what tells that one has come back.
-static BUSY: LazyLock<(Mutex<HashMap<PathBuf, Stage>>, Condvar)> = LazyLock::new(Default::default);
+static BUSY: LazyLock<(Mutex<HashMap<PathBuf, WorkStage>>, Condvar)> = LazyLock::new(Default::default);
 
-fn busy() -> MutexGuard<'static, HashMap<PathBuf, Stage>> {
+fn busy() -> MutexGuard<'static, HashMap<PathBuf, WorkStage>> {
     // No change of it can be half made, so poison says nothing here.
     BUSY.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -37,12 +37,12 @@ impl Busy {
         let mut all = busy();
         while let Some(stage) = all.get(path) {
             let left = until.saturating_duration_since(Instant::now());
-            if *stage == Stage::Hangs || left.is_zero() {
+            if *stage == WorkStage::Hangs || left.is_zero() {
                 return None;
             }
             all = BUSY.1.wait_timeout(all, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        all.insert(path.to_owned(), Stage::Works);
+        all.insert(path.to_owned(), WorkStage::Works);
         Some(Busy(path.to_owned()))
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn within<T: Send + 'static>(
     })?;
     wait.recv_timeout(until.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
         if let Some(stage) = busy().get_mut(path) {
-            *stage = Stage::Hangs;
+            *stage = WorkStage::Hangs;
         }
         BUSY.1.notify_all();
         Err(late(patience))

@@ -11,8 +11,8 @@ use crate::{
     patience::{PATIENCE, within},
 };
 
-/// What is in a regular file of at most `most` bytes.
-pub fn read(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+/// What is in a regular file of at most `max` bytes.
+pub fn read(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
     let path = path.as_ref();
     let owned = path.to_owned();
     within(path, PATIENCE, move || {
@@ -20,24 +20,24 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
         // Asked of the file that is open: the path may lead elsewhere by now.
         let about = file.metadata()?;
         kind::regular(about.file_type())?;
-        if about.len() > most {
-            return Err(too_large(most));
+        if about.len() > max {
+            return Err(too_large(max));
         }
-        take(file, most)
+        take(file, max)
     })
 }
 
-/// What is in a file or comes through a pipe, for a command that reads once and that a person can break off. At most `most`
+/// What is in a file or comes through a pipe, for a command that reads once and that a person can break off. At most `max`
 /// bytes are taken, and the time is not bounded.
-pub fn read_once(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
-    take(File::open(path)?, most)
+pub fn read_once(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
+    take(File::open(path)?, max)
 }
 
-/// What `from` gives, at most `most` bytes.
-pub fn take(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+/// What `from` gives, at most `max` bytes.
+pub fn take(from: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most { Err(too_large(most)) } else { Ok(bytes) }
+    from.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > max { Err(too_large(max)) } else { Ok(bytes) }
 }
 
 /// What is known of the file at `path`.
@@ -60,8 +60,8 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn too_large(most: u64) -> io::Error {
-    let says = format!("it is larger than {most} bytes, the most that is read here");
+fn too_large(max: u64) -> io::Error {
+    let says = format!("it is larger than {max} bytes, the most that is read here");
     io::Error::new(io::ErrorKind::FileTooLarge, says)
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Differs {
 /// A place that holds the text, but for blanks.
 #[data]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct LooseMatch {
     /// The first of its lines, counted from one.
     pub(crate) line: u64,
     /// How many lines it has.
@@ -34,26 +34,26 @@ pub(crate) struct Place {
 }
 
 /// A difference, what makes two lines the same but for it, and what to say of it.
-struct Row {
+struct DifferenceRow {
     differs: Differs,
     form: fn(&str) -> Cow<'_, str>,
     says: &'static str,
 }
 
 /// What may differ, the least first.
-const ROWS: [Row; 4] = [
-    Row {
+const ROWS: [DifferenceRow; 4] = [
+    DifferenceRow {
         differs: Differs::LineEnds,
         form: |line| line.strip_suffix('\r').unwrap_or(line).into(),
         says: "with other line ends",
     },
-    Row {
+    DifferenceRow {
         differs: Differs::TrailingBlanks,
         form: |line| line.trim_end().into(),
         says: "with other blanks at the ends of lines",
     },
-    Row { differs: Differs::Indentation, form: |line| line.trim().into(), says: "with another indentation" },
-    Row {
+    DifferenceRow { differs: Differs::Indentation, form: |line| line.trim().into(), says: "with another indentation" },
+    DifferenceRow {
         differs: Differs::Blanks,
         form: |line| line.split_whitespace().collect::<Vec<_>>().join(" ").into(),
         says: "with other blanks within a line",
@@ -61,14 +61,14 @@ const ROWS: [Row; 4] = [
 ];
 
 /// A place, what is said of it, and the lines as the file has them, unless they are too long to be shown.
-pub(crate) struct Found {
-    pub(crate) place: Place,
+pub(crate) struct LooseMatchReport {
+    pub(crate) place: LooseMatch,
     pub(crate) hint: String,
     pub(crate) text: Option<String>,
 }
 
 /// The first place that holds `old` but for the least difference. It goes through `text` once for each.
-pub(crate) fn find(text: &str, old: &str) -> Option<Found> {
+pub(crate) fn find(text: &str, old: &str) -> Option<LooseMatchReport> {
     ROWS.iter().find_map(|row| {
         let wanted = formed(old, row.form);
         // Of nothing but blanks, every place would be one.
@@ -79,15 +79,15 @@ pub(crate) fn find(text: &str, old: &str) -> Option<Found> {
         let before = formed.get(..formed.find(&wanted)?)?;
         let first = newlines(before);
         let lines = newlines(wanted.trim_end_matches('\n')) + 1;
-        let place = Place { line: first + 1, lines, differs: row.differs };
+        let place = LooseMatch { line: first + 1, lines, differs: row.differs };
         let shown = |count| usize::try_from(count).unwrap_or(usize::MAX);
         let text: String = text.split_inclusive('\n').skip(shown(first)).take(shown(lines)).collect();
         let hint = hint(&place, row.says, &text, old);
-        Some(Found { place, hint, text: (text.len() <= SHOWN).then_some(text) })
+        Some(LooseMatchReport { place, hint, text: (text.len() <= SHOWN).then_some(text) })
     })
 }
 
-fn hint(place: &Place, says: &str, text: &str, old: &str) -> String {
+fn hint(place: &LooseMatch, says: &str, text: &str, old: &str) -> String {
     let line = place.line;
     match place.differs {
         Differs::LineEnds if text.contains("\r\n") && !old.contains('\r') => {

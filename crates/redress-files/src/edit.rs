@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Files,
     atomic::Over,
-    differs::{self, Found, Place},
+    differs::{self, LooseMatch, LooseMatchReport},
     failures::{ChangedFailure, FileFailure, LookupFailure, PathFailure, StorageFailure, UnconfirmedFailure},
     near,
     sandbox::{Sandbox, blocking},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How large a file may be to be edited.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_SIZE: u64 = 16 * 1024 * 1024;
 /// How many places are told.
 const TOLD: usize = 100;
 
@@ -72,7 +72,7 @@ pub(crate) enum EditFailure {
     TextNotFound {
         path: String,
         /// Where it is, but for line ends, indentation or other blanks; at most one.
-        places: Vec<Place>,
+        places: Vec<LooseMatch>,
     },
     /// The old text is in the file more often than was expected.
     #[failure(kind = conflict, message = "{path} holds the old text {found} times, not {expected}", effect = none,
@@ -153,12 +153,12 @@ fn replace(
 ) -> Outcome<Replaced, EditFailure> {
     let name = || path.as_str().to_owned();
     let (file, metadata) = sandbox.open_file::<EditFailure>(path)?;
-    let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: LARGEST };
-    if metadata.len() > LARGEST {
+    let large = |size| EditFailure::FileTooLarge { path: name(), size, limit: MAX_SIZE };
+    if metadata.len() > MAX_SIZE {
         return Err(large(metadata.len()).into());
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_SIZE).read_to_end(&mut bytes)?;
     let sha256 = hash_of(&bytes);
     if input.sha256.as_ref().is_some_and(|expected| *expected != sha256) {
         return Err(ChangedFailure::FileChanged { path: name(), sha256 }.into());
@@ -177,7 +177,7 @@ fn replace(
     }
     let grown = found.saturating_mul(u64::try_from(input.new.len())?).saturating_add(u64::try_from(text.len())?);
     let size = grown - found * u64::try_from(input.old.len())?;
-    if size > LARGEST {
+    if size > MAX_SIZE {
         return Err(large(size).into());
     }
     let text = text.replace(&input.old, &input.new);
@@ -209,7 +209,7 @@ fn newlines(text: &str) -> u64 {
 
 /// The part of a file to look at.
 #[data]
-struct Part {
+struct EditRegion {
     path: String,
     from_line: u64,
     lines: u64,
@@ -218,12 +218,12 @@ struct Part {
 /// That the text is nowhere: with the place that differs in blanks alone, or else with the lines near its first one.
 fn not_found(path: &WirePath, text: &str, old: &str) -> Fail<EditFailure> {
     let name = path.as_str();
-    let Some(Found { place, hint, text: shown }) = differs::find(text, old) else {
+    let Some(LooseMatchReport { place, hint, text: shown }) = differs::find(text, old) else {
         let wanted = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.trim().is_empty() && line.len() <= 300);
         return EditFailure::TextNotFound { path: name.to_owned(), places: Vec::new() }.with_similar(wanted, lines);
     };
-    let part = Part { path: name.to_owned(), from_line: place.line, lines: place.lines };
+    let part = EditRegion { path: name.to_owned(), from_line: place.line, lines: place.lines };
     Fail::from(EditFailure::TextNotFound { path: name.to_owned(), places: vec![place] })
         .with_hint(hint)
         .with_nearest(shown)

@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::{sandbox::reading_no_link, wire_path::WirePath};
 
 /// How much of such a file is read.
-const LARGEST: u64 = 64 * 1024;
+const MAX_SIZE: u64 = 64 * 1024;
 /// How many of its lines count. All of a folder's rules are compiled before the first of its files is looked at, and
 /// nothing can end that: it has to be little.
 const RULES: usize = 2_000;
@@ -63,6 +63,6 @@ fn lines(folder: &Dir, name: &str) -> Vec<String> {
     }
     let mut text = String::new();
     // What is no text has no rules.
-    let _ = file.take(LARGEST).read_to_string(&mut text);
+    let _ = file.take(MAX_SIZE).read_to_string(&mut text);
     text.lines().take(RULES).map(str::to_owned).collect()
 }

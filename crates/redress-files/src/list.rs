@@ -8,7 +8,7 @@ use crate::{
     failures::{FolderFailure, PathFailure},
     near,
     sandbox::{blocking, denied},
-    walk::{Met, Step, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 
@@ -108,7 +108,7 @@ pub(crate) async fn list(ctx: &Ctx, files: State<Files>, input: List) -> Outcome
         let folder = sandbox.open_folder(&path).map_err(|fail| near::folders(fail, sandbox, &path, stop))?;
         let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
         let deepest = path.names().count() + usize::try_from(input.depth).unwrap_or(usize::MAX);
-        let mut page = Page { after, limit, deepest, entries: Vec::new(), full: false };
+        let mut page = ListPage { after, limit, deepest, entries: Vec::new(), full: false };
         let walked = walk(&folder, &path, stop, &mut page).map_err(|error| denied(error, &path))?;
         let next = if page.full { page.entries.last().map(|entry| entry.path.clone()) } else { None };
         Ok(Listing {
@@ -123,7 +123,7 @@ pub(crate) async fn list(ctx: &Ctx, files: State<Files>, input: List) -> Outcome
     .await
 }
 
-struct Page {
+struct ListPage {
     after: Option<WirePath>,
     limit: usize,
     deepest: usize,
@@ -131,18 +131,18 @@ struct Page {
     full: bool,
 }
 
-impl Visitor for Page {
-    fn meet(&mut self, met: &Met<'_>) -> Step {
-        let into = if met.path.names().count() < self.deepest { Step::Into } else { Step::Over };
+impl Visitor for ListPage {
+    fn meet(&mut self, met: &Met<'_>) -> WalkStep {
+        let into = if met.path.names().count() < self.deepest { WalkStep::Into } else { WalkStep::Over };
         if let Some(after) = &self.after
             && met.path.names().le(after.names())
         {
             // What is before it may still hold what comes after it.
-            return if met.path.holds(after) { into } else { Step::Over };
+            return if met.path.holds(after) { into } else { WalkStep::Over };
         }
         if self.entries.len() == self.limit {
             self.full = true;
-            return Step::End;
+            return WalkStep::End;
         }
         let metadata = met.folder.symlink_metadata(met.name).ok();
         let size = metadata.as_ref().filter(|_| met.kind == EntryKind::File).map(cap_std::fs::Metadata::len);

@@ -23,7 +23,7 @@ const COMPARED: usize = 1 << 22;
 const WAITING: usize = 4_096;
 const HELD: usize = 256;
 /// How much of a name is compared, in characters.
-const LONGEST: usize = 128;
+const MAX_LENGTH: usize = 128;
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.86;
 /// How much the rest of the path counts beside the name.
@@ -175,7 +175,7 @@ impl Nearby {
 }
 
 fn fold(name: &str) -> String {
-    name.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
+    name.chars().take(MAX_LENGTH).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use redress::data;
 use crate::{search::SearchFailure, wire_path::WirePath};
 
 /// How large a compiled expression may be.
-const LARGEST: usize = 1024 * 1024;
+const MAX_SIZE: usize = 1024 * 1024;
 
 /// Whether case matters.
 #[data]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Case {
+pub(crate) enum CaseSensitivity {
     /// It matters.
     #[default]
     Sensitive,
@@ -24,13 +24,13 @@ pub(crate) enum Case {
 }
 
 /// The expression, or where it goes wrong.
-pub(crate) fn expression(pattern: &str, literal: bool, case: Case) -> Result<RegexMatcher, SearchFailure> {
+pub(crate) fn expression(pattern: &str, literal: bool, case: CaseSensitivity) -> Result<RegexMatcher, SearchFailure> {
     let built = RegexMatcherBuilder::new()
         .fixed_strings(literal)
-        .case_insensitive(case == Case::Insensitive)
-        .case_smart(case == Case::Smart)
-        .size_limit(LARGEST)
-        .dfa_size_limit(LARGEST)
+        .case_insensitive(case == CaseSensitivity::Insensitive)
+        .case_smart(case == CaseSensitivity::Smart)
+        .size_limit(MAX_SIZE)
+        .dfa_size_limit(MAX_SIZE)
         .nest_limit(100)
         .line_terminator(Some(b'\n'))
         .build(pattern);
@@ -119,15 +119,16 @@ mod tests {
     #[test]
     fn an_expression_that_cannot_be_read_says_what_and_where() {
         for (pattern, words, at) in [("a(b", "unclosed group", 1), ("*", "repetition operator missing expression", 0)] {
-            let Err(SearchFailure::PatternInvalid { problem, offset }) = expression(pattern, false, Case::Sensitive)
+            let Err(SearchFailure::PatternInvalid { problem, offset }) =
+                expression(pattern, false, CaseSensitivity::Sensitive)
             else {
                 panic!("{pattern} is wrong")
             };
             assert_eq!((problem.as_str(), offset), (words, at));
         }
-        assert!(expression("a(b", true, Case::Smart).is_ok());
+        assert!(expression("a(b", true, CaseSensitivity::Smart).is_ok());
         assert!(matches!(
-            expression(r"\w{5000}{5000}", false, Case::Sensitive),
+            expression(r"\w{5000}{5000}", false, CaseSensitivity::Sensitive),
             Err(SearchFailure::PatternInvalid { .. })
         ));
     }

@@ -65,15 +65,15 @@ fn cap() -> u64 {
 
 /// The part of a file that is asked for.
 #[derive(Clone, Copy)]
-enum Part {
+enum ReadRange {
     Bytes { offset: u64, length: Option<u64> },
     Lines { first: u64, count: Option<u64> },
     Last { lines: u64, count: Option<u64> },
 }
 
-impl Part {
+impl ReadRange {
     /// Reads it from the input. Who fills in every field gives an `offset` of 0 or a `from_line` of 1 with anything.
-    fn of(input: &Read) -> Result<Part, ReadFailure> {
+    fn of(input: &Read) -> Result<ReadRange, ReadFailure> {
         let bytes = input.length.is_some() || input.offset.is_some_and(|offset| offset > 0);
         let lines = input.lines.is_some() || input.from_line.is_some_and(|line| !matches!(line, 0 | 1));
         let base64 = input.encoding == Encoding::Base64;
@@ -82,18 +82,18 @@ impl Part {
         }
         let (first, count) = (input.from_line.unwrap_or(1), input.lines);
         Ok(if bytes || base64 {
-            Part::Bytes { offset: input.offset.unwrap_or_default(), length: input.length }
+            ReadRange::Bytes { offset: input.offset.unwrap_or_default(), length: input.length }
         } else if first < 0 {
-            Part::Last { lines: first.unsigned_abs(), count }
+            ReadRange::Last { lines: first.unsigned_abs(), count }
         } else {
-            Part::Lines { first: first.unsigned_abs().max(1), count }
+            ReadRange::Lines { first: first.unsigned_abs().max(1), count }
         })
     }
 }
 
 /// The content of a file, or a part of it. What says how to go on comes before the content, which hosts may cut.
 #[data]
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     path: String,
     encoding: Encoding,
     /// How many bytes the whole file has.
@@ -155,16 +155,16 @@ pub(crate) enum ReadFailure {
     ),
     example(input = r#"{"path":"note.md"}"#, failure = "FILE_NOT_FOUND")
 )]
-pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome<Content, ReadFailure> {
+pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome<FileContent, ReadFailure> {
     let path = files.sandbox.path(&input.path)?;
-    let part = Part::of(&input)?;
+    let part = ReadRange::of(&input)?;
     let bytes = at_most(ctx, &files, &path, &input).await?;
     ctx.reserve(memory(bytes, input.encoding)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         let (mut file, metadata) = open(sandbox, &path, stop)?;
         let size = metadata.len();
         let name = || path.as_str().to_owned();
-        if let Part::Bytes { offset, .. } = part
+        if let ReadRange::Bytes { offset, .. } = part
             && offset > size
         {
             return Err(ReadFailure::OffsetPastEnd { path: name(), size })?;
@@ -183,11 +183,11 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
             LinesError::Io(error) => Fail::<ReadFailure>::from(error),
         };
         let (window, first) = match part {
-            Part::Bytes { offset, length } => (window::bytes(file, offset, length, input.max_bytes)?, None),
-            Part::Lines { first, count } => {
+            ReadRange::Bytes { offset, length } => (window::bytes(file, offset, length, input.max_bytes)?, None),
+            ReadRange::Lines { first, count } => {
                 (window::lines(file, first, count, input.max_bytes, stop).map_err(unread)?, Some(first))
             }
-            Part::Last { lines, count } => {
+            ReadRange::Last { lines, count } => {
                 window::last_lines(file, lines, count, input.max_bytes, stop).map_err(unread)?
             }
         };
@@ -208,7 +208,7 @@ pub(crate) async fn read(ctx: &Ctx, files: State<Files>, input: Read) -> Outcome
         let (bytes, lines, truncated) = taken;
         let end = window + bytes;
         let goes_on = end < size;
-        Ok(Content {
+        Ok(FileContent {
             path: name(),
             encoding: input.encoding,
             size,

@@ -44,7 +44,7 @@ pub(crate) struct Moved {
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Refusal {
+pub(crate) enum MoveRefusal {
     /// The new path leads out of the folder.
     Outside,
     /// The new path is not written as a path.
@@ -64,7 +64,7 @@ pub(crate) enum MoveFailure {
     /// The new path cannot be moved to.
     #[failure(kind = validation, message = "it cannot be moved there ({reason})", effect = none,
               recover(fix_input = "/to", hint = "Give another new path inside the folder, relative, with `/`."))]
-    TargetRefused { reason: Refusal },
+    TargetRefused { reason: MoveRefusal },
     /// Something is at the new path already.
     #[failure(kind = conflict, message = "{to} exists already", effect = none,
               recover(fix_input = "/to", hint = "Give another new path, or `replace: true` to overwrite the file there."))]
@@ -116,8 +116,8 @@ pub(crate) async fn relocate(ctx: &Ctx, files: State<Files>, input: Move) -> Out
     }
     let to = files.sandbox.path(&input.to).map_err(|failure| {
         refuse(match failure {
-            PathFailure::PathOutside { .. } => Refusal::Outside,
-            PathFailure::PathInvalid { .. } | PathFailure::FilePermissionDenied { .. } => Refusal::Invalid,
+            PathFailure::PathOutside { .. } => MoveRefusal::Outside,
+            PathFailure::PathInvalid { .. } | PathFailure::FilePermissionDenied { .. } => MoveRefusal::Invalid,
         })
     })?;
     blocking(ctx, &files, move |sandbox, stop| {
@@ -145,10 +145,10 @@ fn put(
     let found = from.symlink_metadata(path.name()).map_err(|error| sandbox.refused(error, path))?;
     let kind = EntryKind::of(found.file_type());
     if to.is_top() {
-        return Err(refuse(Refusal::Folder));
+        return Err(refuse(MoveRefusal::Folder));
     }
     if kind == EntryKind::Folder && path.holds(to) {
-        return Err(refuse(Refusal::InsideItself));
+        return Err(refuse(MoveRefusal::InsideItself));
     }
     let folder = folder(sandbox, to, input.make_folders)?;
     let over = over(&folder, to, kind, input.replace)?;
@@ -166,7 +166,7 @@ fn put(
 /// Says the path within the folder, where a folder was given as the new path and it can be moved there.
 fn into_folder(fail: Fail<MoveFailure>, sandbox: &Sandbox, path: &WirePath, to: &WirePath) -> Fail<MoveFailure> {
     let there = match fail.failure() {
-        Some(MoveFailure::TargetExists { .. } | MoveFailure::TargetRefused { reason: Refusal::Folder }) => to,
+        Some(MoveFailure::TargetExists { .. } | MoveFailure::TargetRefused { reason: MoveRefusal::Folder }) => to,
         Some(_) | None => return fail,
     };
     let Some(inside) = there.child(path.name()).filter(|inside| !path.holds(inside)) else { return fail };
@@ -181,7 +181,7 @@ fn into_folder(fail: Fail<MoveFailure>, sandbox: &Sandbox, path: &WirePath, to: 
         .with_next_action("files.move", &next, "move it into the folder")
 }
 
-fn refuse(reason: Refusal) -> Fail<MoveFailure> {
+fn refuse(reason: MoveRefusal) -> Fail<MoveFailure> {
     MoveFailure::TargetRefused { reason }.into()
 }
 
@@ -191,11 +191,11 @@ fn folder(sandbox: &Sandbox, to: &WirePath, make: bool) -> Outcome<Dir, MoveFail
     open_or_make(sandbox, parent.as_path(), make).map_err(|error| {
         let kind = error.kind();
         if leads_out(&error) {
-            refuse(Refusal::Outside)
+            refuse(MoveRefusal::Outside)
         } else if kind == io::ErrorKind::NotFound {
             MoveFailure::TargetFolderMissing { folder: parent.as_str().to_owned() }.into()
         } else if matches!(kind, io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
-            refuse(Refusal::Invalid)
+            refuse(MoveRefusal::Invalid)
         } else {
             denied(error, &parent)
         }
@@ -210,7 +210,7 @@ fn over(folder: &Dir, to: &WirePath, kind: EntryKind, replace: bool) -> Outcome<
     }
     let there = EntryKind::of(there.file_type());
     if kind == EntryKind::Folder || there == EntryKind::Folder {
-        return Err(refuse(Refusal::Folder));
+        return Err(refuse(MoveRefusal::Folder));
     }
     Ok(Over::Anything)
 }
@@ -220,11 +220,11 @@ fn not_moved(error: io::Error, path: &WirePath, to: &WirePath) -> Fail<MoveFailu
     if kind == io::ErrorKind::AlreadyExists {
         MoveFailure::TargetExists { to: to.as_str().to_owned() }.into()
     } else if kind == io::ErrorKind::CrossesDevices {
-        refuse(Refusal::OtherDisk)
+        refuse(MoveRefusal::OtherDisk)
     } else if matches!(kind, io::ErrorKind::IsADirectory | io::ErrorKind::DirectoryNotEmpty) {
-        refuse(Refusal::Folder)
+        refuse(MoveRefusal::Folder)
     } else if kind == io::ErrorKind::InvalidInput {
-        refuse(Refusal::InsideItself)
+        refuse(MoveRefusal::InsideItself)
     } else {
         denied(error, path)
     }

@@ -14,7 +14,7 @@ use crate::{
     near,
     sandbox::{Sandbox, blocking, denied},
     temporary,
-    wire_path::{DEEPEST, WirePath},
+    wire_path::{MAX_DEPTH, WirePath},
 };
 
 /// What to remove.
@@ -137,7 +137,7 @@ impl Removing<'_> {
             let inner = folder.open_dir_nofollow(name)?;
             temporary::sweep(&inner);
             // Deeper than any path can name, only one call can take it away.
-            if self.recursive && depth > DEEPEST {
+            if self.recursive && depth > MAX_DEPTH {
                 inner.remove_open_dir_all()?;
             } else {
                 if self.recursive {

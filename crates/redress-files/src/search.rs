@@ -6,9 +6,9 @@ use crate::{
     Files,
     failures::{FolderFailure, PathFailure},
     list::top,
-    pattern::Case,
+    pattern::CaseSensitivity,
     sandbox::blocking,
-    searching::Plan,
+    searching::SearchPlan,
 };
 
 /// About how much memory one match takes at most, its part of the answer included.
@@ -24,7 +24,7 @@ pub(crate) struct Search {
     #[serde(default)]
     pub(crate) literal: bool,
     #[serde(default)]
-    pub(crate) case: Case,
+    pub(crate) case: CaseSensitivity,
     /// The folder or the one file to search, relative to the served folder.
     #[serde(default = "top")]
     pub(crate) path: String,
@@ -120,7 +120,7 @@ pub(crate) async fn search(ctx: &Ctx, files: State<Files>, input: Search) -> Out
     ctx.reserve(usize::try_from(input.limit).unwrap_or(usize::MAX).saturating_mul(MATCH)).await;
     blocking(ctx, &files, move |sandbox, stop| {
         // A large expression takes its time to be compiled.
-        let plan = Plan::new(&input, sandbox)?;
+        let plan = SearchPlan::new(&input, sandbox)?;
         let mut matches = Vec::new();
         let summary = plan.run(sandbox, stop, &mut |found| {
             matches.push(found);

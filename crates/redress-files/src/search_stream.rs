@@ -10,7 +10,7 @@ use crate::{
     Files,
     sandbox::{blocking, slot},
     search::{Match, Search, SearchFailure, Summary},
-    searching::Plan,
+    searching::SearchPlan,
 };
 
 /// How many matches may be found ahead of the reader.
@@ -43,7 +43,7 @@ pub(crate) async fn search_stream(
     input: Search,
 ) -> Outcome<Events<Searched, SearchFailure>, SearchFailure> {
     let plan = blocking(ctx, &files, move |sandbox, stop| {
-        let plan = Plan::new(&input, sandbox)?;
+        let plan = SearchPlan::new(&input, sandbox)?;
         plan.start(sandbox, stop).map(|_| plan)
     })
     .await?;

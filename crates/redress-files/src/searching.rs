@@ -21,12 +21,12 @@ use crate::{
     read::ReadFailure,
     sandbox::{Sandbox, denied, reading_no_link},
     search::{Match, Search, SearchFailure, Summary},
-    walk::{Met, Step, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 
 /// How large a file may be to be searched.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_SIZE: u64 = 64 * 1024 * 1024;
 /// How much of a file's text is held at once; a line longer than that ends the file's search.
 const HEAP: usize = 1024 * 1024;
 /// How much is read between two looks at whether anybody still waits.
@@ -37,7 +37,7 @@ const LEFT_OUT_TIME: Duration = Duration::from_millis(500);
 /// How much of a line is shown.
 const SHOWN: usize = 400;
 /// A search that can be run.
-pub(crate) struct Plan {
+pub(crate) struct SearchPlan {
     path: WirePath,
     expression: RegexMatcher,
     globs: Globs,
@@ -46,15 +46,15 @@ pub(crate) struct Plan {
 }
 
 /// Where a search begins.
-pub(crate) enum Start {
+pub(crate) enum SearchStart {
     Folder(Dir),
     /// One file, which was named and is searched whatever leaves it out elsewhere.
     File(File),
 }
 
-impl Plan {
-    pub(crate) fn new(input: &Search, sandbox: &Sandbox) -> Outcome<Plan, SearchFailure> {
-        Ok(Plan {
+impl SearchPlan {
+    pub(crate) fn new(input: &Search, sandbox: &Sandbox) -> Outcome<SearchPlan, SearchFailure> {
+        Ok(SearchPlan {
             path: sandbox.path(&input.path)?,
             expression: expression(&input.pattern, input.literal, input.case)?,
             globs: Globs::new(&input.globs)?,
@@ -64,13 +64,13 @@ impl Plan {
     }
 
     /// Opens what there is to search in.
-    pub(crate) fn start(&self, sandbox: &Sandbox, stop: &CancellationToken) -> Outcome<Start, SearchFailure> {
+    pub(crate) fn start(&self, sandbox: &Sandbox, stop: &CancellationToken) -> Outcome<SearchStart, SearchFailure> {
         match sandbox.open_folder::<SearchFailure>(&self.path) {
-            Ok(folder) => Ok(Start::Folder(folder)),
+            Ok(folder) => Ok(SearchStart::Folder(folder)),
             Err(fail) if fail.code() == Some("NOT_A_FOLDER") => {
                 // A pipe or a device is no file either, and is not opened.
                 let file = sandbox.open_file::<ReadFailure>(&self.path);
-                file.map(|(file, _)| Start::File(file)).map_err(|_| fail)
+                file.map(|(file, _)| SearchStart::File(file)).map_err(|_| fail)
             }
             Err(fail) => Err(near::either(fail, sandbox, &self.path, stop)),
         }
@@ -86,8 +86,8 @@ impl Plan {
         let start = self.start(sandbox, stop)?;
         let mut searching = Searching::new(self, self.everything, self.limit, stop, tell);
         let folder = match start {
-            Start::Folder(folder) => folder,
-            Start::File(file) => {
+            SearchStart::Folder(folder) => folder,
+            SearchStart::File(file) => {
                 if self.globs.take(&self.path) {
                     searching.one(&self.path, file);
                 }
@@ -139,7 +139,7 @@ impl Plan {
 }
 
 struct Searching<'a> {
-    plan: &'a Plan,
+    plan: &'a SearchPlan,
     everything: bool,
     searcher: Searcher,
     stop: &'a CancellationToken,
@@ -167,18 +167,18 @@ impl Visitor for Searching<'_> {
         }
     }
 
-    fn meet(&mut self, met: &Met<'_>) -> Step {
+    fn meet(&mut self, met: &Met<'_>) -> WalkStep {
         let is_folder = met.kind == EntryKind::Folder;
         if self.until.is_some_and(|until| Instant::now() > until) {
-            return Step::End;
+            return WalkStep::End;
         }
         let hidden = met.path.name().starts_with('.');
         if !self.everything && (hidden || self.ignored.leave_out(met.path, is_folder)) {
             self.leave_out(met);
-            return Step::Over;
+            return WalkStep::Over;
         }
         if is_folder {
-            return if self.plan.globs.leave_out(met.path) { Step::Over } else { Step::Into };
+            return if self.plan.globs.leave_out(met.path) { WalkStep::Over } else { WalkStep::Into };
         }
         if met.kind == EntryKind::File && self.plan.globs.take(met.path) {
             match met.folder.open_with(met.name, &reading_no_link()) {
@@ -186,13 +186,13 @@ impl Visitor for Searching<'_> {
                 Err(_) => self.summary.skipped += 1,
             }
         }
-        if self.summary.truncated { Step::End } else { Step::Over }
+        if self.summary.truncated { WalkStep::End } else { WalkStep::Over }
     }
 }
 
 impl<'a> Searching<'a> {
     fn new(
-        plan: &'a Plan,
+        plan: &'a SearchPlan,
         everything: bool,
         left: u64,
         stop: &'a CancellationToken,
@@ -237,7 +237,7 @@ impl<'a> Searching<'a> {
     /// Whether the file was searched.
     fn file(&mut self, path: &WirePath, file: File) -> io::Result<bool> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() > LARGEST {
+        if !metadata.is_file() || metadata.len() > MAX_SIZE {
             return Ok(false);
         }
         let mut lines = Lines {
@@ -248,7 +248,7 @@ impl<'a> Searching<'a> {
             left: &mut self.left,
             binary: false,
         };
-        let piecewise = Piecewise { file: file.take(LARGEST), stop: self.stop, until: self.until };
+        let piecewise = Piecewise { file: file.take(MAX_SIZE), stop: self.stop, until: self.until };
         self.searcher.search_reader(&self.plan.expression, piecewise, &mut lines)?;
         Ok(!lines.binary)
     }
@@ -275,7 +275,7 @@ impl<R: Read> Read for Piecewise<'_, R> {
 /// Takes the lines that match in one file.
 struct Lines<'a> {
     path: &'a WirePath,
-    plan: &'a Plan,
+    plan: &'a SearchPlan,
     summary: &'a mut Summary,
     tell: &'a mut dyn FnMut(Match) -> bool,
     left: &'a mut u64,
@@ -331,7 +331,7 @@ mod tests {
         fs::write(folder.path().join("long"), line.repeat(9_000)).unwrap();
         let sandbox = Sandbox::open(folder.path()).unwrap();
         let input = serde_json::from_str(r#"{"pattern":"a","limit":10000}"#).unwrap();
-        let plan = Plan::new(&input, &sandbox).unwrap();
+        let plan = SearchPlan::new(&input, &sandbox).unwrap();
         let (stop, mut told) = (CancellationToken::new(), 0);
         let summary = plan.run(&sandbox, &stop, &mut |_| {
             stop.cancel();

@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     entry::EntryKind,
-    walk::{Met, Step, Visitor, walk},
+    walk::{Met, Visitor, WalkStep, walk},
     wire_path::WirePath,
 };
 
 /// How many entries a watched folder may have.
-pub(crate) const MOST: usize = 100_000;
+pub(crate) const MAX: usize = 100_000;
 
 /// What happened.
 #[data]
@@ -37,14 +37,14 @@ pub(crate) enum Happened {
 /// One change.
 #[data]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct FileChange {
     pub(crate) path: String,
     pub(crate) change: Happened,
     pub(crate) kind: EntryKind,
 }
 
 /// What has been seen.
-pub(crate) struct Seen {
+pub(crate) struct FolderSnapshot {
     path: WirePath,
     recursive: bool,
     entries: BTreeMap<String, EntryKind>,
@@ -57,15 +57,15 @@ pub(crate) enum SeeError {
     Io(io::Error),
 }
 
-impl Seen {
+impl FolderSnapshot {
     /// Sees everything in `folder`, which is at `path`.
     pub(crate) fn new(
         folder: &Dir,
         path: &WirePath,
         recursive: bool,
         stop: &CancellationToken,
-    ) -> Result<Seen, SeeError> {
-        let mut seen = Seen { path: path.clone(), recursive, entries: BTreeMap::new() };
+    ) -> Result<FolderSnapshot, SeeError> {
+        let mut seen = FolderSnapshot { path: path.clone(), recursive, entries: BTreeMap::new() };
         seen.look_through(folder, path, stop)?;
         Ok(seen)
     }
@@ -80,11 +80,11 @@ impl Seen {
         folder: &Dir,
         path: &WirePath,
         stop: &CancellationToken,
-    ) -> Result<Vec<Change>, SeeError> {
+    ) -> Result<Vec<FileChange>, SeeError> {
         let mut looking = Looking { seen: self, fresh: Vec::new() };
         let walked = walk(folder, path, stop, &mut looking).map_err(SeeError::Io)?;
         let fresh = looking.fresh;
-        if walked.cut || self.entries.len() > MOST { Err(SeeError::TooMuch) } else { Ok(fresh) }
+        if walked.cut || self.entries.len() > MAX { Err(SeeError::TooMuch) } else { Ok(fresh) }
     }
 
     /// Looks at `path` in the watched folder again, and says what has happened there. `dir` is
@@ -94,13 +94,13 @@ impl Seen {
         dir: &Dir,
         path: &WirePath,
         stop: &CancellationToken,
-    ) -> Result<Vec<Change>, SeeError> {
+    ) -> Result<Vec<FileChange>, SeeError> {
         if *path == self.path || (!self.recursive && path.folder() != self.path) {
             return Ok(Vec::new());
         }
         let known = self.entries.get(path.as_str()).copied();
         let found = dir.symlink_metadata(path.as_path()).ok().map(|metadata| EntryKind::of(metadata.file_type()));
-        let change = |change, kind| Change { path: path.as_str().to_owned(), change, kind };
+        let change = |change, kind| FileChange { path: path.as_str().to_owned(), change, kind };
         Ok(match (known, found) {
             (Some(was), Some(is)) if was == is && is == EntryKind::Folder => Vec::new(),
             (Some(was), Some(is)) if was == is => vec![change(Happened::Modified, is)],
@@ -116,11 +116,11 @@ impl Seen {
     }
 
     /// It is there: so is what is in it.
-    fn learn(&mut self, dir: &Dir, path: &WirePath, stop: &CancellationToken) -> Result<Vec<Change>, SeeError> {
+    fn learn(&mut self, dir: &Dir, path: &WirePath, stop: &CancellationToken) -> Result<Vec<FileChange>, SeeError> {
         let Ok(metadata) = dir.symlink_metadata(path.as_path()) else { return Ok(Vec::new()) };
         let kind = EntryKind::of(metadata.file_type());
         self.entries.insert(path.as_str().to_owned(), kind);
-        let mut changes = vec![Change { path: path.as_str().to_owned(), change: Happened::Created, kind }];
+        let mut changes = vec![FileChange { path: path.as_str().to_owned(), change: Happened::Created, kind }];
         if kind == EntryKind::Folder
             && self.recursive
             && let Ok(folder) = dir.open_dir(path.as_path())
@@ -131,7 +131,7 @@ impl Seen {
     }
 
     /// It is gone: so is what was in it.
-    fn forget(&mut self, path: &WirePath) -> Vec<Change> {
+    fn forget(&mut self, path: &WirePath) -> Vec<FileChange> {
         let (own, below) = (path.as_str().to_owned(), format!("{}/", path.as_str()));
         let gone: Vec<String> = self
             .entries
@@ -145,7 +145,7 @@ impl Seen {
         gone.into_iter()
             .filter_map(|path| {
                 let kind = self.entries.remove(&path)?;
-                Some(Change { path, change: Happened::Removed, kind })
+                Some(FileChange { path, change: Happened::Removed, kind })
             })
             .collect()
     }
@@ -153,21 +153,25 @@ impl Seen {
 
 /// Takes in what was not seen before.
 struct Looking<'a> {
-    seen: &'a mut Seen,
-    fresh: Vec<Change>,
+    seen: &'a mut FolderSnapshot,
+    fresh: Vec<FileChange>,
 }
 
 impl Visitor for Looking<'_> {
-    fn meet(&mut self, met: &Met<'_>) -> Step {
+    fn meet(&mut self, met: &Met<'_>) -> WalkStep {
         if self.seen.entries.insert(met.path.as_str().to_owned(), met.kind).is_none() {
-            self.fresh.push(Change { path: met.path.as_str().to_owned(), change: Happened::Created, kind: met.kind });
+            self.fresh.push(FileChange {
+                path: met.path.as_str().to_owned(),
+                change: Happened::Created,
+                kind: met.kind,
+            });
         }
-        if self.seen.entries.len() > MOST {
-            Step::End
+        if self.seen.entries.len() > MAX {
+            WalkStep::End
         } else if self.seen.recursive {
-            Step::Into
+            WalkStep::Into
         } else {
-            Step::Over
+            WalkStep::Over
         }
     }
 }

@@ -28,11 +28,11 @@ pub(crate) struct Slot {
     // Dropped in this order: the caller's own place is free before its entry is looked at.
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
-    _known: Known,
+    _known: CallerSlots,
 }
 
 /// That a caller has an entry, whether it waits or works. The last of its kind takes the entry away.
-struct Known {
+struct CallerSlots {
     slots: Arc<Slots>,
     caller: String,
     own: Option<Arc<Semaphore>>,
@@ -61,7 +61,7 @@ impl Slots {
             Arc::clone(callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
         };
         // Before the first wait, since a call may be cut off in any.
-        let known = Known { slots: Arc::clone(self), caller: caller.to_owned(), own: Some(Arc::clone(&own)) };
+        let known = CallerSlots { slots: Arc::clone(self), caller: caller.to_owned(), own: Some(Arc::clone(&own)) };
         let closed = "a semaphore that nobody closes";
         let own = own.acquire_owned().await.expect(closed);
         let all = Arc::clone(&self.all).acquire_owned().await.expect(closed);
@@ -69,7 +69,7 @@ impl Slots {
     }
 }
 
-impl Drop for Known {
+impl Drop for CallerSlots {
     fn drop(&mut self) {
         let mut callers = self.slots.callers();
         self.own = None;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Where a file will be. Its name is one name, so nothing is resolved after this.
-pub(crate) struct Place {
+pub(crate) struct TargetPath {
     pub(crate) folder: Dir,
     pub(crate) name: OsString,
     /// The file that is there.
@@ -31,7 +31,7 @@ pub(crate) fn place<E: Failure>(
     path: &WirePath,
     make_folders: bool,
     no_folder: impl FnOnce(WirePath) -> Fail<E>,
-) -> Outcome<Place, E> {
+) -> Outcome<TargetPath, E> {
     if path.is_top() {
         return Err(PathFailure::invalid(Invalid::Top).into());
     }
@@ -66,7 +66,7 @@ pub(crate) fn place<E: Failure>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(denied(error, path)),
     };
-    Ok(Place { folder, name, existing })
+    Ok(TargetPath { folder, name, existing })
 }
 
 fn no_such(folder: &WirePath) -> NotFolderFailure {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     entry::EntryKind,
     temporary,
-    wire_path::{DEEPEST, WirePath},
+    wire_path::{MAX_DEPTH, WirePath},
 };
 
 /// How many entries one walk looks at. A folder larger than that is told as cut short.
@@ -26,7 +26,7 @@ pub(crate) struct Met<'a> {
 
 /// Where to go next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum WalkStep {
     /// On, and into it if it is a folder.
     Into,
     /// On, but not into it.
@@ -42,7 +42,7 @@ pub(crate) trait Visitor {
     /// The last folder entered is left.
     fn leave(&mut self) {}
     /// Something is met. Siblings come sorted by name.
-    fn meet(&mut self, met: &Met<'_>) -> Step;
+    fn meet(&mut self, met: &Met<'_>) -> WalkStep;
 }
 
 /// What a walk could not tell its visitor.
@@ -63,19 +63,19 @@ pub(crate) fn walk(
     stop: &CancellationToken,
     visitor: &mut dyn Visitor,
 ) -> io::Result<Walked> {
-    let mut walk = Walk { stop, visitor, left: LOOKED_AT, walked: Walked::default() };
+    let mut walk = FolderWalk { stop, visitor, left: LOOKED_AT, walked: Walked::default() };
     walk.through(folder, path)?;
     Ok(walk.walked)
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     stop: &'a CancellationToken,
     visitor: &'a mut dyn Visitor,
     left: u64,
     walked: Walked,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     /// Whether to go on after this folder.
     fn through(&mut self, folder: &Dir, path: &WirePath) -> io::Result<bool> {
         let mut names = Vec::new();
@@ -110,10 +110,10 @@ impl Walk<'_> {
             return false;
         }
         match self.visitor.meet(&Met { folder, name, path, kind }) {
-            Step::End => false,
-            Step::Over => true,
-            Step::Into if kind != EntryKind::Folder || path.names().count() >= DEEPEST => true,
-            Step::Into => match folder.open_dir_nofollow(name).and_then(|folder| self.through(&folder, path)) {
+            WalkStep::End => false,
+            WalkStep::Over => true,
+            WalkStep::Into if kind != EntryKind::Folder || path.names().count() >= MAX_DEPTH => true,
+            WalkStep::Into => match folder.open_dir_nofollow(name).and_then(|folder| self.through(&folder, path)) {
                 Ok(on) => on,
                 Err(_) => {
                     self.walked.unreadable += 1;

@@ -9,7 +9,7 @@ use crate::{
     list::top,
     near,
     sandbox::{blocking, caller_id},
-    seen::Change,
+    seen::FileChange,
     watchers::{Watcher, Watchers},
 };
 
@@ -32,7 +32,7 @@ fn yes() -> bool {
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Full {
+pub(crate) enum WatchLimit {
     /// Those who watch.
     Watchers,
     /// The folders that are watched.
@@ -45,7 +45,7 @@ pub(crate) enum Full {
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Whose {
+pub(crate) enum WatchLimitOwner {
     /// That of all callers together.
     All,
     /// That of each caller.
@@ -70,7 +70,7 @@ pub(crate) enum WatchFailure {
     /// As much is watched already as this service watches at once: watchers, folders, or entries in them.
     #[failure(kind = unavailable, message = "no more {of} are watched at once (per {per}: {limit})", effect = none,
               recover(wait, hint = "End a watch of your own that you no longer need (`per` is `caller`), or wait until others have ended (`per` is `all`)."))]
-    WatchersFull { of: Full, limit: u64, per: Whose },
+    WatchersFull { of: WatchLimit, limit: u64, per: WatchLimitOwner },
 }
 
 /// Watch a folder for changes.
@@ -82,7 +82,7 @@ pub(crate) async fn watch(
     ctx: &Ctx,
     files: State<Files>,
     input: Watch,
-) -> Outcome<Events<Change, WatchFailure>, WatchFailure> {
+) -> Outcome<Events<FileChange, WatchFailure>, WatchFailure> {
     let path = files.sandbox.path(&input.path)?;
     let watcher = blocking(ctx, &files, {
         let (watchers, sandbox) = (files.watchers.clone(), files.sandbox.clone());

@@ -15,57 +15,57 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     sandbox::Sandbox,
-    seen::Change,
-    watch::{Full, WatchFailure, Whose},
-    watching::{Ended, Watching, lost},
+    seen::FileChange,
+    watch::{WatchFailure, WatchLimit, WatchLimitOwner},
+    watching::{WatchEnd, Watching, lost},
     wire_path::WirePath,
 };
 
 /// How many watch at once.
-const WATCHERS: Bound = Bound { all: 4_096, caller: 1_024 };
+const WATCHERS: WatchBound = WatchBound { all: 4_096, caller: 1_024 };
 /// How many folders are watched at once. Each has a thread that the operating system's events come by.
-const FOLDERS: Bound = Bound { all: 64, caller: 16 };
+const FOLDERS: WatchBound = WatchBound { all: 64, caller: 16 };
 /// How many entries the watched folders have, taken together.
-const ENTRIES: Bound = Bound { all: 400_000, caller: 200_000 };
+const ENTRIES: WatchBound = WatchBound { all: 400_000, caller: 200_000 };
 /// How many changes wait for one reader. One that is further behind is told that it missed some.
 const QUEUED: usize = 8_192;
 
 /// How much there may be of something in all, and of one caller's: nobody takes it all.
-struct Bound {
+struct WatchBound {
     all: usize,
     caller: usize,
 }
 
 /// A folder, and whether it is watched with what is below.
-type Watched = (String, bool);
+type WatchKey = (String, bool);
 
 /// Everything that is watched in one sandbox.
 #[derive(Default)]
 pub(crate) struct Watchers {
-    folders: Mutex<HashMap<Watched, Arc<Folder>>>,
-    callers: Mutex<HashMap<String, Own>>,
+    folders: Mutex<HashMap<WatchKey, Arc<WatchedFolder>>>,
+    callers: Mutex<HashMap<String, CallerWatches>>,
     watchers: AtomicUsize,
     entries: AtomicUsize,
 }
 
 /// What one caller watches. Whoever joins a folder has it too: it may go on for this one alone.
 #[derive(Default)]
-struct Own {
+struct CallerWatches {
     watchers: usize,
     /// How often each folder, and what is shared of it once that is there.
-    folders: HashMap<Watched, (usize, Weak<Shared>)>,
+    folders: HashMap<WatchKey, (usize, Weak<SharedWatch>)>,
 }
 
 /// One folder that may be watched.
 #[derive(Default)]
-struct Folder {
+struct WatchedFolder {
     /// Held while the watching is started, so that those who come meanwhile find it started.
-    started: Mutex<Weak<Shared>>,
+    started: Mutex<Weak<SharedWatch>>,
 }
 
 /// What all who watch one folder share. It ends with the last of them.
 #[derive(Default)]
-struct Shared {
+struct SharedWatch {
     readers: Mutex<Readers>,
     /// How many entries have been seen.
     entries: AtomicUsize,
@@ -75,43 +75,43 @@ struct Shared {
 
 #[derive(Default)]
 struct Readers {
-    queues: Vec<Weak<Queue>>,
-    ended: Option<Ended>,
+    queues: Vec<Weak<ReaderQueue>>,
+    ended: Option<WatchEnd>,
 }
 
 /// What waits for one reader.
 #[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct ReaderQueue {
+    waiting: Mutex<UnreadChanges>,
     came: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
-    batches: VecDeque<Arc<[Change]>>,
+struct UnreadChanges {
+    batches: VecDeque<Arc<[FileChange]>>,
     /// How many of the first batch have been read.
     read: usize,
     /// How many changes there are.
     changes: usize,
     lost: bool,
-    ended: Option<Ended>,
+    ended: Option<WatchEnd>,
 }
 
 /// One who watches.
 pub(crate) struct Watcher {
     path: WirePath,
-    queue: Arc<Queue>,
+    queue: Arc<ReaderQueue>,
     over: bool,
     /// The last one of a folder ends its watching.
-    _shared: Arc<Shared>,
-    _counted: Counted,
+    _shared: Arc<SharedWatch>,
+    _counted: WatchPermit,
 }
 
 /// A place among those who watch, and among what its caller watches.
-struct Counted {
+struct WatchPermit {
     watchers: Arc<Watchers>,
     caller: String,
-    watched: Watched,
+    watched: WatchKey,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -131,15 +131,16 @@ impl Watchers {
     ) -> Outcome<Watcher, WatchFailure> {
         let watched = (path.as_str().to_owned(), recursive);
         let counted = Watchers::count(watchers, caller, &watched)?;
-        let folder = watchers.folder(&watched).ok_or_else(|| FOLDERS.full(Full::Folders, Whose::All))?;
+        let folder =
+            watchers.folder(&watched).ok_or_else(|| FOLDERS.full(WatchLimit::Folders, WatchLimitOwner::All))?;
         let mut started = locked(&folder.started);
         let shared = match started.upgrade().filter(|shared| locked(&shared.readers).ended.is_none()) {
             Some(shared) => shared,
             None => {
                 // What could not be started leaves its place as whoever was the last does.
                 let watching = Watching::start(sandbox, &path, recursive, stop)?;
-                let shared = Arc::new(Shared::default());
-                let mut entries = Entries { watchers: Arc::clone(watchers), count: 0 };
+                let shared = Arc::new(SharedWatch::default());
+                let mut entries = EntryBudget { watchers: Arc::clone(watchers), count: 0 };
                 entries.now(&shared, watching.entries()).map_err(|ended| ended.failure(&path))?;
                 runtime.spawn(watched_by(watching, Arc::downgrade(&shared), shared.stop.clone(), entries));
                 *started = Arc::downgrade(&shared);
@@ -147,7 +148,7 @@ impl Watchers {
             }
         };
         counted.shares(&shared)?;
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(ReaderQueue::default());
         {
             let mut readers = locked(&shared.readers);
             readers.queues.retain(|queue| queue.strong_count() > 0);
@@ -158,29 +159,29 @@ impl Watchers {
         Ok(Watcher { path, queue, over: false, _shared: shared, _counted: counted })
     }
 
-    fn count(watchers: &Arc<Watchers>, caller: &str, watched: &Watched) -> Result<Counted, WatchFailure> {
+    fn count(watchers: &Arc<Watchers>, caller: &str, watched: &WatchKey) -> Result<WatchPermit, WatchFailure> {
         let mut callers = locked(&watchers.callers);
         if let Some(own) = callers.get(caller) {
             if own.watchers >= WATCHERS.caller {
-                return Err(WATCHERS.full(Full::Watchers, Whose::Caller));
+                return Err(WATCHERS.full(WatchLimit::Watchers, WatchLimitOwner::Caller));
             }
             if own.folders.len() >= FOLDERS.caller && !own.folders.contains_key(watched) {
-                return Err(FOLDERS.full(Full::Folders, Whose::Caller));
+                return Err(FOLDERS.full(WatchLimit::Folders, WatchLimitOwner::Caller));
             }
         }
         // All of them count under this lock.
         if watchers.watchers.load(Ordering::Acquire) >= WATCHERS.all {
-            return Err(WATCHERS.full(Full::Watchers, Whose::All));
+            return Err(WATCHERS.full(WatchLimit::Watchers, WatchLimitOwner::All));
         }
         watchers.watchers.fetch_add(1, Ordering::AcqRel);
         let own = callers.entry(caller.to_owned()).or_default();
         own.watchers += 1;
         own.folders.entry(watched.clone()).or_default().0 += 1;
-        Ok(Counted { watchers: Arc::clone(watchers), caller: caller.to_owned(), watched: watched.clone() })
+        Ok(WatchPermit { watchers: Arc::clone(watchers), caller: caller.to_owned(), watched: watched.clone() })
     }
 
     /// The place of a folder, if there is one for it.
-    fn folder(&self, watched: &Watched) -> Option<Arc<Folder>> {
+    fn folder(&self, watched: &WatchKey) -> Option<Arc<WatchedFolder>> {
         let mut folders = locked(&self.folders);
         // Whoever starts or has started a watching holds its place; the others' are free.
         folders.retain(|_, folder| Arc::strong_count(folder) > 1 || locked(&folder.started).strong_count() > 0);
@@ -199,12 +200,12 @@ impl Watchers {
     }
 }
 
-impl Bound {
+impl WatchBound {
     /// That there is no more of it.
-    fn full(&self, of: Full, per: Whose) -> WatchFailure {
+    fn full(&self, of: WatchLimit, per: WatchLimitOwner) -> WatchFailure {
         let limit = match per {
-            Whose::All => self.all,
-            Whose::Caller => self.caller,
+            WatchLimitOwner::All => self.all,
+            WatchLimitOwner::Caller => self.caller,
         };
         WatchFailure::WatchersFull { of, limit: u64::try_from(limit).unwrap_or(u64::MAX), per }
     }
@@ -212,24 +213,25 @@ impl Bound {
 
 /// That the watched folders have as many entries as they may have in all.
 pub(crate) fn entries_full() -> WatchFailure {
-    ENTRIES.full(Full::Entries, Whose::All)
+    ENTRIES.full(WatchLimit::Entries, WatchLimitOwner::All)
 }
 
-impl Counted {
+impl WatchPermit {
     /// Notes what the caller watches from now on, unless that is too much of one caller's.
-    fn shares(&self, shared: &Arc<Shared>) -> Result<(), WatchFailure> {
+    fn shares(&self, shared: &Arc<SharedWatch>) -> Result<(), WatchFailure> {
         let mut callers = locked(&self.watchers.callers);
         let Some(own) = callers.get_mut(&self.caller) else { return Ok(()) };
         if let Some((_, noted)) = own.folders.get_mut(&self.watched) {
             *noted = Arc::downgrade(shared);
         }
-        let entries = |(_, shared): &(usize, Weak<Shared>)| Some(shared.upgrade()?.entries.load(Ordering::Acquire));
+        let entries =
+            |(_, shared): &(usize, Weak<SharedWatch>)| Some(shared.upgrade()?.entries.load(Ordering::Acquire));
         let all: usize = own.folders.values().filter_map(entries).sum();
-        if all > ENTRIES.caller { Err(ENTRIES.full(Full::Entries, Whose::Caller)) } else { Ok(()) }
+        if all > ENTRIES.caller { Err(ENTRIES.full(WatchLimit::Entries, WatchLimitOwner::Caller)) } else { Ok(()) }
     }
 }
 
-impl Drop for Counted {
+impl Drop for WatchPermit {
     fn drop(&mut self) {
         let mut callers = locked(&self.watchers.callers);
         self.watchers.watchers.fetch_sub(1, Ordering::AcqRel);
@@ -247,38 +249,43 @@ impl Drop for Counted {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedWatch {
     fn drop(&mut self) {
         self.stop.cancel();
     }
 }
 
 /// How many entries one folder's picture holds of those that all may hold.
-struct Entries {
+struct EntryBudget {
     watchers: Arc<Watchers>,
     count: usize,
 }
 
-impl Entries {
+impl EntryBudget {
     /// Takes note of how many there are now, unless that is too many.
-    fn now(&mut self, shared: &Shared, count: usize) -> Result<(), Ended> {
+    fn now(&mut self, shared: &SharedWatch, count: usize) -> Result<(), WatchEnd> {
         let before = std::mem::replace(&mut self.count, count);
         shared.entries.store(count, Ordering::Release);
         let all = &self.watchers.entries;
         all.fetch_add(count, Ordering::AcqRel);
         all.fetch_sub(before, Ordering::AcqRel);
-        if all.load(Ordering::Acquire) > ENTRIES.all && count > before { Err(Ended::Full) } else { Ok(()) }
+        if all.load(Ordering::Acquire) > ENTRIES.all && count > before { Err(WatchEnd::Full) } else { Ok(()) }
     }
 }
 
-impl Drop for Entries {
+impl Drop for EntryBudget {
     fn drop(&mut self) {
         self.watchers.entries.fetch_sub(self.count, Ordering::AcqRel);
     }
 }
 
 /// Watches a folder for its readers, until the last of them has gone.
-async fn watched_by(mut watching: Watching, shared: Weak<Shared>, stop: CancellationToken, mut entries: Entries) {
+async fn watched_by(
+    mut watching: Watching,
+    shared: Weak<SharedWatch>,
+    stop: CancellationToken,
+    mut entries: EntryBudget,
+) {
     loop {
         let next = tokio::select! {
             biased;
@@ -295,14 +302,14 @@ async fn watched_by(mut watching: Watching, shared: Weak<Shared>, stop: Cancella
     }
 }
 
-impl Shared {
-    fn tell(&self, changes: &Arc<[Change]>) {
+impl SharedWatch {
+    fn tell(&self, changes: &Arc<[FileChange]>) {
         for queue in locked(&self.readers).queues.iter().filter_map(Weak::upgrade) {
             queue.put(changes);
         }
     }
 
-    fn end(&self, ended: &Ended) {
+    fn end(&self, ended: &WatchEnd) {
         let mut readers = locked(&self.readers);
         readers.ended = Some(ended.clone());
         for queue in readers.queues.iter().filter_map(Weak::upgrade) {
@@ -312,12 +319,12 @@ impl Shared {
     }
 }
 
-impl Queue {
-    fn put(&self, changes: &Arc<[Change]>) {
+impl ReaderQueue {
+    fn put(&self, changes: &Arc<[FileChange]>) {
         let mut waiting = locked(&self.waiting);
         // One batch always fits, since a reader that is not behind has missed nothing.
         if waiting.changes > 0 && waiting.changes + changes.len() > QUEUED {
-            *waiting = Waiting { lost: true, ..Waiting::default() };
+            *waiting = UnreadChanges { lost: true, ..UnreadChanges::default() };
         } else {
             waiting.changes += changes.len();
             waiting.batches.push_back(Arc::clone(changes));
@@ -327,8 +334,8 @@ impl Queue {
     }
 }
 
-impl Waiting {
-    fn pop(&mut self) -> Option<Change> {
+impl UnreadChanges {
+    fn pop(&mut self) -> Option<FileChange> {
         let batch = self.batches.front()?;
         let change = batch.get(self.read).cloned();
         self.read += 1;
@@ -342,7 +349,7 @@ impl Waiting {
 }
 
 impl Watcher {
-    pub(crate) async fn next(mut self) -> Option<(Outcome<Change, WatchFailure>, Watcher)> {
+    pub(crate) async fn next(mut self) -> Option<(Outcome<FileChange, WatchFailure>, Watcher)> {
         loop {
             if self.over {
                 return None;
@@ -416,7 +423,7 @@ mod tests {
         }
     }
 
-    async fn next(watcher: Watcher) -> (Outcome<Change, WatchFailure>, Watcher) {
+    async fn next(watcher: Watcher) -> (Outcome<FileChange, WatchFailure>, Watcher) {
         let next = tokio::time::timeout(Duration::from_secs(30), watcher.next());
         next.await.expect("something comes").expect("it has not ended")
     }
@@ -549,10 +556,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_is_behind_is_told_so_once_and_the_others_miss_nothing() {
-        let shared = Shared::default();
-        let (behind, reading) = (Arc::new(Queue::default()), Arc::new(Queue::default()));
+        let shared = SharedWatch::default();
+        let (behind, reading) = (Arc::new(ReaderQueue::default()), Arc::new(ReaderQueue::default()));
         locked(&shared.readers).queues = vec![Arc::downgrade(&behind), Arc::downgrade(&reading)];
-        let batch: Arc<[Change]> = vec![lost(&WirePath::parse(".").unwrap()); QUEUED / 2].into();
+        let batch: Arc<[FileChange]> = vec![lost(&WirePath::parse(".").unwrap()); QUEUED / 2].into();
         for _ in 0..5 {
             shared.tell(&batch);
             let mut waiting = locked(&reading.waiting);

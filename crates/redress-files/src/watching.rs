@@ -21,7 +21,7 @@ use crate::{
     entry::EntryKind,
     failures::FolderFailure,
     sandbox::{Sandbox, denied},
-    seen::{Change, Happened, MOST, SeeError, Seen},
+    seen::{FileChange, FolderSnapshot, Happened, MAX, SeeError},
     watch::WatchFailure,
     watchers::entries_full,
     wire_path::WirePath,
@@ -33,7 +33,7 @@ const SETTLE: Duration = Duration::from_millis(40);
 const WAITING: usize = 4_096;
 
 /// What the operating system said.
-enum Heard {
+enum OsEvent {
     /// Something about this path.
     At(PathBuf),
     /// Nothing more than that something was lost.
@@ -44,7 +44,7 @@ enum Heard {
 
 /// Why watching ended. Several may watch one folder, and each is told.
 #[derive(Clone, Debug)]
-pub(crate) enum Ended {
+pub(crate) enum WatchEnd {
     Gone,
     TooMuch,
     /// The folders that are watched hold too much, taken together.
@@ -54,25 +54,25 @@ pub(crate) enum Ended {
     Contained(String),
 }
 
-impl Ended {
+impl WatchEnd {
     pub(crate) fn failure(self, path: &WirePath) -> Fail<WatchFailure> {
         match self {
-            Ended::Gone => FolderFailure::FolderNotFound { path: path.as_str().to_owned() }.into(),
-            Ended::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MOST).unwrap_or_default() }.into(),
-            Ended::Full => entries_full().into(),
-            Ended::Unavailable(cause) => WatchFailure::WatchUnavailable { cause }.into(),
-            Ended::Io(_, Some(number)) => denied(io::Error::from_raw_os_error(number), path),
-            Ended::Io(kind, None) => denied(io::Error::new(kind, "the folder handle refused"), path),
-            Ended::Contained(cause) => Fail::contain(cause),
+            WatchEnd::Gone => FolderFailure::FolderNotFound { path: path.as_str().to_owned() }.into(),
+            WatchEnd::TooMuch => WatchFailure::WatchTooLarge { limit: u64::try_from(MAX).unwrap_or_default() }.into(),
+            WatchEnd::Full => entries_full().into(),
+            WatchEnd::Unavailable(cause) => WatchFailure::WatchUnavailable { cause }.into(),
+            WatchEnd::Io(_, Some(number)) => denied(io::Error::from_raw_os_error(number), path),
+            WatchEnd::Io(kind, None) => denied(io::Error::new(kind, "the folder handle refused"), path),
+            WatchEnd::Contained(cause) => Fail::contain(cause),
         }
     }
 }
 
-impl From<SeeError> for Ended {
-    fn from(error: SeeError) -> Ended {
+impl From<SeeError> for WatchEnd {
+    fn from(error: SeeError) -> WatchEnd {
         match error {
-            SeeError::TooMuch => Ended::TooMuch,
-            SeeError::Io(error) => Ended::Io(error.kind(), error.raw_os_error()),
+            SeeError::TooMuch => WatchEnd::TooMuch,
+            SeeError::Io(error) => WatchEnd::Io(error.kind(), error.raw_os_error()),
         }
     }
 }
@@ -86,9 +86,9 @@ pub(crate) struct Watching {
     base: PathBuf,
     /// Ends the watching when it is dropped.
     _watcher: RecommendedWatcher,
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<OsEvent>,
     lost: Arc<AtomicBool>,
-    seen: Option<Seen>,
+    seen: Option<FolderSnapshot>,
 }
 
 impl Watching {
@@ -108,7 +108,8 @@ impl Watching {
         let mode = if recursive { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
         watcher.watch(&base, mode).map_err(|error| unavailable(&error))?;
         // Only after the watching has begun, so that nothing falls between the two.
-        let seen = Seen::new(&folder, path, recursive, stop).map_err(|error| Ended::from(error).failure(path))?;
+        let seen =
+            FolderSnapshot::new(&folder, path, recursive, stop).map_err(|error| WatchEnd::from(error).failure(path))?;
         Ok(Watching {
             sandbox: Arc::clone(sandbox),
             path: path.clone(),
@@ -123,35 +124,37 @@ impl Watching {
 
     /// How many entries have been seen.
     pub(crate) fn entries(&self) -> usize {
-        self.seen.as_ref().map_or(0, Seen::len)
+        self.seen.as_ref().map_or(0, FolderSnapshot::len)
     }
 
     /// Waits until something happens, and says what it was. Nothing can be waited for after an end.
-    pub(crate) async fn next(&mut self, stop: &CancellationToken) -> Result<Vec<Change>, Ended> {
-        let Some(first) = self.heard.recv().await else { return Err(Ended::Unavailable("it fell silent".to_owned())) };
+    pub(crate) async fn next(&mut self, stop: &CancellationToken) -> Result<Vec<FileChange>, WatchEnd> {
+        let Some(first) = self.heard.recv().await else {
+            return Err(WatchEnd::Unavailable("it fell silent".to_owned()));
+        };
         tokio::time::sleep(SETTLE).await;
         let (mut changes, paths) = self.gather(first)?;
-        let Some(mut seen) = self.seen.take() else { return Err(Ended::Contained("nothing is seen".to_owned())) };
+        let Some(mut seen) = self.seen.take() else { return Err(WatchEnd::Contained("nothing is seen".to_owned())) };
         let (sandbox, path, stop) = (Arc::clone(&self.sandbox), self.path.clone(), stop.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let looked = look(&sandbox, &path, &mut seen, &paths, &stop);
             (looked, seen)
         });
-        let (looked, seen) = looked.await.map_err(|error| Ended::Contained(error.to_string()))?;
+        let (looked, seen) = looked.await.map_err(|error| WatchEnd::Contained(error.to_string()))?;
         self.seen = Some(seen);
         changes.extend(looked?);
         Ok(changes)
     }
 
     /// That something was lost, if it was, and the paths that something was heard of, each once.
-    fn gather(&mut self, first: Heard) -> Result<(Vec<Change>, BTreeSet<WireKey>), Ended> {
+    fn gather(&mut self, first: OsEvent) -> Result<(Vec<FileChange>, BTreeSet<WireKey>), WatchEnd> {
         let (mut changes, mut paths) = (Vec::new(), BTreeSet::new());
         let mut next = Some(first);
         while let Some(heard) = next {
             match heard {
-                Heard::At(path) => paths.extend(self.wire(&path).map(WireKey)),
-                Heard::Lost => {}
-                Heard::Broken(cause) => return Err(Ended::Unavailable(cause)),
+                OsEvent::At(path) => paths.extend(self.wire(&path).map(WireKey)),
+                OsEvent::Lost => {}
+                OsEvent::Broken(cause) => return Err(WatchEnd::Unavailable(cause)),
             }
             next = self.heard.try_recv().ok();
         }
@@ -169,8 +172,8 @@ impl Watching {
 }
 
 /// That some of what happened in the folder was not seen, or not read.
-pub(crate) fn lost(folder: &WirePath) -> Change {
-    Change { path: folder.as_str().to_owned(), change: Happened::Lost, kind: EntryKind::Folder }
+pub(crate) fn lost(folder: &WirePath) -> FileChange {
+    FileChange { path: folder.as_str().to_owned(), change: Happened::Lost, kind: EntryKind::Folder }
 }
 
 /// A path in the order in which changes are told.
@@ -192,15 +195,15 @@ impl PartialOrd for WireKey {
 fn look(
     sandbox: &Sandbox,
     watched: &WirePath,
-    seen: &mut Seen,
+    seen: &mut FolderSnapshot,
     paths: &BTreeSet<WireKey>,
     stop: &CancellationToken,
-) -> Result<Vec<Change>, Ended> {
+) -> Result<Vec<FileChange>, WatchEnd> {
     let mut changes = Vec::new();
     for WireKey(path) in paths {
         changes.extend(seen.look(sandbox.dir(), path, stop)?);
     }
-    if sandbox.dir().is_dir(watched.as_path()) { Ok(changes) } else { Err(Ended::Gone) }
+    if sandbox.dir().is_dir(watched.as_path()) { Ok(changes) } else { Err(WatchEnd::Gone) }
 }
 
 fn unavailable(error: &notify::Error) -> Fail<WatchFailure> {
@@ -208,22 +211,22 @@ fn unavailable(error: &notify::Error) -> Fail<WatchFailure> {
 }
 
 /// Passes on what the operating system says. It never waits: what finds no room is lost, and said to be.
-fn hearing(sender: mpsc::Sender<Heard>, lost: Arc<AtomicBool>) -> impl FnMut(notify::Result<notify::Event>) + Send {
+fn hearing(sender: mpsc::Sender<OsEvent>, lost: Arc<AtomicBool>) -> impl FnMut(notify::Result<notify::Event>) + Send {
     move |event| match event {
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
         Ok(event) => {
             let mut all = !event.need_rescan();
             for path in event.paths {
-                all &= sender.try_send(Heard::At(path)).is_ok();
+                all &= sender.try_send(OsEvent::At(path)).is_ok();
             }
             if !all {
                 lost.store(true, Ordering::Release);
                 // Wakes a reader that has just taken everything; one that has not will look anyway.
-                let _ = sender.try_send(Heard::Lost);
+                let _ = sender.try_send(OsEvent::Lost);
             }
         }
         Err(error) => {
-            let _ = sender.try_send(Heard::Broken(format!("{:?}", error.kind)));
+            let _ = sender.try_send(OsEvent::Broken(format!("{:?}", error.kind)));
         }
     }
 }

@@ -6,11 +6,11 @@ use crate::failures::{Invalid, Outside, PathFailure};
 use crate::temporary;
 
 /// How long a path may be, in bytes.
-const LONGEST: usize = 4_096;
+const MAX_LENGTH: usize = 4_096;
 /// How long one name may be, in bytes.
 const LONGEST_NAME: usize = 255;
 /// How many names a path may have.
-pub(crate) const DEEPEST: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// A path that names something in the folder, if anything: no name in it is `..`, empty or
 /// one that a file system could read as something else.
@@ -23,7 +23,7 @@ pub(crate) struct WirePath(String);
 impl WirePath {
     /// Reads a path as a caller wrote it.
     pub(crate) fn parse(text: &str) -> Result<WirePath, PathFailure> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return Err(PathFailure::invalid(Invalid::TooLong));
         }
         let mut letters = text.chars();
@@ -35,7 +35,7 @@ impl WirePath {
             return Err(PathFailure::outside(Outside::Parent));
         }
         let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
-        if names.len() > DEEPEST {
+        if names.len() > MAX_DEPTH {
             return Err(PathFailure::invalid(Invalid::TooDeep));
         }
         for name in &names {
@@ -58,7 +58,7 @@ impl WirePath {
         }
         let below =
             |root: &String| text.strip_prefix(root.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        let absolute = text.starts_with('/') && text.len() <= LONGEST;
+        let absolute = text.starts_with('/') && text.len() <= MAX_LENGTH;
         match roots.iter().filter(|_| absolute).find_map(below) {
             Some(rest) => WirePath::parse(rest.trim_start_matches('/')),
             None => WirePath::parse(text),
@@ -69,7 +69,7 @@ impl WirePath {
     pub(crate) fn child(&self, name: &str) -> Option<WirePath> {
         judge(name).ok()?;
         let path = if self.is_top() { name.to_owned() } else { format!("{}/{name}", self.0) };
-        (path.len() <= LONGEST).then_some(WirePath(path))
+        (path.len() <= MAX_LENGTH).then_some(WirePath(path))
     }
 
     /// Whether it is the folder itself.

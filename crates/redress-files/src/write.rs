@@ -17,7 +17,7 @@ use crate::{
     read::Encoding,
     sandbox::{Sandbox, blocking, denied},
     stat::{hash, hash_of},
-    store::{Place, place},
+    store::{TargetPath, place},
     wire_path::WirePath,
 };
 
@@ -126,7 +126,7 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
         return Err(WriteFailure::HashMisplaced)?;
     }
     let contents = decoded(input.content, input.encoding)?;
-    let wanted = Wanted { mode: input.mode, sha256: input.sha256, make_folders: input.make_folders };
+    let wanted = WriteOptions { mode: input.mode, sha256: input.sha256, make_folders: input.make_folders };
     blocking(ctx, &files, move |sandbox, stop| {
         let turn = sandbox.changing();
         let ended = put(sandbox, &path, &contents, &wanted, stop);
@@ -140,7 +140,7 @@ pub(crate) async fn write(ctx: &Ctx, files: State<Files>, input: Write) -> Outco
 }
 
 /// What is wanted of a write, beside the content.
-struct Wanted {
+struct WriteOptions {
     mode: Mode,
     sha256: Option<String>,
     make_folders: bool,
@@ -151,7 +151,7 @@ fn put(
     sandbox: &Sandbox,
     path: &WirePath,
     contents: &[u8],
-    wanted: &Wanted,
+    wanted: &WriteOptions,
     stop: &CancellationToken,
 ) -> Outcome<Written, WriteFailure> {
     let no_folder = |folder: WirePath| WriteFailure::FolderNotFound { path: folder.as_str().to_owned() }.into();
@@ -188,7 +188,7 @@ fn expect(sandbox: &Sandbox, path: &WirePath, expected: &str, stop: &Cancellatio
 
 /// Puts `contents` in its place.
 pub(crate) fn store<E: Failure>(
-    place: &Place,
+    place: &TargetPath,
     path: &WirePath,
     contents: &[u8],
     over: Over,

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, future, time::Duration};
 use futures_util::{StreamExt as _, stream};
 use redress::{
     Access, Block, Blocks, Caller, Ctx, DynamicFailure, Effect, Events, Fail, Failure, IdentityError, IdentityProvider,
-    Kind, Message, Messages, Operation, Outcome, Progress, Recovery, Registry, Secret, contract, data, operation,
+    Kind, Operation, Outcome, Progress, PromptMessage, PromptMessages, Recovery, Registry, Secret, contract, data,
+    operation,
 };
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ pub(crate) struct Wanted {
     /// How many at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 9))]
-    most: Option<u8>,
+    max: Option<u8>,
     /// Whether case matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,
@@ -160,7 +161,7 @@ async fn make(_ctx: &Ctx, input: Made) -> Outcome<Made, redress::NoFailure> {
     Ok(input)
 }
 
-fn open(operation: contract::Operation) -> contract::Operation {
+fn open(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation.with_summary("One of all.").with_access(Access::anyone())
 }
 
@@ -168,8 +169,8 @@ fn object(properties: Value, required: Value) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn missing() -> contract::Failure {
-    contract::Failure::new("THING_MISSING", Kind::NotFound)
+fn missing() -> contract::FailureDeclaration {
+    contract::FailureDeclaration::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
         .with_message("no thing {id}")
         .with_effect(Effect::None)
@@ -185,7 +186,7 @@ pub(crate) fn typed(builder: redress::Builder) -> redress::Builder {
 
 /// The registry: with `tokens`, those tell who calls.
 pub(crate) fn registry(tokens: bool) -> Registry {
-    let greet = open(contract::Operation::query("demo.greet")).with_alias("demo.hail").with_input(object(
+    let greet = open(contract::OperationDeclaration::query("demo.greet")).with_alias("demo.hail").with_input(object(
         json!({"name": {"type": "string", "minLength": 1, "maxLength": 40}, "times": {"type": "integer", "maximum": 9}}),
         json!(["name"]),
     ));
@@ -194,26 +195,26 @@ pub(crate) fn registry(tokens: bool) -> Registry {
             .with_handler(|_, input| async move {
                 Ok(json!({"message": format!("hello \"{}\"", input["name"].as_str().unwrap_or_default())}))
             });
-    let number = open(contract::Operation::query("demo.number")).with_output(json!({"type": "integer"}));
+    let number = open(contract::OperationDeclaration::query("demo.number")).with_output(json!({"type": "integer"}));
     let number = Operation::dynamic(number).with_handler(|_, _| async { Ok(json!(7)) });
-    let find = open(contract::Operation::query("demo.find")).fails(missing());
+    let find = open(contract::OperationDeclaration::query("demo.find")).fails(missing());
     let find = Operation::dynamic(find)
         .with_handler(|_, _| async { Err(DynamicFailure::new("THING_MISSING", json!({"id": 7})))? });
-    let fault = Operation::dynamic(open(contract::Operation::query("demo.fault")))
+    let fault = Operation::dynamic(open(contract::OperationDeclaration::query("demo.fault")))
         .with_handler(|_, _| async { Err(Fail::contain(format!("cannot open {SECRET}"))) });
-    let undeclared = Operation::dynamic(open(contract::Operation::query("demo.undeclared")))
+    let undeclared = Operation::dynamic(open(contract::OperationDeclaration::query("demo.undeclared")))
         .with_handler(|_, _| async { Err(DynamicFailure::new("NOBODY_SAID_SO", json!({"secret": SECRET})))? });
-    let slow = open(contract::Operation::query("demo.slow")).with_deadline(Duration::from_millis(30));
+    let slow = open(contract::OperationDeclaration::query("demo.slow")).with_deadline(Duration::from_millis(30));
     let slow = Operation::dynamic(slow).with_handler(|_, _| future::pending());
-    let once = open(contract::Operation::mutation("demo.once")).with_idempotency_key();
+    let once = open(contract::OperationDeclaration::mutation("demo.once")).with_idempotency_key();
     let once = Operation::dynamic(once).with_handler(|_, input| async move { Ok(json!({"took": input})) });
-    let closed = contract::Operation::query("demo.closed").with_summary("Needs a scope.");
+    let closed = contract::OperationDeclaration::query("demo.closed").with_summary("Needs a scope.");
     let closed = closed.with_access(Access::caller().scope("demo:closed"));
     let closed =
         Operation::dynamic(closed).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-    let hidden = contract::Operation::query("demo.hidden").with_summary("Hidden.").internal();
+    let hidden = contract::OperationDeclaration::query("demo.hidden").with_summary("Hidden.").internal();
     let hidden = Operation::dynamic(hidden).with_handler(|_, _| async { Ok(json!(SECRET)) });
-    let count = open(contract::Operation::subscription("demo.count")).fails(missing()).with_input(object(
+    let count = open(contract::OperationDeclaration::subscription("demo.count")).fails(missing()).with_input(object(
         json!({"to": {"type": "integer", "maximum": 20}, "then": {"enum": ["end", "fail", "fault"]}}),
         json!([]),
     ));
@@ -227,17 +228,19 @@ pub(crate) fn registry(tokens: bool) -> Registry {
             };
             Ok(Events::new(items.chain(stream::iter(end))))
         });
-    let steps = Operation::dynamic(open(contract::Operation::query("demo.steps"))).with_handler(|ctx, _| async move {
-        ctx.progress(Progress::new(1.0).of(2.0).saying("counting"));
-        Ok(json!({"done": true}))
-    });
-    let review = open(contract::Operation::query("demo.review")).prompt().with_messages();
+    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(
+        |ctx, _| async move {
+            ctx.progress(Progress::new(1.0).of(2.0).saying("counting"));
+            Ok(json!({"done": true}))
+        },
+    );
+    let review = open(contract::OperationDeclaration::query("demo.review")).prompt().with_messages();
     let review = Operation::dynamic(review.with_input(object(json!({"path": {"type": "string"}}), json!(["path"]))))
         .with_handler(|_, input| async move {
             let said = format!("Review {}.", input["path"].as_str().unwrap_or_default());
-            Ok(serde_json::to_value(Messages::new([Message::user(Block::text(said))]))?)
+            Ok(serde_json::to_value(PromptMessages::new([PromptMessage::user(Block::text(said))]))?)
         });
-    let page = open(contract::Operation::query("demo.page")).resource("demo://pages/{name}").with_blocks();
+    let page = open(contract::OperationDeclaration::query("demo.page")).resource("demo://pages/{name}").with_blocks();
     let page = Operation::dynamic(page.with_input(object(json!({"name": {"type": "string"}}), json!(["name"]))))
         .with_handler(|_, input| async move {
             let text = input["name"].as_str().unwrap_or_default().to_owned();

@@ -69,8 +69,8 @@ pub(crate) fn bounded(answer: &[u8], asked: &[u8]) {
 #[track_caller]
 pub(crate) fn bounded_by_line(answer: &[u8], asked: &[u8]) {
     let lines = asked.split(|byte| *byte == b'\n').count();
-    let most = 256 * 1024 + 64 * asked.len() + 1024 * lines;
-    assert!(answer.len() <= most, "{} bytes for {} in {lines} lines", answer.len(), asked.len());
+    let max = 256 * 1024 + 64 * asked.len() + 1024 * lines;
+    assert!(answer.len() <= max, "{} bytes for {} in {lines} lines", answer.len(), asked.len());
 }
 
 /// An envelope: one of two shapes, with a code that is known and words that agree with it.
@@ -101,8 +101,8 @@ pub(crate) fn envelope(registry: &Registry, value: &Value) -> Ending {
 fn estimated(payload: &Map<String, Value>, told: u64) {
     let text = serde_json::to_string(payload).unwrap_or_default();
     // The engine counts what it wrote; numbers may be written in more than one way.
-    let most = u64::try_from(text.chars().count()).unwrap_or_default();
-    assert!(told >= most / 16 && told <= most + 16, "{told} tokens for {most} characters");
+    let max = u64::try_from(text.chars().count()).unwrap_or_default();
+    assert!(told >= max / 16 && told <= max + 16, "{told} tokens for {max} characters");
 }
 
 /// The members of a bad ending.

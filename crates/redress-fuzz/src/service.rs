@@ -19,9 +19,9 @@ use crate::{operations, work};
 /// How many runs share a service, so that what it remembers (keys, sessions) stays small.
 const RUNS: usize = 10_000;
 /// The most bytes of an answer that are looked at; a stream that never ends is cut off here or by the clock.
-const MOST: usize = 8 * 1024 * 1024;
+const MAX: usize = 8 * 1024 * 1024;
 /// How long an answer may take, on a clock that leaps when everything waits.
-const LONGEST: Duration = Duration::from_secs(90);
+const MAX_LENGTH: Duration = Duration::from_secs(90);
 
 /// Where the pages are loaded from that may call.
 pub(crate) const ORIGIN: &str = "https://app.example";
@@ -84,13 +84,13 @@ pub(crate) async fn send_from(router: &Router, request: axum::http::Request<Body
     let read = async {
         while let Some(Ok(chunk)) = stream.next().await {
             whole.extend_from_slice(&chunk);
-            if whole.len() > MOST {
+            if whole.len() > MAX {
                 break;
             }
         }
     };
     // A stream that stays open is read as far as it has come.
-    let _ = tokio::time::timeout(LONGEST, read).await;
+    let _ = tokio::time::timeout(MAX_LENGTH, read).await;
     Answer { status: parts.status.as_u16(), headers: parts.headers, body: whole.freeze() }
 }
 

@@ -8,9 +8,9 @@ use std::{cell::Cell, time::Duration};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The bytes that may be allocated in all, freed ones too: for a document about everything, and for each byte sent.
-const MOST_ALLOCATED: (u64, u64) = (64 * 1024 * 1024, 8 * 1024);
+const MAX_ALLOCATED: (u64, u64) = (64 * 1024 * 1024, 8 * 1024);
 /// The time on the processor. Unoptimised code under instruments takes a tenth of it.
-const MOST_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_micros(25));
+const MAX_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_micros(25));
 
 thread_local! {
     static SENT: Cell<usize> = const { Cell::new(0) };
@@ -30,12 +30,12 @@ pub(crate) fn bounded<T>(work: impl FnOnce() -> T) -> T {
     let allocated = allocation_counter::measure(|| done = Some(work())).bytes_total;
     let time = on_processor().saturating_sub(before);
     let bytes = SENT.get();
-    let (most, for_each) = MOST_ALLOCATED;
-    let most = most + for_each * bytes as u64;
-    assert!(allocated <= most, "{allocated} bytes were allocated for {bytes} bytes, and no more than {most} may be");
-    let (most, for_each) = MOST_TIME;
-    let most = most + for_each * u32::try_from(bytes).unwrap_or(u32::MAX);
-    assert!(time <= most, "{bytes} bytes took {time:?} of the processor, and may take {most:?}");
+    let (max, for_each) = MAX_ALLOCATED;
+    let max = max + for_each * bytes as u64;
+    assert!(allocated <= max, "{allocated} bytes were allocated for {bytes} bytes, and no more than {max} may be");
+    let (max, for_each) = MAX_TIME;
+    let max = max + for_each * u32::try_from(bytes).unwrap_or(u32::MAX);
+    assert!(time <= max, "{bytes} bytes took {time:?} of the processor, and may take {max:?}");
     done.expect("the work is done")
 }
 

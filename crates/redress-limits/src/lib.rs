@@ -9,7 +9,7 @@
 //! said here too; they are counted where they outlive the process, by the store of the registry.
 //!
 //! ```
-//! use redress_core::{Fittings, Registry};
+//! use redress_core::{Layers, Registry};
 //! use redress_limits::{LimitOptions, LimitRule, Limits, Rate};
 //!
 //! let mut options = LimitOptions::default();
@@ -20,22 +20,22 @@
 //! options.rules.push(reports);
 //!
 //! let limits = Limits::new(options)?;
-//! let registry = Registry::builder().build().unwrap().fitted(Fittings::new().limit(limits));
+//! let registry = Registry::builder().build().unwrap().with_layers(Layers::new().limit(limits));
 //! # drop(registry);
 //! # Ok::<(), redress_limits::LimitsError>(())
 //! ```
 
-mod account;
-mod accounts;
-mod active;
+mod adaptive_limit;
+mod caller_load;
+mod caller_usage;
 mod clock;
 mod limits;
-mod load;
 mod mean;
 mod options;
 mod quota;
 mod rate;
 mod source;
+mod usage_table;
 
 pub use limits::{LimitFigures, Limits};
 pub use options::{LimitOptions, LimitRule, LimitsError};

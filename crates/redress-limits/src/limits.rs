@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use crate::{
     LimitOptions, LimitsError,
-    account::{Account, Places},
-    accounts::Accounts,
-    load::{Entered, Full, Load},
-    source::{Chosen, Source, choose, quotas, sources},
+    adaptive_limit::{AdaptiveLimit, InFlightCall, ShedReason},
+    caller_usage::{CallerUsage, HeldSlots},
+    source::{Chosen, LimitSource, choose, quotas, sources},
+    usage_table::UsageTable,
 };
 
 /// When to come again where nothing tells: a caller whose calls have never ended, or whose streams may last.
@@ -23,14 +23,14 @@ const A_WHILE: Duration = Duration::from_secs(1);
 /// Limits on the calls of a registry. A clone is the same limits.
 ///
 /// ```
-/// use redress_core::{Limit as _, LimitedCall, contract::{Caller, Operation}};
+/// use redress_core::{Limit as _, LimitedCall, contract::{Caller, OperationDeclaration}};
 /// use redress_limits::{LimitOptions, Limits};
 ///
 /// let mut options = LimitOptions::default();
 /// options.rate = Some("2/min".parse()?);
 /// let limits = Limits::new(options)?;
 ///
-/// let (greet, ada) = (Operation::query("demo.greet"), Caller::new("ada"));
+/// let (greet, ada) = (OperationDeclaration::query("demo.greet"), Caller::new("ada"));
 /// let call = LimitedCall::new(&greet, Some(&ada));
 /// assert!(limits.admit(&call).is_ok());
 /// assert!(limits.admit(&call).is_ok());
@@ -39,13 +39,13 @@ const A_WHILE: Duration = Duration::from_secs(1);
 /// # Ok::<(), redress_limits::LimitsError>(())
 /// ```
 #[derive(Clone)]
-pub struct Limits(Arc<Inner>);
+pub struct Limits(Arc<LimitsInner>);
 
-struct Inner {
+struct LimitsInner {
     options: LimitOptions,
-    sources: Vec<Source>,
-    accounts: Accounts,
-    load: Arc<Load>,
+    sources: Vec<LimitSource>,
+    usages: UsageTable,
+    load: Arc<AdaptiveLimit>,
     /// Whether a call holds anything while it runs.
     calls_hold: bool,
     /// Whether a stream does.
@@ -73,8 +73,8 @@ impl Limits {
     pub fn new(options: LimitOptions) -> Result<Limits, LimitsError> {
         options.check()?;
         let sources = sources(&options);
-        let accounts = Accounts::new(options.callers, &sources);
-        Ok(Limits::of(options, sources, accounts, Arc::new(Load::of_this_machine())))
+        let usages = UsageTable::new(options.callers, &sources);
+        Ok(Limits::of(options, sources, usages, Arc::new(AdaptiveLimit::of_this_machine())))
     }
 
     /// Other limits in place of these: what stays the same keeps its counts, so that nobody gets a second burst or
@@ -82,7 +82,7 @@ impl Limits {
     pub fn replaced(&self, options: LimitOptions) -> Result<Limits, LimitsError> {
         options.check()?;
         let mut sources = sources(&options);
-        let mut unused: Vec<(usize, &Source)> = self.0.sources.iter().enumerate().collect();
+        let mut unused: Vec<(usize, &LimitSource)> = self.0.sources.iter().enumerate().collect();
         let mut kept = Vec::with_capacity(sources.len());
         for source in &mut sources {
             let found = unused.iter().position(|(_, old)| old.counts_the_same(source));
@@ -92,27 +92,27 @@ impl Limits {
                 (place, old.refills == source.refills)
             }));
         }
-        let accounts = self.0.accounts.moved(options.callers, &kept, &sources);
-        Ok(Limits::of(options, sources, accounts, Arc::clone(&self.0.load)))
+        let usages = self.0.usages.moved(options.callers, &kept, &sources);
+        Ok(Limits::of(options, sources, usages, Arc::clone(&self.0.load)))
     }
 
     /// What is counted right now.
     pub fn figures(&self) -> LimitFigures {
-        let Inner { options, accounts, load, .. } = &*self.0;
+        let LimitsInner { options, usages, load, .. } = &*self.0;
         LimitFigures {
             in_flight: load.in_flight(),
             streams: load.streams.load(Ordering::Relaxed),
-            callers: accounts.len(),
+            callers: usages.len(),
             shed_above: load.bound(Instant::now()).filter(|_| options.shed),
         }
     }
 
-    fn of(options: LimitOptions, sources: Vec<Source>, accounts: Accounts, load: Arc<Load>) -> Limits {
+    fn of(options: LimitOptions, sources: Vec<LimitSource>, usages: UsageTable, load: Arc<AdaptiveLimit>) -> Limits {
         let counted = options.shed || options.in_flight_total.is_some();
-        let calls_hold = counted || sources.iter().any(Source::counts_calls);
-        let streams_hold = counted || sources.iter().any(Source::counts_streams);
-        let has_quotas = sources.iter().any(Source::has_quotas);
-        Limits(Arc::new(Inner { options, sources, accounts, load, calls_hold, streams_hold, has_quotas }))
+        let calls_hold = counted || sources.iter().any(LimitSource::counts_calls);
+        let streams_hold = counted || sources.iter().any(LimitSource::counts_streams);
+        let has_quotas = sources.iter().any(LimitSource::has_quotas);
+        Limits(Arc::new(LimitsInner { options, sources, usages, load, calls_hold, streams_hold, has_quotas }))
     }
 }
 
@@ -124,17 +124,17 @@ impl Limit for Limits {
         }
         let inner = &*self.0;
         let now = Instant::now();
-        let at = inner.accounts.at(now);
+        let at = inner.usages.at(now);
         let chosen = choose(&inner.sources, call);
-        let account = inner.accounts.of(call, at, &inner.sources);
+        let usage = inner.usages.of(call, at, &inner.sources);
         // The rate comes last: a call that is refused for another reason takes nothing from it.
         let streams = call.operation.shape() == Shape::Subscription;
         if if streams { inner.streams_hold } else { inner.calls_hold } {
-            let held = self.hold(call, streams, account, chosen, now)?;
-            inner.take(&held.account, chosen, at)?;
+            let held = self.hold(call, streams, usage, chosen, now)?;
+            inner.take(&held.usage, chosen, at)?;
             Ok(Some(held.admitted()))
         } else {
-            inner.take(&account, chosen, at)?;
+            inner.take(&usage, chosen, at)?;
             Ok(None)
         }
     }
@@ -148,17 +148,17 @@ impl Limit for Limits {
     }
 }
 
-impl Inner {
+impl LimitsInner {
     /// Takes the call from its caller's rate.
-    fn take(&self, account: &Account, chosen: Chosen, at: Duration) -> Result<(), Limited> {
+    fn take(&self, usage: &CallerUsage, chosen: Chosen, at: Duration) -> Result<(), Limited> {
         let Some(place) = chosen.rate else { return Ok(()) };
-        match account.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
+        match usage.slot(place, &self.sources[place]).map(|slot| slot.take(at)) {
             Some(Err(wait)) => Err(Limited::rate(millis(wait)).named("rate", "caller")),
             Some(Ok(())) | None => Ok(()),
         }
     }
 
-    fn no_room(&self, full: Full) -> Limited {
+    fn no_room(&self, full: ShedReason) -> Limited {
         Limited::capacity(millis(self.load.worth_waiting(full)))
     }
 }
@@ -169,25 +169,25 @@ impl Limits {
         &self,
         call: &LimitedCall<'_>,
         streams: bool,
-        account: Arc<Account>,
+        usage: Arc<CallerUsage>,
         chosen: Chosen,
         now: Instant,
-    ) -> Result<Held, Limited> {
+    ) -> Result<LimitPermit, Limited> {
         let inner = &*self.0;
-        let mut held = Held {
+        let mut held = LimitPermit {
             limits: Arc::clone(&self.0),
-            account,
+            usage,
             streams,
             place: None,
             together: None,
-            counted: Counted::Not,
+            counted: CallClass::Not,
             admitted: false,
         };
-        if let Some((place, most)) = chosen.places
-            && let Some(slot) = held.account.slot(place, &inner.sources[place])
+        if let Some((place, max)) = chosen.places
+            && let Some(slot) = held.usage.slot(place, &inner.sources[place])
         {
             let places = slot.places();
-            if !places.enter(streams, most) {
+            if !places.enter(streams, max) {
                 let name = if streams { "streams" } else { "in_flight" };
                 let wait = places.free_in().filter(|_| !streams).unwrap_or(A_WHILE);
                 return Err(Limited::rate(millis(wait)).named(name, "caller"));
@@ -196,26 +196,26 @@ impl Limits {
         }
         if streams {
             inner.load.streams.fetch_add(1, Ordering::Relaxed);
-            held.counted = Counted::Stream;
+            held.counted = CallClass::Stream;
             return Ok(held);
         }
-        if let Some((place, most)) = chosen.together {
-            let more = |now: u32| (now < most).then(|| now + 1);
+        if let Some((place, max)) = chosen.together {
+            let more = |now: u32| (now < max).then(|| now + 1);
             let together = &inner.sources[place].together;
             if together.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
-                return Err(inner.no_room(Full::Total).named("in_flight", "rule"));
+                return Err(inner.no_room(ShedReason::Total).named("in_flight", "rule"));
             }
             held.together = Some(place);
         }
         let measured = inner.options.shed.then(|| call.operation.name());
-        match inner.load.enter(&held.account.own, measured, inner.options.in_flight_total, now) {
-            Ok(entered) => held.counted = Counted::Call(entered),
+        match inner.load.enter(&held.usage.own, measured, inner.options.in_flight_total, now) {
+            Ok(entered) => held.counted = CallClass::Call(entered),
             Err(full) => {
                 let limited = inner.no_room(full);
                 return Err(match full {
-                    Full::Total => limited.named("in_flight", "server"),
-                    Full::Share => limited.named("shed", "caller"),
-                    Full::Server => limited.named("shed", "server"),
+                    ShedReason::Total => limited.named("in_flight", "server"),
+                    ShedReason::Share => limited.named("shed", "caller"),
+                    ShedReason::Server => limited.named("shed", "server"),
                 });
             }
         }
@@ -229,50 +229,50 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// Among what the server counts a call.
-enum Counted {
+enum CallClass {
     Not,
     Stream,
-    Call(Entered),
+    Call(InFlightCall),
 }
 
 /// What a call holds; dropping it gives everything back.
-struct Held {
-    limits: Arc<Inner>,
-    account: Arc<Account>,
+struct LimitPermit {
+    limits: Arc<LimitsInner>,
+    usage: Arc<CallerUsage>,
     streams: bool,
     /// The source that counts it for its caller.
     place: Option<usize>,
     /// The source that counts it for all callers.
     together: Option<usize>,
-    counted: Counted,
+    counted: CallClass,
     /// Whether nothing has refused it.
     admitted: bool,
 }
 
-impl Held {
+impl LimitPermit {
     fn admitted(mut self) -> Permit {
         self.admitted = true;
         Box::new(self)
     }
 
-    fn places(&self) -> Option<&Places> {
+    fn places(&self) -> Option<&HeldSlots> {
         let place = self.place?;
-        self.account.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
+        self.usage.slot(place, &self.limits.sources[place]).map(|slot| slot.places())
     }
 }
 
-impl Hold for Held {
+impl Hold for LimitPermit {
     fn ran(&mut self, since: Option<Instant>) {
-        if let Counted::Call(entered) = &mut self.counted {
+        if let CallClass::Call(entered) = &mut self.counted {
             entered.ran = true;
             entered.since = since.unwrap_or(entered.since);
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for LimitPermit {
     fn drop(&mut self) {
-        let Inner { sources, load, .. } = &*self.limits;
+        let LimitsInner { sources, load, .. } = &*self.limits;
         if let Some(place) = self.together {
             sources[place].together.fetch_sub(1, Ordering::Relaxed);
         }
@@ -280,19 +280,19 @@ impl Drop for Held {
             places.leave(self.streams);
         }
         match &self.counted {
-            Counted::Not => {}
-            Counted::Stream => {
+            CallClass::Not => {}
+            CallClass::Stream => {
                 load.streams.fetch_sub(1, Ordering::Relaxed);
             }
-            Counted::Call(_) if !self.admitted => {
-                load.give_back(&self.account.own);
+            CallClass::Call(_) if !self.admitted => {
+                load.give_back(&self.usage.own);
             }
-            Counted::Call(entered) => {
+            CallClass::Call(entered) => {
                 let now = Instant::now();
                 if let Some(places) = self.places().filter(|_| entered.ran) {
                     places.kept(now.saturating_duration_since(entered.since));
                 }
-                load.leave(&self.account.own, entered, now);
+                load.leave(&self.usage.own, entered, now);
             }
         }
     }

@@ -15,18 +15,18 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    const LEAST_WEIGHT: u64 = 16;
+    const MIN_WEIGHT: u64 = 16;
     /// So many durations make a mean that can be relied on.
     const MEASURED: u64 = 8;
 
     pub(crate) fn add(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let added = self.added.load(Ordering::Relaxed);
-        let weight = (added + 1).min(Self::LEAST_WEIGHT);
+        let weight = (added + 1).min(Self::MIN_WEIGHT);
         let mean = self.nanos.load(Ordering::Relaxed);
         let next = mean - mean / weight + nanos / weight;
         self.nanos.store(next.max(1), Ordering::Relaxed);
-        if added < Self::LEAST_WEIGHT {
+        if added < Self::MIN_WEIGHT {
             self.added.store(added + 1, Ordering::Relaxed);
         }
     }

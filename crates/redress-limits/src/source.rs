@@ -16,9 +16,9 @@ const ANONYMOUS: &str = "anonymous";
 
 /// A rule made ready for calls, or what holds where no rule says anything, which fits every call.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct LimitSource {
     rule: LimitRule,
-    operations: Vec<Pattern>,
+    operations: Vec<SourcePattern>,
     callers: HashSet<String, foldhash::fast::RandomState>,
     /// How often calls may be made, as governor counts it.
     pub(crate) refills: Option<governor::Quota>,
@@ -29,27 +29,27 @@ pub(crate) struct Source {
 }
 
 #[derive(Debug)]
-enum Pattern {
+enum SourcePattern {
     All,
     /// Everything below this prefix, which ends in a dot.
     Below(Box<str>),
     One(Box<str>),
 }
 
-impl Pattern {
-    fn read(text: &str) -> Pattern {
+impl SourcePattern {
+    fn read(text: &str) -> SourcePattern {
         match text.strip_suffix('*') {
-            Some("") => Pattern::All,
-            Some(prefix) => Pattern::Below(prefix.into()),
-            None => Pattern::One(text.into()),
+            Some("") => SourcePattern::All,
+            Some(prefix) => SourcePattern::Below(prefix.into()),
+            None => SourcePattern::One(text.into()),
         }
     }
 
     fn fits(&self, name: &str) -> bool {
         match self {
-            Pattern::All => true,
-            Pattern::Below(prefix) => name.starts_with(&**prefix),
-            Pattern::One(one) => name == &**one,
+            SourcePattern::All => true,
+            SourcePattern::Below(prefix) => name.starts_with(&**prefix),
+            SourcePattern::One(one) => name == &**one,
         }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) struct Chosen {
 }
 
 /// The sources of these options: the rules in their order, then what holds where they say nothing.
-pub(crate) fn sources(options: &LimitOptions) -> Vec<Source> {
+pub(crate) fn sources(options: &LimitOptions) -> Vec<LimitSource> {
     let general = LimitRule {
         rate: options.rate,
         in_flight: options.in_flight,
@@ -75,11 +75,11 @@ pub(crate) fn sources(options: &LimitOptions) -> Vec<Source> {
         ..LimitRule::default()
     };
     let rules = (1..).map(Some).zip(options.rules.iter().cloned());
-    rules.chain([(None, general)]).map(|(number, rule)| Source::new(number, rule)).collect()
+    rules.chain([(None, general)]).map(|(number, rule)| LimitSource::new(number, rule)).collect()
 }
 
 /// Which of the sources decide about `call`.
-pub(crate) fn choose(sources: &[Source], call: &LimitedCall<'_>) -> Chosen {
+pub(crate) fn choose(sources: &[LimitSource], call: &LimitedCall<'_>) -> Chosen {
     let mut chosen = Chosen::default();
     let streams = call.operation.shape() == Shape::Subscription;
     for (place, source) in sources.iter().enumerate() {
@@ -90,25 +90,25 @@ pub(crate) fn choose(sources: &[Source], call: &LimitedCall<'_>) -> Chosen {
         let places = if streams { rule.streams } else { rule.in_flight };
         let together = rule.in_flight_total.filter(|_| !streams);
         chosen.rate = chosen.rate.or(source.refills.map(|_| place));
-        chosen.places = chosen.places.or(places.map(|most| (place, most)));
-        chosen.together = chosen.together.or(together.map(|most| (place, most)));
+        chosen.places = chosen.places.or(places.map(|max| (place, max)));
+        chosen.together = chosen.together.or(together.map(|max| (place, max)));
     }
     chosen
 }
 
 /// The allowances that `call` is taken from: those of the first source that has any for it.
-pub(crate) fn quotas(sources: &[Source], call: &LimitedCall<'_>) -> Vec<QuotaShare> {
-    let fits = |source: &&Source| source.fits(call.operation.name().as_str(), call.caller);
+pub(crate) fn quotas(sources: &[LimitSource], call: &LimitedCall<'_>) -> Vec<QuotaShare> {
+    let fits = |source: &&LimitSource| source.fits(call.operation.name().as_str(), call.caller);
     let mut with_quotas = sources.iter().filter(|source| source.has_quotas());
     with_quotas.find(fits).map(|source| source.quotas.clone()).unwrap_or_default()
 }
 
-impl Source {
+impl LimitSource {
     /// The rule of this number, or what holds where no rule says anything.
-    fn new(number: Option<usize>, rule: LimitRule) -> Source {
-        Source {
+    fn new(number: Option<usize>, rule: LimitRule) -> LimitSource {
+        LimitSource {
             quotas: rule.shares(number),
-            operations: rule.operations.iter().map(|pattern| Pattern::read(pattern)).collect(),
+            operations: rule.operations.iter().map(|pattern| SourcePattern::read(pattern)).collect(),
             callers: rule.callers.iter().cloned().collect(),
             refills: rule.rate.map(|rate| rate.quota()),
             together: Arc::default(),
@@ -123,7 +123,7 @@ impl Source {
     }
 
     /// Whether it is about the same calls, so that counts of them go on.
-    pub(crate) fn counts_the_same(&self, other: &Source) -> bool {
+    pub(crate) fn counts_the_same(&self, other: &LimitSource) -> bool {
         self.rule.operations == other.rule.operations && self.rule.callers == other.rule.callers
     }
 
@@ -150,11 +150,11 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use redress_contract::Operation;
+    use redress_contract::OperationDeclaration;
 
     use super::*;
 
-    fn chosen(options: &LimitOptions, operation: &Operation, caller: Option<&str>) -> Chosen {
+    fn chosen(options: &LimitOptions, operation: &OperationDeclaration, caller: Option<&str>) -> Chosen {
         let caller = caller.map(Caller::new);
         choose(&sources(options), &LimitedCall::new(operation, caller.as_ref()))
     }
@@ -180,14 +180,14 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_fits_and_says_something_decides_each_limit_on_its_own() {
-        let read = Operation::query("files.read");
+        let read = OperationDeclaration::query("files.read");
         let chosen = chosen(&options(), &read, Some("ada"));
         assert_eq!(chosen, Chosen { rate: Some(0), places: Some((1, 4)), together: None });
     }
 
     #[test]
     fn where_no_rule_says_anything_the_general_limit_decides() {
-        let write = Operation::mutation("files.write");
+        let write = OperationDeclaration::mutation("files.write");
         assert_eq!(
             chosen(&options(), &write, Some("ben")),
             Chosen { rate: Some(3), places: Some((3, 64)), together: None }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_anonymous_have_rules_of_their_own() {
-        let write = Operation::mutation("files.write");
+        let write = OperationDeclaration::mutation("files.write");
         assert_eq!(
             chosen(&options(), &write, None),
             Chosen { rate: Some(2), places: Some((3, 64)), together: Some((2, 8)) }
@@ -212,7 +212,7 @@ mod tests {
         let quotas = vec!["9/day".parse().unwrap()];
         let options = LimitOptions { rules: vec![places, ada], quotas, ..LimitOptions::default() };
         let of = |operation: &str, caller: Option<&str>| {
-            let (operation, caller) = (Operation::query(operation), caller.map(Caller::new));
+            let (operation, caller) = (OperationDeclaration::query(operation), caller.map(Caller::new));
             let shares = quotas_of(&options, &LimitedCall::new(&operation, caller.as_ref()));
             let shown = |share: &QuotaShare| format!("{} {} {}", share.policy, share.limit, share.rule);
             shares.iter().map(shown).collect::<Vec<_>>()
@@ -229,13 +229,13 @@ mod tests {
 
     #[test]
     fn a_namespace_ends_at_its_dot() {
-        let chosen = chosen(&options(), &Operation::query("filesystem.read"), Some("ada"));
+        let chosen = chosen(&options(), &OperationDeclaration::query("filesystem.read"), Some("ada"));
         assert_eq!(chosen.rate, Some(3));
     }
 
     #[test]
     fn a_subscription_takes_a_place_among_streams() {
-        let watch = Operation::subscription("files.read");
+        let watch = OperationDeclaration::subscription("files.read");
         assert_eq!(chosen(&options(), &watch, Some("ben")).places, Some((3, 16)));
     }
 }

@@ -11,23 +11,23 @@ use syn::{Ident, Lit, LitBool, LitInt, LitStr, ext::IdentExt, parse::Parse, pars
 
 use crate::{
     mistakes::Mistakes,
-    nearest::{Listed, nearest},
+    nearest::{BacktickList, nearest},
 };
 
 /// One item of the list.
-pub(crate) struct Item {
+pub(crate) struct AttributeItem {
     /// The word it begins with.
     pub(crate) name: Ident,
-    value: Value,
+    value: AttributeValue,
 }
 
-enum Value {
+enum AttributeValue {
     Nothing,
     Is(TokenStream),
     Of(TokenStream),
 }
 
-impl Item {
+impl AttributeItem {
     /// The word it begins with, as text.
     pub(crate) fn word(&self) -> String {
         self.name.unraw().to_string()
@@ -50,7 +50,7 @@ impl Item {
 
     /// The word in `name = word`.
     pub(crate) fn ident(&self, example: &str, mistakes: &mut Mistakes) -> Option<Ident> {
-        self.is::<Name>(mistakes, format_args!("{} = {example}", self.name)).map(|Name(ident)| ident)
+        self.is::<AttributeName>(mistakes, format_args!("{} = {example}", self.name)).map(|AttributeName(ident)| ident)
     }
 
     /// The function in `name = function`, or `name = module::function`.
@@ -82,7 +82,7 @@ impl Item {
 
     /// That there is the name and nothing else.
     pub(crate) fn alone(&self, mistakes: &mut Mistakes) -> bool {
-        let alone = matches!(self.value, Value::Nothing);
+        let alone = matches!(self.value, AttributeValue::Nothing);
         if !alone {
             mistakes.add(&self.name, format_args!("`{0}` takes no value; write `{0}` alone", self.name));
         }
@@ -92,8 +92,8 @@ impl Item {
     /// What is between the parentheses of `name(…)`.
     pub(crate) fn list(&self, example: &str, mistakes: &mut Mistakes) -> Option<TokenStream> {
         match &self.value {
-            Value::Of(list) if !list.is_empty() => Some(list.clone()),
-            Value::Of(_) | Value::Is(_) | Value::Nothing => {
+            AttributeValue::Of(list) if !list.is_empty() => Some(list.clone()),
+            AttributeValue::Of(_) | AttributeValue::Is(_) | AttributeValue::Nothing => {
                 mistakes.add(&self.name, format_args!("write `{}({example})`", self.name));
                 None
             }
@@ -102,12 +102,12 @@ impl Item {
 
     /// Whether this is `name(word)`.
     pub(crate) fn is_list_of(&self, word: &str) -> bool {
-        matches!(&self.value, Value::Of(list) if list.to_string() == word)
+        matches!(&self.value, AttributeValue::Of(list) if list.to_string() == word)
     }
 
     /// The texts in `name = "…"` or `name("…", "…")`.
     pub(crate) fn texts(&self, example: &str, mistakes: &mut Mistakes) -> Vec<LitStr> {
-        if let Value::Is(_) = self.value {
+        if let AttributeValue::Is(_) = self.value {
             return self.text(mistakes).into_iter().collect();
         }
         let Some(list) = self.list(example, mistakes) else { return Vec::new() };
@@ -121,7 +121,7 @@ impl Item {
     }
 
     fn is<T: Parse>(&self, mistakes: &mut Mistakes, example: impl Display) -> Option<T> {
-        let Value::Is(tokens) = &self.value else {
+        let AttributeValue::Is(tokens) = &self.value else {
             mistakes.add(&self.name, format_args!("write `{example}`"));
             return None;
         };
@@ -135,11 +135,11 @@ impl Item {
     }
 }
 
-struct Name(Ident);
+struct AttributeName(Ident);
 
-impl Parse for Name {
-    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Name> {
-        Ident::parse_any(input).map(Name)
+impl Parse for AttributeName {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<AttributeName> {
+        Ident::parse_any(input).map(AttributeName)
     }
 }
 
@@ -157,18 +157,18 @@ impl Parse for Either {
 
 /// The items of a list, together with what is known about the words in it.
 #[derive(Default)]
-pub(crate) struct Items {
+pub(crate) struct AttributeItems {
     /// The items that could be read and stand there once.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<AttributeItem>,
     seen: BTreeSet<String>,
     unreadable: bool,
     unknown: bool,
 }
 
-impl Items {
+impl AttributeItems {
     /// The items of a list of which nothing could be read.
-    pub(crate) fn unreadable() -> Items {
-        Items { unreadable: true, ..Items::default() }
+    pub(crate) fn unreadable() -> AttributeItems {
+        AttributeItems { unreadable: true, ..AttributeItems::default() }
     }
 
     /// Whether nobody wrote any of `words`. A word that nobody knows counts as one of
@@ -199,7 +199,7 @@ impl Items {
                     }
                     None => {
                         self.unknown = true;
-                        let (known, verb) = (Listed(known), if known.len() == 1 { "is only" } else { "are" });
+                        let (known, verb) = (BacktickList(known), if known.len() == 1 { "is only" } else { "are" });
                         mistakes.add(&item.name, format_args!("there is no `{word}` here; there {verb} {known}"));
                     }
                 }
@@ -213,14 +213,15 @@ impl Items {
 }
 
 /// The items of a list in which every word is allowed.
-pub(crate) fn pairs(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<Item> {
+pub(crate) fn pairs(tokens: TokenStream, mistakes: &mut Mistakes) -> Vec<AttributeItem> {
     pieces(tokens).into_iter().filter_map(|piece| item(piece, mistakes)).collect()
 }
 
 /// The words on both sides of each `=` in `bind(their_field = own_field)`.
-pub(crate) fn bound(item: &Item, mistakes: &mut Mistakes) -> Vec<(Ident, Ident)> {
+pub(crate) fn bound(item: &AttributeItem, mistakes: &mut Mistakes) -> Vec<(Ident, Ident)> {
     let Some(list) = item.list("their_field = own_field", mistakes) else { return Vec::new() };
-    let bound = |pair: Item, mistakes: &mut Mistakes| pair.ident("own_field", mistakes).map(|own| (pair.name, own));
+    let bound =
+        |pair: AttributeItem, mistakes: &mut Mistakes| pair.ident("own_field", mistakes).map(|own| (pair.name, own));
     pairs(list, mistakes).into_iter().filter_map(|pair| bound(pair, mistakes)).collect()
 }
 
@@ -240,7 +241,7 @@ fn pieces(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     pieces
 }
 
-fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<Item> {
+fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<AttributeItem> {
     let mut tokens = piece.into_iter();
     let name = match tokens.next()? {
         TokenTree::Ident(name) => name,
@@ -250,7 +251,7 @@ fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<Item> {
         }
     };
     let value = match tokens.next() {
-        None => Value::Nothing,
+        None => AttributeValue::Nothing,
         Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
             let rest: TokenStream = tokens.collect();
             if rest.is_empty() {
@@ -262,10 +263,10 @@ fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<Item> {
                 mistakes.add(next, "put a comma before this");
                 return None;
             }
-            Value::Is(rest)
+            AttributeValue::Is(rest)
         }
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => match tokens.next() {
-            None => Value::Of(group.stream()),
+            None => AttributeValue::Of(group.stream()),
             Some(next) => {
                 mistakes.add(next, "put a comma before this");
                 return None;
@@ -280,7 +281,7 @@ fn item(piece: Vec<TokenTree>, mistakes: &mut Mistakes) -> Option<Item> {
             return None;
         }
     };
-    Some(Item { name, value })
+    Some(AttributeItem { name, value })
 }
 
 /// The list inside `attribute`, or a mistake at its name if it has none.

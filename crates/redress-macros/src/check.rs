@@ -6,11 +6,11 @@ use syn::{Attribute, FnArg, Ident, ItemFn, ReturnType, Token, Type, ext::IdentEx
 
 use crate::{
     mistakes::Mistakes,
-    operation::signature::{Argument, Role, argument_name, is_of_std, last_segment, role},
+    operation::signature::{ArgumentRole, FunctionArgument, argument_name, is_of_std, last_segment, role},
 };
 
 /// The most arguments for which there are checks.
-const MOST_ARGUMENTS: usize = 6;
+const MAX_ARGUMENTS: usize = 6;
 
 const RETURNS: &str = "a check returns `Outcome<bool, E>`, where `E` derives `Failure`; write that here";
 
@@ -39,16 +39,16 @@ pub(crate) fn attribute(words: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// What the function says.
-struct Signature {
+struct CheckSignature {
     /// Those that come from the call.
-    arguments: Vec<Argument>,
+    arguments: Vec<FunctionArgument>,
     /// The name of the input, and its type without the `&`.
     input: (Ident, Type),
     returns: Type,
 }
 
 /// Reads the function. Nothing comes back where it cannot even stand in for a check.
-fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
+fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<CheckSignature> {
     let sig = &function.sig;
     let mut usable = true;
     let mut refuse = |token: TokenStream, message: &str| {
@@ -64,18 +64,18 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
     if let Some(abi) = &sig.abi {
         refuse(abi.extern_token.to_token_stream(), "a check is an ordinary Rust function; remove `extern`");
     }
-    let mut arguments: Vec<Argument> = Vec::new();
+    let mut arguments: Vec<FunctionArgument> = Vec::new();
     let count = sig.inputs.len();
     for (place, argument) in sig.inputs.iter().enumerate() {
         match argument {
-            FnArg::Typed(argument) if place < MOST_ARGUMENTS => {
+            FnArg::Typed(argument) if place < MAX_ARGUMENTS => {
                 if let Type::ImplTrait(ty) = unreferenced(&argument.ty) {
                     let message = "name the type, as in `fn owns<T: OfTicket>(…, input: &T)`";
                     refuse(ty.impl_token.to_token_stream(), message);
                 }
                 let role = role(&argument.ty, place + 1 == count);
                 let name = argument_name(&argument.pat, place, function, &arguments);
-                arguments.push(Argument { name, ty: (*argument.ty).clone(), role });
+                arguments.push(FunctionArgument { name, ty: (*argument.ty).clone(), role });
             }
             FnArg::Typed(argument) => {
                 refuse(argument.pat.to_token_stream(), "a check has at most six arguments; leave one out");
@@ -87,7 +87,7 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
         }
     }
     let input = match arguments.pop() {
-        Some(Argument { name, ty, role: Role::Input }) => {
+        Some(FunctionArgument { name, ty, role: ArgumentRole::Input }) => {
             if let Type::Reference(reference) = &ty
                 && reference.mutability.is_none()
             {
@@ -126,7 +126,7 @@ fn read(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Signature> {
     if sig.asyncness.is_none() {
         mistakes.add(sig.fn_token, "a check is asynchronous; write `async fn`");
     }
-    if usable { Some(Signature { arguments, input: input?, returns: returns? }) } else { None }
+    if usable { Some(CheckSignature { arguments, input: input?, returns: returns? }) } else { None }
 }
 
 fn unreferenced(ty: &Type) -> &Type {
@@ -134,8 +134,8 @@ fn unreferenced(ty: &Type) -> &Type {
 }
 
 /// The function, tagged, and beside it a marker that knows how it is called.
-fn expand(function: &ItemFn, signature: &Signature, mistakes: &Mistakes) -> TokenStream {
-    let Signature { arguments, input: (input, input_ty), returns } = signature;
+fn expand(function: &ItemFn, signature: &CheckSignature, mistakes: &Mistakes) -> TokenStream {
+    let CheckSignature { arguments, input: (input, input_ty), returns } = signature;
     let mut function = function.clone();
     function.sig.asyncness.get_or_insert_with(<Token![async]>::default);
     let (vis, ident, sig, block) = (&function.vis, &function.sig.ident, &function.sig, &function.block);
@@ -152,20 +152,20 @@ fn expand(function: &ItemFn, signature: &Signature, mistakes: &Mistakes) -> Toke
     let span = returns.span().resolved_at(Span::call_site());
     let failure = quote_spanned!(span=> <#returns as ::redress::__private::IsOutcome>::Failure);
     // With `&Caller` there has to be one; without it, the check does for every operation.
-    let takes_caller = arguments.iter().any(|argument| argument.role == Role::Caller);
+    let takes_caller = arguments.iter().any(|argument| argument.role == ArgumentRole::Caller);
     let known = quote!(::redress::__private::CallerKnown);
     let everywhere = (!takes_caller)
         .then(|| quote!(impl ::redress::__private::ChecksWhere<::redress::__private::CallerUnknown> for #marker {}));
     let needed: Vec<&Type> =
-        arguments.iter().filter(|argument| argument.role == Role::Other).map(|argument| &argument.ty).collect();
+        arguments.iter().filter(|argument| argument.role == ArgumentRole::Other).map(|argument| &argument.ty).collect();
     let needs = if needed.is_empty() {
         quote!(::std::vec::Vec::new())
     } else {
         quote!([#(<#needed as ::redress::__private::Argument<'_, #known>>::needs()),*].into_iter().flatten().collect())
     };
     let values = arguments.iter().map(|argument| match argument.role {
-        Role::Ctx => quote!(__ctx),
-        Role::Caller | Role::Other | Role::Input => {
+        ArgumentRole::Ctx => quote!(__ctx),
+        ArgumentRole::Caller | ArgumentRole::Other | ArgumentRole::Input => {
             let ty = &argument.ty;
             quote_spanned!(ty.span()=> <#ty as ::redress::__private::Argument<'_, #known>>::take(__ctx)?)
         }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Fields, Item, Path, Token, punctuated::Punctuated};
 
-use crate::{attribute::Items, mistakes::Mistakes};
+use crate::{attribute::AttributeItems, mistakes::Mistakes};
 
 /// Writes the derives above `item`, or says everything that is wrong with it.
 pub(crate) fn attribute(words: TokenStream, item: TokenStream) -> TokenStream {
@@ -16,7 +16,7 @@ pub(crate) fn attribute(words: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#error #item);
         }
     };
-    let mut items = Items::default();
+    let mut items = AttributeItems::default();
     items.read(words, &["open"], &[], &mut mistakes);
     let open = items.items.iter().find(|item| item.alone(&mut mistakes));
     let (attributes, named) = if let Item::Struct(item) = &parsed {

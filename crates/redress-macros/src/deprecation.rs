@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use crate::{
-    attribute::{Item, Items},
+    attribute::{AttributeItem, AttributeItems},
     mistakes::Mistakes,
 };
 
@@ -21,9 +21,9 @@ pub(crate) struct Deprecation {
 
 impl Deprecation {
     /// Reads `deprecated(…)`.
-    pub(crate) fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Deprecation> {
+    pub(crate) fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Deprecation> {
         let list = item.list("since = \"2.0.0\", replaced_by = \"…\"", mistakes)?;
-        let mut items = Items::default();
+        let mut items = AttributeItems::default();
         items.read(list, &WORDS, &[], mistakes);
         if items.lacks("since") {
             mistakes.add(&item.name, "say since when: `deprecated(since = \"2.0.0\")`");

@@ -21,9 +21,9 @@ fn distance(word: &str, candidate: &str) -> usize {
 }
 
 /// Words in backticks, joined by commas.
-pub(crate) struct Listed<'a>(pub(crate) &'a [&'a str]);
+pub(crate) struct BacktickList<'a>(pub(crate) &'a [&'a str]);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for BacktickList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, word) in self.0.iter().enumerate() {
             write!(f, "{}`{word}`", if place == 0 { "" } else { ", " })?;

@@ -5,34 +5,34 @@ use quote::{ToTokens, quote};
 use syn::{Ident, Lit, LitStr, ext::IdentExt as _};
 
 use crate::{
-    attribute::{Item, Items},
+    attribute::{AttributeItem, AttributeItems},
     grammar,
     mistakes::Mistakes,
 };
 
 /// The two words as they stand.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct ShownWords {
     done: Option<(Ident, Option<LitStr>)>,
     is: Option<(Ident, Option<Lit>)>,
 }
 
 /// What the two words mean, with nothing wrong in it.
-pub(crate) struct Done {
+pub(crate) struct ValidDone {
     pub(crate) pointer: String,
-    is: Option<Plain>,
+    is: Option<PlainValue>,
 }
 
 /// A value that every language compares alike.
-enum Plain {
+enum PlainValue {
     Truth(bool),
     Text(String),
     Whole(i64),
 }
 
-impl Shown {
+impl ShownWords {
     /// Takes one of the two words.
-    pub(crate) fn take(&mut self, item: Item, mistakes: &mut Mistakes) {
+    pub(crate) fn take(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
         match item.word().as_str() {
             "done" => {
                 let pointer = item.text_like("/exists", mistakes);
@@ -51,7 +51,7 @@ impl Shown {
     }
 
     /// Judges the words, which `owner` needs and which are among `words`.
-    pub(crate) fn judge(&self, owner: &Ident, words: &Items, mistakes: &mut Mistakes) -> Option<Done> {
+    pub(crate) fn judge(&self, owner: &Ident, words: &AttributeItems, mistakes: &mut Mistakes) -> Option<ValidDone> {
         let Some((_, pointer)) = &self.done else {
             if words.lacks("done") {
                 let advice = "add `done = \"/pointer\"`, and `is = …` if a value shows it";
@@ -69,17 +69,17 @@ impl Shown {
             mistakes.add(pointer, "point at what shows it, from the top of the answer: `done = \"/exists\"`");
             return None;
         }
-        Some(Done { pointer: pointer.value(), is })
+        Some(ValidDone { pointer: pointer.value(), is })
     }
 }
 
-fn plain(value: &Lit, mistakes: &mut Mistakes) -> Option<Plain> {
+fn plain(value: &Lit, mistakes: &mut Mistakes) -> Option<PlainValue> {
     let plain = if let Lit::Bool(truth) = value {
-        Some(Plain::Truth(truth.value))
+        Some(PlainValue::Truth(truth.value))
     } else if let Lit::Str(text) = value {
-        Some(Plain::Text(text.value()))
+        Some(PlainValue::Text(text.value()))
     } else if let Lit::Int(number) = value {
-        number.base10_parse().ok().map(Plain::Whole)
+        number.base10_parse().ok().map(PlainValue::Whole)
     } else {
         None
     };
@@ -89,19 +89,19 @@ fn plain(value: &Lit, mistakes: &mut Mistakes) -> Option<Plain> {
     plain
 }
 
-impl Done {
+impl ValidDone {
     /// The call that adds the value to a verification.
     pub(crate) fn is(&self) -> Option<TokenStream> {
         self.is.as_ref().map(|is| quote!(.is(#is)))
     }
 }
 
-impl ToTokens for Plain {
+impl ToTokens for PlainValue {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
-            Plain::Truth(truth) => truth.to_tokens(tokens),
-            Plain::Text(text) => text.to_tokens(tokens),
-            Plain::Whole(number) => {
+            PlainValue::Truth(truth) => truth.to_tokens(tokens),
+            PlainValue::Text(text) => text.to_tokens(tokens),
+            PlainValue::Whole(number) => {
                 // A literal with a sign is two tokens, which stand together in parentheses.
                 let number = Literal::i64_suffixed(*number);
                 tokens.extend(quote!((#number)));
@@ -115,7 +115,7 @@ pub(crate) fn verification(
     operation: &str,
     bind: &[(String, String)],
     why: Option<&str>,
-    done: &Done,
+    done: &ValidDone,
     hint: &str,
 ) -> TokenStream {
     let (pointer, is) = (&done.pointer, done.is());

@@ -2,7 +2,7 @@
 
 /// One part of a template.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TemplatePart {
     /// Text that stands as it is.
     Text(String),
     /// The place of a field.
@@ -19,7 +19,7 @@ pub(crate) fn place(text: &str) -> Option<&str> {
 }
 
 /// The parts of `text`; nothing if a brace has no partner.
-pub(crate) fn parts(text: &str) -> Option<Vec<Part>> {
+pub(crate) fn parts(text: &str) -> Option<Vec<TemplatePart>> {
     let mut parts = Vec::new();
     let mut plain = String::new();
     let mut chars = text.chars().peekable();
@@ -40,16 +40,16 @@ pub(crate) fn parts(text: &str) -> Option<Vec<Part>> {
                     return None;
                 }
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Field(field));
+                parts.push(TemplatePart::Field(field));
             }
             '}' => return None,
             other => plain.push(other),
         }
     }
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TemplatePart::Text(plain));
     }
     Some(parts)
 }
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn a_template_is_text_and_places_and_doubled_braces_are_text() {
-        let text = |text: &str| Part::Text(text.to_owned());
-        let field = |name: &str| Part::Field(name.to_owned());
+        let text = |text: &str| TemplatePart::Text(text.to_owned());
+        let field = |name: &str| TemplatePart::Field(name.to_owned());
         assert_eq!(
             parts("no {a} in {{{b}}}"),
             Some(vec![text("no "), field("a"), text(" in {"), field("b"), text("}")])

@@ -7,7 +7,7 @@ mod demo;
 use std::sync::Arc;
 
 use redress_core::{contract::Caller, testing::Canary};
-use redress_mcp::{Asking, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_writer(std::io::stderr)
         .init();
     let registry = demo::registry(&Canary::new(), &Arc::default());
-    let asking = Asking { caller: Some(Caller::local().into()), ..Asking::default() };
+    let asking = RequestContext { caller: Some(Caller::local().into()), ..RequestContext::default() };
     let mut options = McpOptions::default();
     options.subscriptions = true;
     Mcp::new(registry, options)?.standard_io(asking).await?;

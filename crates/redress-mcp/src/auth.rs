@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ::http::HeaderValue;
-use redress_contract::Operation;
+use redress_contract::OperationDeclaration;
 use redress_core::Registry;
 use redress_wire::http::{INVALID_TOKEN, insufficient_scope};
 use serde_json::{Value, json};
@@ -35,8 +35,9 @@ impl Metadata {
         // Clients ask for the scopes that are named here, and an agent is not to have those of a person.
         let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
         let external = external.filter(|operation| !operation.access().is_for_persons());
-        let scopes =
-            external.map(Operation::access).flat_map(|access| access.all_scopes().iter().chain(access.any_scopes()));
+        let scopes = external
+            .map(OperationDeclaration::access)
+            .flat_map(|access| access.all_scopes().iter().chain(access.any_scopes()));
         Metadata { name: name.to_owned(), authorization_servers, scopes: scopes.cloned().collect() }
     }
 

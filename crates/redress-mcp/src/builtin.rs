@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, EngineCode, Operation};
+use redress_contract::{Caller, EngineCode, OperationDeclaration};
 use redress_core::{Registry, offload::offload};
 use redress_wire::{consent, pages};
 use serde_json::{Value, json};
@@ -14,12 +14,12 @@ const OPERATIONS: &str = "redress.operations";
 const OPERATION: &str = "redress.operation";
 
 /// How many values are offered at once to somebody who is typing.
-const MOST_OFFERED: usize = 100;
+const MAX_OFFERED: usize = 100;
 
 /// The documents, as declarations: they are listed like any other, and nothing calls them.
-pub(crate) fn documents() -> [Operation; 4] {
+pub(crate) fn documents() -> [OperationDeclaration; 4] {
     let named = |name: &str, uri: &str, summary: &str| {
-        Operation::query(name).with_summary(summary).resource(uri).with_mime_type("application/json")
+        OperationDeclaration::query(name).with_summary(summary).resource(uri).with_mime_type("application/json")
     };
     [
         named(CODES, "redress://errors", "Every code that a call may fail with, and when."),
@@ -49,7 +49,7 @@ fn made(registry: &Registry, name: &str, about: &str, caller: Option<&Caller>) -
             pages::code_json(&registry.disclosed_to(caller), extra.as_ref(), about)
         }
         OPERATIONS => {
-            let line = |operation: &Operation| {
+            let line = |operation: &OperationDeclaration| {
                 json!({
                     "name": operation.name(),
                     "tool": operation.tool_name(),
@@ -70,7 +70,7 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
     let typed = typed.to_lowercase();
     let all: std::collections::BTreeSet<String> = match name {
         CODE => {
-            let declared = registry.open_to(caller).flat_map(Operation::failures);
+            let declared = registry.open_to(caller).flat_map(OperationDeclaration::failures);
             let declared = declared.map(|failure| failure.code().to_string());
             declared.chain(EngineCode::ALL.into_iter().map(|code| code.as_str().to_owned())).collect()
         }
@@ -79,6 +79,6 @@ pub(crate) fn offered(registry: &Registry, name: &str, typed: &str, caller: Opti
     };
     let mut offered: Vec<String> = all.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
     let total = offered.len();
-    offered.truncate(MOST_OFFERED);
+    offered.truncate(MAX_OFFERED);
     (offered, total)
 }

@@ -5,36 +5,36 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use redress_contract::{Caller, Disclosure, Name, Operation, Reach};
+use redress_contract::{Caller, Disclosure, Name, OperationDeclaration, Reach};
 use redress_core::{Registry, Shown};
 use redress_wire::mcp::{
-    self, Caching, Cost, Era, Form, Listed, Listing, Reader, ServerInfo, SharedFailures, Spoken, Tool,
+    self, Caching, Cost, Era, ListKind, ListPages, OutputForm, ServerInfo, SharedFailures, Spoken, Tool, ToolReader,
 };
 
 use crate::{McpError, McpOptions, arguments::Tidy, discovery, search::Index};
 
 /// How many sets of visible tools are kept ready. There may be as many as there are sets of
 /// scopes; past this, lists are made anew.
-const MOST_SETS: usize = 64;
+const MAX_SETS: usize = 64;
 
 /// The tools of a registry.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    tools: Arc<[Entry]>,
+    tools: Arc<[ToolEntry]>,
     /// Tool names, and the names and aliases of operations, to their place in `tools`.
     by_name: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
     /// The prompts and documents that everybody may see, by the names of their operations, as lists name them.
     listed: HashMap<Box<str>, String>,
     shared: SharedFailures,
     info: ServerInfo,
-    sets: Mutex<HashMap<Set, Arc<Visible>>>,
-    settings: Settings,
+    sets: Mutex<HashMap<ToolSet, Arc<Visible>>>,
+    settings: CatalogueOptions,
     registry: Registry,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Settings {
-    form: Form,
+struct CatalogueOptions {
+    form: OutputForm,
     discovery_above: usize,
     page: usize,
     caching: Caching,
@@ -42,26 +42,26 @@ struct Settings {
 
 /// One tool, and who may call it.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ToolEntry {
     /// The tool, for callers who may call every tool that it sends them to.
     pub(crate) tool: Tool,
-    pub(crate) declaration: Operation,
+    pub(crate) declaration: OperationDeclaration,
     pub(crate) tidy: Tidy,
 }
 
 /// Which tools a caller sees: a bit for each.
-type Set = Vec<u64>;
+type ToolSet = Vec<u64>;
 
 /// What callers see who may call the same tools.
 #[derive(Debug)]
 pub(crate) struct Visible {
-    tools: Arc<[Entry]>,
+    tools: Arc<[ToolEntry]>,
     places: Vec<usize>,
     /// The tools that would send these callers to one which they cannot call, written without it.
     rewritten: HashMap<usize, Tool>,
-    settings: Settings,
-    legacy: OnceLock<Listing>,
-    modern: OnceLock<Listing>,
+    settings: CatalogueOptions,
+    legacy: OnceLock<ListPages>,
+    modern: OnceLock<ListPages>,
     index: OnceLock<Index>,
     instructions: OnceLock<String>,
 }
@@ -71,12 +71,12 @@ impl Catalogue {
         let external = registry.contract().operations().iter().filter(|operation| operation.is_external());
         let external = external.filter(|operation| !operation.access().is_for_persons());
         if let Some(profile) = &options.profile
-            && let Some(pattern) = profile.idle(external.clone().map(Operation::name))
+            && let Some(pattern) = profile.idle(external.clone().map(OperationDeclaration::name))
         {
             return Err(McpError::ProfileIdle { profile: profile.name().to_owned(), pattern: pattern.to_owned() });
         }
         let held = external.filter(|operation| options.shows(operation) == Shown::Callable);
-        let mut held: Vec<&Operation> = held.collect();
+        let mut held: Vec<&OperationDeclaration> = held.collect();
         // The order of declarations may change with a line of code, and lists are kept by clients.
         held.sort_by_key(|operation| operation.tool_name());
         let mut by_name = HashMap::default();
@@ -90,7 +90,7 @@ impl Catalogue {
                 by_name.entry(alias.as_str().into()).or_insert(place);
             }
         }
-        let everybody = |operation: &&Operation| operation.access().admit(None).is_ok();
+        let everybody = |operation: &&OperationDeclaration| operation.access().admit(None).is_ok();
         let listed =
             registry.contract().operations().iter().filter(|operation| options.shows(operation) == Shown::Listed);
         let listed =
@@ -102,7 +102,7 @@ impl Catalogue {
             shared: SharedFailures::of(held.iter().copied()),
             info: options.info(),
             sets: Mutex::default(),
-            settings: Settings {
+            settings: CatalogueOptions {
                 form: options.form,
                 discovery_above: options.discovery_above,
                 page: options.page,
@@ -111,13 +111,14 @@ impl Catalogue {
             registry: registry.clone(),
         };
         let names = |name: &str| catalogue.spoken(name, |place| held.get(place).map(|operation| operation.tool_name()));
-        let reader = Reader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
-        let entry = |operation: &&Operation| Entry {
+        let reader =
+            ToolReader { names: &names, shared: &|operation, failure| catalogue.shared.tells(operation, failure) };
+        let entry = |operation: &&OperationDeclaration| ToolEntry {
             tool: Tool::told(operation, options.form, reader),
-            declaration: Operation::clone(operation),
+            declaration: OperationDeclaration::clone(operation),
             tidy: Tidy::of(operation.input(), &options.host_fields),
         };
-        let tools: Arc<[Entry]> = held.iter().map(entry).collect();
+        let tools: Arc<[ToolEntry]> = held.iter().map(entry).collect();
         catalogue.tools = tools;
         Ok(catalogue)
     }
@@ -136,7 +137,7 @@ impl Catalogue {
     pub(crate) fn spoken_to(&self, name: &str, caller: Option<&Caller>) -> Spoken {
         let hidden = |name: &str| self.registry.changes().is_hidden(name);
         self.spoken(name, |place| {
-            let Entry { tool, declaration, .. } = self.tools.get(place)?;
+            let ToolEntry { tool, declaration, .. } = self.tools.get(place)?;
             let is_open = declaration.access().admit(caller).is_ok() && !hidden(declaration.name().as_str());
             is_open.then(|| tool.name().to_owned())
         })
@@ -157,7 +158,7 @@ impl Catalogue {
     }
 
     /// The tool of this name, or of this operation, whoever may call it.
-    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+    pub(crate) fn find(&self, name: &str) -> Option<&ToolEntry> {
         self.place(name).and_then(|place| self.tools.get(place))
     }
 
@@ -182,10 +183,10 @@ impl Catalogue {
         let disclosure = Disclosure::to(None, &reach);
         let sees = |place: usize| places.binary_search(&place).ok().and_then(|_| self.tools.get(place));
         let names = |name: &str| self.spoken(name, |place| Some(sees(place)?.tool.name().to_owned()));
-        let reader = Reader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
+        let reader = ToolReader { names: &names, shared: &|operation, failure| self.shared.tells(operation, failure) };
         let mut rewritten = HashMap::new();
         for place in places {
-            let Some(Entry { declaration, .. }) = self.tools.get(*place) else { continue };
+            let Some(ToolEntry { declaration, .. }) = self.tools.get(*place) else { continue };
             let mut mentioned = mcp::mentions(declaration);
             if declaration.points_to().any(|name| reach(name) != Reach::Open)
                 || mentioned.any(|name| names(name) == Spoken::Closed)
@@ -202,7 +203,7 @@ impl Catalogue {
         let changes = self.registry.changes();
         // As long as nothing has changed nothing can be hidden.
         let changed = changes.version() > 0;
-        let mut set: Set = vec![0; self.tools.len().div_ceil(64)];
+        let mut set: ToolSet = vec![0; self.tools.len().div_ceil(64)];
         let mut places = Vec::with_capacity(self.tools.len());
         for (place, entry) in self.tools.iter().enumerate() {
             let hidden = changed && changes.is_hidden(entry.tool.operation().as_str());
@@ -228,7 +229,7 @@ impl Catalogue {
             index: OnceLock::new(),
             instructions: OnceLock::new(),
         });
-        if sets.len() < MOST_SETS {
+        if sets.len() < MAX_SETS {
             sets.insert(set, Arc::clone(&visible));
         }
         visible
@@ -249,7 +250,7 @@ impl Catalogue {
 
 impl Visible {
     /// The tools, in the order of their names.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &ToolEntry> {
         self.places.iter().filter_map(|place| self.tools.get(*place))
     }
 
@@ -270,20 +271,20 @@ impl Visible {
     }
 
     /// The list of this era, written when it is first asked for.
-    pub(crate) fn listing(&self, era: Era) -> &Listing {
+    pub(crate) fn listing(&self, era: Era) -> &ListPages {
         let kept = match era {
             Era::Legacy => &self.legacy,
             Era::Modern => &self.modern,
         };
         kept.get_or_init(|| {
-            let Settings { form, page, caching, .. } = self.settings;
+            let CatalogueOptions { form, page, caching, .. } = self.settings;
             if self.is_discovered() {
                 let four = discovery::tools(form);
                 let texts: Vec<&[u8]> = four.iter().map(|tool| tool.text(era).json()).collect();
-                return Listing::new(Listed::Tools, &texts, page, era, caching);
+                return ListPages::new(ListKind::Tools, &texts, page, era, caching);
             }
             let texts: Vec<&[u8]> = self.tools().map(|tool| tool.text(era).json()).collect();
-            Listing::new(Listed::Tools, &texts, page, era, caching)
+            ListPages::new(ListKind::Tools, &texts, page, era, caching)
         })
     }
 

@@ -7,33 +7,39 @@ use redress_wire::{
 };
 use serde_json::{Value, json};
 
-use crate::{Asking, builtin, call, mcp::Inner, prompts::failed, reply::Reply};
+use crate::{RequestContext, builtin, call, mcp::McpInner, prompts::failed, reply::Reply};
 
-impl Inner {
-    pub(crate) async fn complete(&self, id: Id<'_>, params: &CompleteParams<'_>, era: Era, asking: &Asking) -> Reply {
+impl McpInner {
+    pub(crate) async fn complete(
+        &self,
+        id: Id<'_>,
+        params: &CompleteParams<'_>,
+        era: Era,
+        context: &RequestContext,
+    ) -> Reply {
         let found = match &params.reference {
-            Reference::Prompt { name } => self.shelf.prompt(name),
-            Reference::Resource { uri } => self.shelf.written(uri),
+            Reference::Prompt { name } => self.prompts_and_resources.prompt(name),
+            Reference::Resource { uri } => self.prompts_and_resources.written(uri),
         };
-        let Some(item) = found.filter(|item| item.is_open(&self.registry, asking.caller())) else {
+        let Some(item) = found.filter(|item| item.is_open(&self.registry, context.caller())) else {
             return match &params.reference {
-                Reference::Prompt { name } => self.unknown_prompt(id, name, asking),
-                Reference::Resource { .. } => self.refuse(&crate::refused::Unfit::Template, id, asking),
+                Reference::Prompt { name } => self.unknown_prompt(id, name, context),
+                Reference::Resource { .. } => self.refuse(&crate::refusal::Unfit::Template, id, context),
             };
         };
         // What completes an argument changes nothing, so no key has a use here.
-        if let Some(refusal) = match call::keyed(asking, params.meta.as_ref()) {
+        if let Some(refusal) = match call::keyed(context, params.meta.as_ref()) {
             Ok(keyed) => keyed.idempotency_key.is_some().then(Refusal::needless_key),
             Err(refusal) => Some(refusal),
         } {
-            return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era);
+            return failed(id, &self.registry.refuse(refusal, context.request(b"")), None, era);
         }
         let (name, argument) = (item.operation.name().as_str(), &params.argument);
         let (values, total) = if item.builtin {
-            builtin::offered(&self.registry, name, &argument.value, asking.caller())
+            builtin::offered(&self.registry, name, &argument.value, context.caller())
         } else {
             let given = params.context.clone().unwrap_or_default().arguments;
-            let request = asking.request(b"");
+            let request = context.request(b"");
             match self.registry.complete(name, &argument.name, &argument.value, &given, request).await {
                 Ok(completion) => {
                     let total = completion.values.len() + completion.left_out;

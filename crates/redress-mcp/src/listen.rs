@@ -3,13 +3,13 @@
 use redress_core::ChangeReader;
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{Era, ListenParams, SUBSCRIPTION_META, Wanted, method},
+    mcp::{Era, ListenParams, SUBSCRIPTION_META, SubscriptionFilter, method},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    Asking,
-    mcp::Inner,
+    RequestContext,
+    mcp::McpInner,
     prompts::failed,
     reply::Reply,
     session::{notices, notification},
@@ -19,25 +19,25 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Listening {
     changes: ChangeReader,
-    wanted: Wanted,
+    wanted: SubscriptionFilter,
     /// The id of its request, which everything that it is told carries.
     meta: Value,
 }
 
-impl Inner {
+impl McpInner {
     /// Listens for what a request wants and its caller may know, or answers why the limits do not let it ask for that: a
     /// client that listens for less than it believes to would wait for ever.
     pub(crate) async fn listening(
         &self,
         id: Id<'_>,
         params: &ListenParams<'_>,
-        asking: &Asking,
+        context: &RequestContext,
     ) -> Result<Listening, Reply> {
         let changes = self.registry.changes().subscribe();
-        let (asked, can) = (&params.notifications, self.shelf.capabilities());
-        let readable = self.readable(&asked.resource_subscriptions, asking).await;
+        let (asked, can) = (&params.notifications, self.prompts_and_resources.capabilities());
+        let readable = self.readable(&asked.resource_subscriptions, context).await;
         let resource_subscriptions = readable.map_err(|envelope| failed(id, &envelope, None, Era::Modern))?;
-        let wanted = Wanted {
+        let wanted = SubscriptionFilter {
             tools_list_changed: asked.tools_list_changed,
             prompts_list_changed: asked.prompts_list_changed && can.prompts,
             resources_list_changed: asked.resources_list_changed && can.resources,

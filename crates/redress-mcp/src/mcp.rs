@@ -12,8 +12,9 @@ use redress_wire::{
 use tracing::Instrument as _;
 
 use crate::{
-    Asking, HttpFace, HttpOptions, McpOptions, asked::Asked, catalogue::Catalogue, refused::Unfit, reply::Reply,
-    rounds::Seal, session, shelf::Shelf, stdio, way::Way,
+    HttpFace, HttpOptions, McpOptions, RequestContext, catalogue::Catalogue, client_channel::ClientChannel,
+    prompts_and_resources::PromptsAndResources, refusal::Unfit, reply::Reply, request::McpRequest, rounds::Seal,
+    session, stdio,
 };
 
 /// How often the bytes of an output are there while a result is written out of them: once by themselves, once as
@@ -22,14 +23,14 @@ const COPIES: usize = 4;
 
 /// The MCP face of a registry. Cloning is cheap, and all clones are the same face.
 #[derive(Clone, Debug)]
-pub struct Mcp(pub(crate) Arc<Inner>);
+pub struct Mcp(pub(crate) Arc<McpInner>);
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct McpInner {
     pub(crate) registry: Registry,
     pub(crate) options: McpOptions,
     pub(crate) catalogue: Catalogue,
-    pub(crate) shelf: Shelf,
+    pub(crate) prompts_and_resources: PromptsAndResources,
     seal: Arc<Seal>,
     /// That of the face in whose place this one came.
     carried_on: OnceLock<Arc<Seal>>,
@@ -65,12 +66,21 @@ impl Mcp {
         // From here on there is nothing but what the face shows.
         let registry = registry.view(|operation| options.shows(operation));
         let catalogue = Catalogue::new(&registry, &options)?;
-        let shelf = Shelf::new(&registry, &options);
+        let prompts_and_resources = PromptsAndResources::new(&registry, &options);
         let seal = Arc::new(Seal::new(options.state_key.as_ref(), options.state_lasts)?);
         let carried_on = OnceLock::new();
-        let alone = Capabilities { tools: true, ..shelf.capabilities() };
+        let alone = Capabilities { tools: true, ..prompts_and_resources.capabilities() };
         let in_session = Capabilities { logging: true, announces: true, ..alone };
-        Ok(Mcp(Arc::new(Inner { registry, options, catalogue, shelf, seal, carried_on, in_session, alone })))
+        Ok(Mcp(Arc::new(McpInner {
+            registry,
+            options,
+            catalogue,
+            prompts_and_resources,
+            seal,
+            carried_on,
+            in_session,
+            alone,
+        })))
     }
 
     /// What each tool that `caller` is listed costs a model that is shown it, the dearest first.
@@ -84,24 +94,24 @@ impl Mcp {
     }
 
     /// The face over one input and one output, a message a line, until the input ends. Every
-    /// request runs as `asking` says.
+    /// request runs as `context` says.
     pub async fn stdio(
         &self,
         input: impl std::io::Read + Send + 'static,
         output: impl std::io::Write + Send + 'static,
-        asking: Asking,
+        context: RequestContext,
     ) -> std::io::Result<()> {
-        stdio::serve(&self.0, input, output, asking).await
+        stdio::serve(&self.0, input, output, context).await
     }
 
     /// The face over the input and output of this process, which are its alone from here on: what
-    /// an operation prints goes to the error stream. Every request runs as `asking` says.
-    pub async fn standard_io(&self, asking: Asking) -> std::io::Result<()> {
-        stdio::serve_process(&self.0, asking).await
+    /// an operation prints goes to the error stream. Every request runs as `context` says.
+    pub async fn standard_io(&self, context: RequestContext) -> std::io::Result<()> {
+        stdio::serve_process(&self.0, context).await
     }
 }
 
-impl Inner {
+impl McpInner {
     /// What states are sealed with.
     pub(crate) fn seal(&self) -> &Seal {
         self.carried_on.get().unwrap_or(&self.seal)
@@ -118,21 +128,35 @@ impl Inner {
 
     /// Answers a request that has passed the checks of its connection, in the trace that it names itself:
     /// a connection may carry the requests of many.
-    pub(crate) async fn answer(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
-        let Some(account) = asking.account.as_ref().filter(|_| asked.runs()) else {
-            return self.traced(id, asked, era, asking, way).await;
+    pub(crate) async fn answer(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
+        let Some(account) = context.account.as_ref().filter(|_| asked.runs()) else {
+            return self.traced(id, asked, era, context, channel).await;
         };
         let account = account.message(COPIES);
-        let asking = Asking { account: Some(account.clone()), ..asking.clone() };
-        let reply = self.traced(id, asked, era, &asking, way).await;
+        let context = RequestContext { account: Some(account.clone()), ..context.clone() };
+        let reply = self.traced(id, asked, era, &context, channel).await;
         let reservation = account.settle(reply.body.len());
         reply.holding(reservation)
     }
 
-    async fn traced(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
+    async fn traced(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
         let reply = match asked.meta().and_then(span) {
-            None => self.respond(id, asked, era, asking, way).await,
-            Some(span) => Box::pin(self.respond(id, asked, era, asking, way).instrument(span)).await,
+            None => self.respond(id, asked, era, context, channel).await,
+            Some(span) => Box::pin(self.respond(id, asked, era, context, channel).instrument(span)).await,
         };
         // By which id the client knows the call, so that what it reports can be found.
         if let Some(request_id) = &reply.request_id {
@@ -141,28 +165,35 @@ impl Inner {
         reply
     }
 
-    async fn respond(&self, id: Id<'_>, asked: &Asked<'_>, era: Era, asking: &Asking, way: Way<'_>) -> Reply {
-        if let Some(reply) = self.needless_key(id, asked, era, asking) {
+    async fn respond(
+        &self,
+        id: Id<'_>,
+        asked: &McpRequest<'_>,
+        era: Era,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
+        if let Some(reply) = self.needless_key(id, asked, era, context) {
             return reply;
         }
         match asked {
-            Asked::Call(params) => self.call(id, params, era, asking, way).await,
-            Asked::List(listed, params) => self.list(id, *listed, params, era, asking),
-            Asked::Prompt(params) => Box::pin(self.prompt(id, params, era, asking, way)).await,
-            Asked::Read(params) => Box::pin(self.read(id, params, era, asking, way)).await,
-            Asked::Complete(params) => Box::pin(self.complete(id, params, era, asking)).await,
-            Asked::Discover(_) => self.discovered(id, asking),
-            Asked::Initialize(params) if era == Era::Legacy => self.initialize(id, params, asking, way),
-            Asked::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
-            Asked::Initialize(_)
-            | Asked::Ping(_)
-            | Asked::Listen(_)
-            | Asked::SetLevel(_)
-            | Asked::Subscribe(_)
-            | Asked::Unsubscribe(_)
-            | Asked::Other(_) => match (era, way.session) {
-                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, asking, session)).await,
-                (Era::Legacy | Era::Modern, _) => self.refuse(&Unfit::NoMethod, id, asking),
+            McpRequest::Call(params) => self.call(id, params, era, context, channel).await,
+            McpRequest::List(listed, params) => self.list(id, *listed, params, era, context),
+            McpRequest::Prompt(params) => Box::pin(self.prompt(id, params, era, context, channel)).await,
+            McpRequest::Read(params) => Box::pin(self.read(id, params, era, context, channel)).await,
+            McpRequest::Complete(params) => Box::pin(self.complete(id, params, era, context)).await,
+            McpRequest::Discover(_) => self.discovered(id, context),
+            McpRequest::Initialize(params) if era == Era::Legacy => self.initialize(id, params, context, channel),
+            McpRequest::Ping(_) if era == Era::Legacy => Reply::result(id, b"{}"),
+            McpRequest::Initialize(_)
+            | McpRequest::Ping(_)
+            | McpRequest::Listen(_)
+            | McpRequest::SetLevel(_)
+            | McpRequest::Subscribe(_)
+            | McpRequest::Unsubscribe(_)
+            | McpRequest::Other(_) => match (era, channel.session) {
+                (Era::Legacy, Some(session)) => Box::pin(self.of_session(id, asked, era, context, session)).await,
+                (Era::Legacy | Era::Modern, _) => self.refuse(&Unfit::NoMethod, id, context),
             },
         }
     }
@@ -171,38 +202,44 @@ impl Inner {
     async fn of_session(
         &self,
         id: Id<'_>,
-        asked: &Asked<'_>,
+        asked: &McpRequest<'_>,
         era: Era,
-        asking: &Asking,
+        context: &RequestContext,
         session: &session::Session,
     ) -> Reply {
-        if let Asked::SetLevel(params) = asked {
+        if let McpRequest::SetLevel(params) = asked {
             let Some(level) = session::level(&params.level) else {
-                return self.refuse(&Unfit::Level, id, asking);
+                return self.refuse(&Unfit::Level, id, context);
             };
             session.set_level(level);
             return Reply::result(id, b"{}");
         }
-        if let Asked::Subscribe(params) = asked {
-            return self.subscribe(id, &params.uri, era, asking, session).await;
+        if let McpRequest::Subscribe(params) = asked {
+            return self.subscribe(id, &params.uri, era, context, session).await;
         }
-        if let Asked::Unsubscribe(params) = asked {
+        if let McpRequest::Unsubscribe(params) = asked {
             session.unsubscribe(&params.uri);
             return Reply::result(id, b"{}");
         }
-        self.refuse(&Unfit::NoMethod, id, asking)
+        self.refuse(&Unfit::NoMethod, id, context)
     }
 
-    fn initialize(&self, id: Id<'_>, params: &InitializeParams<'_>, asking: &Asking, way: Way<'_>) -> Reply {
-        let can = if way.session.is_some() { self.in_session } else { self.alone };
-        let visible = self.catalogue.visible(asking.caller());
+    fn initialize(
+        &self,
+        id: Id<'_>,
+        params: &InitializeParams<'_>,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
+    ) -> Reply {
+        let can = if channel.session.is_some() { self.in_session } else { self.alone };
+        let visible = self.catalogue.visible(context.caller());
         let instructions = self.catalogue.instructions(&visible);
         let agreed = negotiate(&params.protocol_version);
         Reply::result(id, &mcp::initialize_result(agreed, self.catalogue.info(), can, instructions))
     }
 
-    fn discovered(&self, id: Id<'_>, asking: &Asking) -> Reply {
-        let visible = self.catalogue.visible(asking.caller());
+    fn discovered(&self, id: Id<'_>, context: &RequestContext) -> Reply {
+        let visible = self.catalogue.visible(context.caller());
         let instructions = self.catalogue.instructions(&visible);
         let caching = self.options.caching(&self.registry);
         Reply::result(id, &mcp::discover_result(self.catalogue.info(), self.in_session, caching, instructions))

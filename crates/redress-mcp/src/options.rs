@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use redress_contract::{Operation, ProgramInfo, Role, Shape};
+use redress_contract::{OperationDeclaration, ProgramInfo, Role, Shape};
 use redress_core::{Registry, Secret, Shown};
-use redress_wire::mcp::{CacheScope, Caching, Form, ServerInfo};
+use redress_wire::mcp::{CacheScope, Caching, OutputForm, ServerInfo};
 
 use crate::{DroppedFields, Profile};
 
@@ -21,7 +21,7 @@ pub struct McpOptions {
     /// What it is for; clients hand it to the model.
     pub description: Option<String>,
     /// How outputs and their schemas are carried.
-    pub form: Form,
+    pub form: OutputForm,
     /// Which operations are shown; all that are external, where nothing is said.
     pub profile: Option<Profile>,
     /// Above how many tools four tools are listed in their place, which find and call them.
@@ -67,7 +67,7 @@ impl Default for McpOptions {
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             description: None,
-            form: Form::default(),
+            form: OutputForm::default(),
             profile: None,
             discovery_above: 200,
             page: 250,
@@ -104,7 +104,7 @@ impl McpOptions {
     }
 
     /// Whether, and as what, the operation is shown: prompts and documents have lists of their own, and are no tools.
-    pub(crate) fn shows(&self, operation: &Operation) -> Shown {
+    pub(crate) fn shows(&self, operation: &OperationDeclaration) -> Shown {
         match operation.role() {
             _ if !operation.is_external() || !self.holds(operation) => Shown::No,
             Role::Plain => Shown::Callable,
@@ -112,7 +112,7 @@ impl McpOptions {
         }
     }
 
-    fn holds(&self, operation: &Operation) -> bool {
+    fn holds(&self, operation: &OperationDeclaration) -> bool {
         // What is for persons is no tool, prompt or document of an agent, whatever a profile says.
         !operation.access().is_for_persons()
             && (self.subscriptions || operation.shape() != Shape::Subscription)

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use redress_core::household;
+use redress_core::client_prefix;
 
-use crate::Asking;
+use crate::RequestContext;
 
 /// Whose something is that outlives a request.
 ///
@@ -19,10 +19,10 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    pub(crate) fn of(asking: &Asking) -> Owner {
-        match (asking.caller(), asking.peer) {
+    pub(crate) fn of(context: &RequestContext) -> Owner {
+        match (context.caller(), context.peer) {
             (Some(caller), _) => Owner::Caller(caller.id().into()),
-            (None, Some(peer)) => Owner::Household(household(peer)),
+            (None, Some(peer)) => Owner::Household(client_prefix(peer)),
             (None, None) => Owner::Unknown,
         }
     }
@@ -47,7 +47,7 @@ mod tests {
 
     fn owner(caller: Option<&str>, peer: Option<&str>) -> Owner {
         let caller = caller.map(|id| Arc::new(Caller::new(id)));
-        Owner::of(&Asking { caller, peer: peer.map(|peer| peer.parse().unwrap()), ..Asking::default() })
+        Owner::of(&RequestContext { caller, peer: peer.map(|peer| peer.parse().unwrap()), ..RequestContext::default() })
     }
 
     #[test]

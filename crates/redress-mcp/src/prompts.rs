@@ -9,39 +9,40 @@ use redress_wire::{
 use serde_json::Value;
 
 use crate::{
-    Asking,
-    asked::InRounds as _,
+    RequestContext,
     call::{ending, keyed, written},
-    mcp::Inner,
-    reply::{Ending, Reply, with_member},
-    way::Way,
+    client_channel::ClientChannel,
+    mcp::McpInner,
+    reply::{Reply, ReplyKind, with_member},
+    request::InRounds as _,
 };
 
-impl Inner {
+impl McpInner {
     pub(crate) async fn prompt(
         &self,
         id: Id<'_>,
         params: &CallParams<'_>,
         era: Era,
-        asking: &Asking,
-        way: Way<'_>,
+        context: &RequestContext,
+        channel: ClientChannel<'_>,
     ) -> Reply {
-        let known = self.shelf.prompt(&params.name);
+        let known = self.prompts_and_resources.prompt(&params.name);
         let hidden = |name: &str| self.registry.changes().is_hidden(name);
         let Some(item) = known.filter(|item| !hidden(item.operation.name().as_str())) else {
-            return self.unknown_prompt(id, &params.name, asking);
+            return self.unknown_prompt(id, &params.name, context);
         };
         let input = params.arguments.map(|arguments| arguments.get().as_bytes()).unwrap_or_default();
         let operation = &item.operation;
-        let keyed = match keyed(asking, params.meta.as_ref()) {
+        let keyed = match keyed(context, params.meta.as_ref()) {
             Ok(keyed) => keyed,
-            Err(refusal) => return failed(id, &self.registry.refuse(refusal, asking.request(b"")), None, era),
+            Err(refusal) => return failed(id, &self.registry.refuse(refusal, context.request(b"")), None, era),
         };
         let request = keyed.request(input);
-        let envelope = match self.turn(id, operation.name().as_str(), request, era, params.rounds(asking), way).await {
-            Ok(envelope) => envelope,
-            Err(reply) => return reply,
-        };
+        let envelope =
+            match self.turn(id, operation.name().as_str(), request, era, params.rounds(context), channel).await {
+                Ok(envelope) => envelope,
+                Err(reply) => return reply,
+            };
         let Some(messages) = envelope.output() else {
             return failed(id, &envelope, None, era);
         };
@@ -51,16 +52,16 @@ impl Inner {
             body.reserve(length + 256);
             write_messages(id, &summary, envelope.output().unwrap_or(b"[]"), era, body);
         });
-        Reply { body: body.await.into(), ending: Ending::Result, request_id }
+        Reply { body: body.await.into(), ending: ReplyKind::Result, request_id }
     }
 
     /// Says that there is no such prompt, and what is near.
-    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, asking: &Asking) -> Reply {
+    pub(crate) fn unknown_prompt(&self, id: Id<'_>, name: &str, context: &RequestContext) -> Reply {
         let refusal = Refusal::new(EngineCode::NotFound)
             .expecting("/params/name", "the name of a prompt that prompts/list shows")
-            .with_similar(self.near_prompts(name, asking))
+            .with_similar(self.near_prompts(name, context))
             .with_hint("Use one of the prompts that prompts/list shows.");
-        let envelope = self.registry.refuse(refusal, asking.request(b""));
+        let envelope = self.registry.refuse(refusal, context.request(b""));
         let mut reply =
             Reply::error(id, ProtocolError::InvalidParams, "there is no such prompt", Some(&envelope.to_bytes()));
         reply.request_id = Some(envelope.meta().request_id.clone());
@@ -103,7 +104,7 @@ pub(crate) fn failed(id: Id<'_>, envelope: &Envelope, uri: Option<&str>, era: Er
     let mut reply = Reply::error(id, error, &problem.error, Some(&data));
     reply.request_id = Some(envelope.meta().request_id.clone());
     let refused = ending(envelope);
-    if refused != Ending::Result {
+    if refused != ReplyKind::Result {
         reply.ending = refused;
     }
     reply

@@ -15,14 +15,14 @@ use serde_json::Value;
 pub(crate) struct Reply {
     /// The response, as JSON.
     pub(crate) body: Bytes,
-    pub(crate) ending: Ending,
+    pub(crate) ending: ReplyKind,
     /// The name of the call, where there was one.
     pub(crate) request_id: Option<RequestId>,
 }
 
 /// What an answer means to the connection that carries it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ReplyKind {
     /// It is a result.
     Result,
     /// It is a result, and says that nobody is known to call.
@@ -42,13 +42,13 @@ impl Reply {
         open_result(id, &mut body);
         body.extend_from_slice(result);
         body.push(b'}');
-        Reply { body: body.into(), ending: Ending::Result, request_id: None }
+        Reply { body: body.into(), ending: ReplyKind::Result, request_id: None }
     }
 
     pub(crate) fn error(id: Id<'_>, error: ProtocolError, message: &str, data: Option<&[u8]>) -> Reply {
         let mut body = Vec::with_capacity(256);
         write_error(id, error, message, data, &mut body);
-        Reply { body: body.into(), ending: Ending::Error(error), request_id: None }
+        Reply { body: body.into(), ending: ReplyKind::Error(error), request_id: None }
     }
 
     /// The same, with what it holds of the budget for as long as its bytes are in memory, whoever has them by then.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::{checks, refused::Unfit};
+use crate::{refusal::Unfit, request_checks};
 
 /// The requests of one client that run, by their ids as they were written. A clone is of the same client.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl Requests {
 
     /// Takes note of a request that starts, and gives what tells it that it was called off.
     pub(crate) fn admit(&self, id: Id<'_>) -> Result<CancellationToken, Unfit> {
-        if !checks::is_id(id) {
+        if !request_checks::is_id(id) {
             return Err(Unfit::Id);
         }
         let mut running = self.running();

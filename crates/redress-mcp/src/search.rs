@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use redress_contract::Operation;
+use redress_contract::OperationDeclaration;
 
 /// How near two words have to be to count as one that was mistyped.
 const NEAR: f64 = 0.88;
@@ -14,8 +14,8 @@ const PREFIX: f64 = 0.6;
 const TYPO: f64 = 0.4;
 /// How many words of a query are looked for. Likeness costs the product of two lengths, so it is asked of no word that
 /// is longer than names are.
-const MOST_WORDS: usize = 32;
-const LONGEST: usize = 64;
+const MAX_WORDS: usize = 32;
+const MAX_LENGTH: usize = 64;
 
 /// What can be searched for, made once for each set of tools.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a Operation>) -> Index {
+    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a OperationDeclaration>) -> Index {
         let mut index = Index { words: BTreeMap::new(), names: Vec::new() };
         for operation in operations {
             let mut weights: HashMap<String, f64> = HashMap::new();
@@ -64,7 +64,7 @@ impl Index {
     fn search_counted(&self, query: &str, steps: &Cell<usize>) -> Vec<(usize, f64)> {
         let step = || steps.set(steps.get() + 1);
         let mut scores: Vec<f64> = vec![0.0; self.names.len()];
-        for asked in words(query).take(MOST_WORDS) {
+        for asked in words(query).take(MAX_WORDS) {
             let mut best: HashMap<usize, f64> = HashMap::new();
             for (stands, worth) in self.meant(&asked, step) {
                 for (place, weight) in stands {
@@ -94,8 +94,8 @@ impl Index {
             .inspect(|_| step())
             .map(|(word, stands)| (stands.as_slice(), if word == asked { 1.0 } else { PREFIX } * worth(stands)))
             .collect();
-        if meant.is_empty() && (4..=LONGEST).contains(&asked.len()) {
-            let known = self.words.iter().filter(|(word, _)| word.len() <= LONGEST).inspect(|_| step());
+        if meant.is_empty() && (4..=MAX_LENGTH).contains(&asked.len()) {
+            let known = self.words.iter().filter(|(word, _)| word.len() <= MAX_LENGTH).inspect(|_| step());
             let near = known.filter(|(word, _)| strsim::jaro_winkler(word, asked) >= NEAR);
             meant.extend(near.map(|(_, stands)| (stands.as_slice(), TYPO * worth(stands))));
         }
@@ -116,8 +116,8 @@ pub(crate) fn near<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec
 
 /// The same. `steps` counts the product of the lengths that are compared.
 fn near_counted<'a>(wrong: &str, names: impl Iterator<Item = &'a str>, steps: &Cell<usize>) -> Vec<String> {
-    let likely = |name: &&str| wrong.len() <= 2 * name.len() + LONGEST && wrong.len() <= 8 * LONGEST;
-    let wanted = if wrong.len() <= 8 * LONGEST { wrong.replace('.', "_") } else { String::new() };
+    let likely = |name: &&str| wrong.len() <= 2 * name.len() + MAX_LENGTH && wrong.len() <= 8 * MAX_LENGTH;
+    let wanted = if wrong.len() <= 8 * MAX_LENGTH { wrong.replace('.', "_") } else { String::new() };
     let likeness = |name: &'a str| {
         steps.set(steps.get() + name.len() * wanted.len());
         (strsim::jaro_winkler(name, &wanted), name)
@@ -143,16 +143,16 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redress_contract::{Failure, Kind};
+    use redress_contract::{FailureDeclaration, Kind};
 
-    fn operations() -> Vec<Operation> {
+    fn operations() -> Vec<OperationDeclaration> {
         vec![
-            Operation::query("files.read").with_summary("Read a text file."),
-            Operation::query("files.list").with_summary("List the files of a folder."),
-            Operation::mutation("files.remove")
+            OperationDeclaration::query("files.read").with_summary("Read a text file."),
+            OperationDeclaration::query("files.list").with_summary("List the files of a folder."),
+            OperationDeclaration::mutation("files.remove")
                 .with_summary("Take a file away.")
-                .fails(Failure::new("FILE_NOT_EMPTY", Kind::Conflict).with_when("The folder is not empty.")),
-            Operation::mutation("orders.refund").with_summary("Give the money of an order back."),
+                .fails(FailureDeclaration::new("FILE_NOT_EMPTY", Kind::Conflict).with_when("The folder is not empty.")),
+            OperationDeclaration::mutation("orders.refund").with_summary("Give the money of an order back."),
         ]
     }
 
@@ -175,10 +175,10 @@ mod tests {
     /// As many tools as a large service has, and some of their words.
     fn many(count: usize) -> Index {
         let named = |number: usize| {
-            Operation::query(&format!("group{}.action{number}", number % 17))
+            OperationDeclaration::query(&format!("group{}.action{number}", number % 17))
                 .with_summary("Do something useful with it.")
         };
-        let operations: Vec<Operation> = (0..count).map(named).collect();
+        let operations: Vec<OperationDeclaration> = (0..count).map(named).collect();
         Index::of(operations.iter())
     }
 
@@ -191,11 +191,11 @@ mod tests {
             steps.get()
         };
         for word in ["something ", "zzzzqqqq ", "ac ", "group1 ", "actionn1 "] {
-            let (at, beyond) = (steps(&word.repeat(MOST_WORDS)), steps(&word.repeat(MOST_WORDS * 64)));
+            let (at, beyond) = (steps(&word.repeat(MAX_WORDS)), steps(&word.repeat(MAX_WORDS * 64)));
             assert_eq!(at, beyond, "{word}");
-            assert!(at <= MOST_WORDS * 4 * (index.words.len() + 200 * 8), "{word}: {at}");
+            assert!(at <= MAX_WORDS * 4 * (index.words.len() + 200 * 8), "{word}: {at}");
         }
-        assert_eq!(steps(&"q".repeat(LONGEST + 1)), 0, "what is longer than any name is like none");
+        assert_eq!(steps(&"q".repeat(MAX_LENGTH + 1)), 0, "what is longer than any name is like none");
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::{
 };
 
 use redress_core::{Change, Level};
-use redress_wire::mcp::{Wanted, method};
+use redress_wire::mcp::{SubscriptionFilter, method};
 use serde_json::{Value, json};
 
 use crate::rounds::random;
 
 /// How many documents one connection may ask to be told of, and how many bytes their names may have together.
-pub(crate) const MOST_DOCUMENTS: usize = 1024;
-pub(crate) const MOST_NAMES: usize = 128 * 1024;
+pub(crate) const MAX_DOCUMENTS: usize = 1024;
+pub(crate) const MAX_NAMES: usize = 128 * 1024;
 
 /// A name that nobody can guess: 128 random bits. None where the system has no random bytes.
 pub(crate) fn unguessable() -> Option<Arc<str>> {
@@ -29,32 +29,32 @@ pub(crate) fn unguessable() -> Option<Arc<str>> {
 /// What is known of a connection from one request to the next.
 #[derive(Debug)]
 pub(crate) struct Session {
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SessionState {
     /// The least level of notes that is wanted.
     level: Level,
     /// The documents whose changes are told.
-    documents: Documents,
+    documents: ResourceSubscriptions,
 }
 
 /// The documents that somebody wants to be told of, as many as there may be.
 #[derive(Debug, Default)]
-pub(crate) struct Documents {
+pub(crate) struct ResourceSubscriptions {
     names: BTreeSet<String>,
     bytes: usize,
 }
 
-impl Documents {
+impl ResourceSubscriptions {
     /// Takes note of one; says whether there was room for it.
     pub(crate) fn add(&mut self, uri: &str) -> bool {
         if self.names.contains(uri) {
             return true;
         }
         let bytes = self.bytes.saturating_add(uri.len());
-        if self.names.len() >= MOST_DOCUMENTS || bytes > MOST_NAMES {
+        if self.names.len() >= MAX_DOCUMENTS || bytes > MAX_NAMES {
             return false;
         }
         self.bytes = bytes;
@@ -83,12 +83,12 @@ pub(crate) enum Notice {
 
 impl Default for Session {
     fn default() -> Session {
-        Session { state: Mutex::new(State { level: Level::Info, documents: Documents::default() }) }
+        Session { state: Mutex::new(SessionState { level: Level::Info, documents: ResourceSubscriptions::default() }) }
     }
 }
 
 impl Session {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         // No change of it can be half made, so poison says nothing here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +114,7 @@ impl Session {
     /// What a client of the legacy era is told of a change: every list, and the documents that it
     /// asked for.
     pub(crate) fn notices(&self, change: &Change) -> Vec<Notice> {
-        let wanted = Wanted {
+        let wanted = SubscriptionFilter {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
@@ -125,7 +125,7 @@ impl Session {
 }
 
 /// What a client that wants these changes is told of one.
-pub(crate) fn notices(change: &Change, wanted: &Wanted) -> Vec<Notice> {
+pub(crate) fn notices(change: &Change, wanted: &SubscriptionFilter) -> Vec<Notice> {
     let tools = wanted.tools_list_changed.then_some(Notice::Tools);
     let prompts = wanted.prompts_list_changed.then_some(Notice::Prompts);
     let resources = wanted.resources_list_changed.then_some(Notice::Resources);
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn a_connection_is_told_of_so_many_documents_and_of_so_many_bytes_of_their_names() {
         let short = Session::default();
-        assert!((0..MOST_DOCUMENTS).all(|number| short.subscribe(&format!("a://{number}"))));
+        assert!((0..MAX_DOCUMENTS).all(|number| short.subscribe(&format!("a://{number}"))));
         assert!(!short.subscribe("a://more") && short.subscribe("a://1"), "what it is told of already needs no room");
         let long = Session::default();
         let name = |number: usize| format!("a://{}/{number}", "x".repeat(8_000));
-        let taken = (0..MOST_DOCUMENTS).take_while(|number| long.subscribe(&name(*number))).count();
-        assert_eq!(taken, MOST_NAMES / name(10).len());
+        let taken = (0..MAX_DOCUMENTS).take_while(|number| long.subscribe(&name(*number))).count();
+        assert_eq!(taken, MAX_NAMES / name(10).len());
         long.unsubscribe(&name(0));
         long.unsubscribe(&name(0));
         assert!(long.subscribe(&name(0)) && !long.subscribe(&name(taken)));

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use redress_contract::{Envelope, Operation};
+use redress_contract::{Envelope, OperationDeclaration};
 use redress_core::{Event, Registry, Request};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
     StreamBounds,
-    way::{Step, Tells},
+    client_channel::{Notifier, ProgressStep},
 };
 
 /// How often progress is told at most.
 const BETWEEN_STEPS: Duration = Duration::from_millis(100);
 
 /// What a stream gave.
-pub(crate) enum Collected {
+pub(crate) enum CollectedStream {
     /// The output, as JSON.
     Output(Vec<u8>),
     /// A bad ending, and what came before it, as JSON.
@@ -24,24 +24,24 @@ pub(crate) enum Collected {
 }
 
 /// The longest that a stream is gathered where its deadline is beyond every clock.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_LENGTH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Subscribes, and gathers the items until the stream ends or a bound is met.
 pub(crate) async fn collect(
     registry: &Registry,
-    operation: &Operation,
+    operation: &OperationDeclaration,
     request: Request<'_>,
     bounds: StreamBounds,
-    tells: Option<&Tells>,
-) -> Collected {
+    notifier: Option<&Notifier>,
+) -> CollectedStream {
     let deadline = operation.deadline().unwrap_or(registry.settings().deadline).min(bounds.time);
     // One that no clock can show is as good as the longest that any call has.
-    let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + LONGEST);
+    let until = Instant::now().checked_add(deadline).unwrap_or_else(|| Instant::now() + MAX_LENGTH);
     let mut subscription = match registry.subscribe(operation.name().as_str(), request).await {
         Ok(subscription) => subscription,
-        Err(envelope) => return Collected::Failed(Box::new(envelope), None),
+        Err(envelope) => return CollectedStream::Failed(Box::new(envelope), None),
     };
-    let mut items = Items::new(tells.filter(|tells| tells.wants_steps()));
+    let mut items = ItemBuffer::new(notifier.filter(|notifier| notifier.wants_steps()));
     let cut = loop {
         let event = match timeout_at(until, subscription.next()).await {
             Ok(Some(event)) => event,
@@ -62,27 +62,27 @@ pub(crate) async fn collect(
             Event::Completed(_) => break None,
             Event::Failed(envelope) => {
                 let before = (items.count > 0).then(|| items.close(b"}"));
-                return Collected::Failed(Box::new(envelope), before);
+                return CollectedStream::Failed(Box::new(envelope), before);
             }
         }
     };
-    Collected::Output(match cut {
+    CollectedStream::Output(match cut {
         None => items.close(br#","complete":true}"#),
         Some(cut) => items.close(format!(r#","complete":false,"cut":"{cut}"}}"#).as_bytes()),
     })
 }
 
 /// The items so far, as the beginning of a JSON object.
-struct Items<'a> {
+struct ItemBuffer<'a> {
     json: Vec<u8>,
     count: usize,
-    tells: Option<&'a Tells>,
+    notifier: Option<&'a Notifier>,
     told: Option<Instant>,
 }
 
-impl<'a> Items<'a> {
-    fn new(tells: Option<&'a Tells>) -> Items<'a> {
-        Items { json: br#"{"items":["#.to_vec(), count: 0, tells, told: None }
+impl<'a> ItemBuffer<'a> {
+    fn new(notifier: Option<&'a Notifier>) -> ItemBuffer<'a> {
+        ItemBuffer { json: br#"{"items":["#.to_vec(), count: 0, notifier, told: None }
     }
 
     fn push(&mut self, item: &[u8]) {
@@ -91,12 +91,12 @@ impl<'a> Items<'a> {
         }
         self.json.extend_from_slice(item);
         self.count += 1;
-        let Some(tells) = self.tells else { return };
+        let Some(notifier) = self.notifier else { return };
         let now = Instant::now();
         if self.told.is_none_or(|told| now - told >= BETWEEN_STEPS) {
             self.told = Some(now);
             let message = Some(format!("{} items", self.count));
-            tells.step(Step { progress: self.count as f64, total: None, message });
+            notifier.step(ProgressStep { progress: self.count as f64, total: None, message });
         }
     }
 

@@ -10,14 +10,15 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    Limits, Network, Server,
-    caller::{Anonymous, CallerOf, Loopback},
-    cors::Origins,
-    documents::Documents,
-    house::House,
-    metrics::Metrics,
+    Network, Server, ServerLimits,
+    connection::server_state::ServerState,
     mounted::{Handle, Mounted},
-    service::{FacesService, PATHS, Shared},
+    request::{
+        caller::{Anonymous, CallerOf, Loopback},
+        cors::Origins,
+        service::{FacesInner, FacesService, PATHS},
+    },
+    routes::{document_cache::DocumentCache, metrics::MetricsSource},
     ws::{self, WebSockets},
 };
 
@@ -41,16 +42,16 @@ pub struct Faces {
     max_batch: usize,
     keep_alive: Duration,
     grace: Duration,
-    limits: Limits,
+    limits: ServerLimits,
     origins: Origins,
     proxies: Arc<[Network]>,
     #[cfg(feature = "compression")]
     compression: bool,
     ready: Option<Ready>,
     web_sockets: WebSockets,
-    metrics: Option<Metrics>,
+    metrics: Option<MetricsSource>,
     #[cfg(feature = "mcp")]
-    mcp: crate::mcp::McpSettings,
+    mcp: crate::routes::mcp::McpSettings,
 }
 
 /// Whether calls can be taken.
@@ -111,7 +112,7 @@ impl Faces {
             max_batch: 50,
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(10),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             origins: Origins::default(),
             proxies: Arc::default(),
             #[cfg(feature = "compression")]
@@ -120,7 +121,7 @@ impl Faces {
             web_sockets: WebSockets::default(),
             metrics: None,
             #[cfg(feature = "mcp")]
-            mcp: crate::mcp::McpSettings::default(),
+            mcp: crate::routes::mcp::McpSettings::default(),
         }
     }
 
@@ -192,7 +193,7 @@ impl Faces {
 
     /// Sets the numbers that bound connections, and what one caller may hold open.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Faces {
+    pub fn limits(mut self, limits: ServerLimits) -> Faces {
         self.limits = limits;
         self
     }
@@ -231,7 +232,7 @@ impl Faces {
 
     /// Sets the numbers that bound each WebSocket.
     #[must_use]
-    pub fn ws_limits(mut self, limits: ws::Limits) -> Faces {
+    pub fn ws_limits(mut self, limits: ws::WebSocketLimits) -> Faces {
         self.web_sockets.limits = limits;
         self
     }
@@ -258,7 +259,7 @@ impl Faces {
     #[must_use]
     pub fn metrics(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Faces {
         let open = self.metrics.is_some_and(|metrics| metrics.open);
-        self.metrics = Some(Metrics { text: Arc::new(text), open });
+        self.metrics = Some(MetricsSource { text: Arc::new(text), open });
         self
     }
 
@@ -316,9 +317,9 @@ impl Faces {
     /// # }
     /// ```
     pub fn mount(self) -> (Router, Handle) {
-        let house = Arc::new(House::default());
-        let served = Arc::new(ArcSwap::new(self.shared(&house)));
-        let handle = Handle { house, served: Arc::clone(&served), calls: TaskTracker::new() };
+        let server_state = Arc::new(ServerState::default());
+        let served = Arc::new(ArcSwap::new(self.shared(&server_state)));
+        let handle = Handle { server_state, served: Arc::clone(&served), calls: TaskTracker::new() };
         let service = Mounted { faces: FacesService { served }, calls: handle.calls.clone() };
         let router = PATHS.into_iter().fold(Router::new(), |router, path| router.route_service(path, service.clone()));
         (router.fallback_service(service), handle)
@@ -347,12 +348,13 @@ impl Faces {
     }
 
     /// What is served, in a house that may have served other faces before.
-    pub(crate) fn shared(self, house: &Arc<House>) -> Arc<Shared> {
+    pub(crate) fn shared(self, server_state: &Arc<ServerState>) -> Arc<FacesInner> {
         #[cfg(feature = "mcp")]
         let (guarded, mcp) = (self.is_guarded(), self.mcp);
         #[cfg(feature = "mcp")]
-        let streams = crate::mcp::Streams { house: Arc::clone(house), most: self.limits.streams };
-        house.budget.set_limits(BudgetLimits {
+        let streams =
+            crate::routes::mcp::CallerStreams { server_state: Arc::clone(server_state), max: self.limits.streams };
+        server_state.budget.set_limits(BudgetLimits {
             connection: self.limits.answer_bytes_per_connection,
             caller: self.limits.answer_bytes_per_caller,
             all: self.limits.answer_bytes,
@@ -368,7 +370,7 @@ impl Faces {
             let declared = registry.contract().operations().iter().filter_map(|operation| operation.max_input());
             declared.fold(registry.settings().max_input, usize::max).saturating_add(AROUND_INPUT)
         });
-        Arc::new(Shared {
+        Arc::new(FacesInner {
             #[cfg(feature = "mcp")]
             mcp: mcp.face(&registry, &info, max_body, guarded, &self.origins, streams),
             has_deprecated: registry.contract().operations().iter().any(|operation| operation.deprecated().is_some()),
@@ -379,14 +381,14 @@ impl Faces {
             max_batch,
             keep_alive,
             grace: self.grace,
-            limits: house.descriptors.map_or(self.limits, |descriptors| descriptors.hold(self.limits)),
+            limits: server_state.descriptors.map_or(self.limits, |descriptors| descriptors.hold(self.limits)),
             origins: self.origins,
             proxies: self.proxies,
             #[cfg(feature = "compression")]
             compression: self.compression,
             ready: self.ready,
-            documents: Documents::default(),
-            house: Arc::clone(house),
+            documents: DocumentCache::default(),
+            server_state: Arc::clone(server_state),
             web_sockets,
             metrics,
         })

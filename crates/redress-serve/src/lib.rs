@@ -16,59 +16,25 @@
 //! # }
 //! ```
 
-mod accept;
-mod answer;
-mod asking;
-mod bearer;
-mod body;
-mod caller;
-#[cfg(feature = "compression")]
-mod compression;
 mod connection;
-mod cors;
-mod descriptors;
-mod discovery;
-mod documents;
-mod etag;
 mod faces;
-mod framing;
-#[cfg(feature = "tls")]
-mod handshake;
-mod house;
 mod limits;
-mod listen;
-mod listener;
-#[cfg(feature = "mcp")]
-mod mcp;
-mod metrics;
 mod mounted;
-mod network;
-mod pace;
-mod paced;
-mod page;
-mod proxies;
-mod room;
+mod request;
 mod routes;
 mod server;
-mod service;
-mod shutdown;
-mod stats;
 pub mod systemd;
-#[cfg(feature = "tls")]
-mod tls;
-#[cfg(unix)]
-mod unix_socket;
 pub mod ws;
 
-pub use caller::{Anonymous, CallerOf, Connection, Loopback};
-pub use descriptors::Descriptors;
-pub use discovery::discovery;
-pub use faces::{Faces, ServeError};
-pub use limits::Limits;
-pub use listen::{Address, Listen, NotAListener};
-pub use mounted::Handle;
-pub use network::{Network, NotANetwork};
-pub use server::{BoundServer, Server, ServerHandle};
-pub use stats::ServerStats;
+pub use connection::descriptors::Descriptors;
+pub use connection::listen::{Address, Listen, NotAListener};
+pub use connection::network::{Network, NotANetwork};
+pub use connection::stats::ServerStats;
 #[cfg(feature = "tls")]
-pub use tls::{Tls, TlsError, TlsFiles};
+pub use connection::tls::{Tls, TlsError, TlsFiles};
+pub use faces::{Faces, ServeError};
+pub use limits::ServerLimits;
+pub use mounted::Handle;
+pub use request::caller::{Anonymous, CallerOf, Connection, Loopback};
+pub use routes::discovery::discovery;
+pub use server::{BoundServer, Server, ServerHandle};

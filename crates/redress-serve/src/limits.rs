@@ -6,15 +6,15 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use redress_serve::Limits;
+/// use redress_serve::ServerLimits;
 ///
-/// let mut limits = Limits::default();
+/// let mut limits = ServerLimits::default();
 /// limits.header_time = Duration::from_secs(5);
 /// assert_eq!((limits.per_address, limits.sockets), (1024, 64));
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ServerLimits {
     /// How many connections may be open; a server of ours has no more than [file
     /// descriptors](crate::Descriptors) are left for. For one beyond, one that is idle makes way, or
     /// it is answered with 503 and closed.
@@ -59,9 +59,9 @@ pub struct Limits {
     pub streams: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
             connections: 16_384,
             per_address: 1024,
             handshake_time: Duration::from_secs(10),

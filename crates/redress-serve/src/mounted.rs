@@ -21,8 +21,8 @@ use tower::Service;
 
 use crate::{
     Faces, ServerStats,
-    house::House,
-    service::{FacesService, Shared},
+    connection::server_state::ServerState,
+    request::service::{FacesInner, FacesService},
 };
 
 /// How long cancelled calls have to say so, once the time for running ones is over.
@@ -33,8 +33,8 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Dropping it stops nothing: faces that nobody stops serve for as long as their router does.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) house: Arc<House>,
-    pub(crate) served: Arc<ArcSwap<Shared>>,
+    pub(crate) server_state: Arc<ServerState>,
+    pub(crate) served: Arc<ArcSwap<FacesInner>>,
     pub(crate) calls: TaskTracker,
 }
 
@@ -42,12 +42,12 @@ impl Handle {
     /// Takes no new calls from here on: they are answered with OVERLOADED, `/readyz` with 503,
     /// and each open stream gets its last event. Running calls go on.
     pub fn drain(&self) {
-        self.house.shutdown.drain();
+        self.server_state.shutdown.drain();
     }
 
     /// Whether new calls are refused.
     pub fn is_draining(&self) -> bool {
-        self.house.shutdown.is_draining()
+        self.server_state.shutdown.is_draining()
     }
 
     /// [Drains](Handle::drain), and resolves when every call and every WebSocket has ended. What
@@ -60,32 +60,32 @@ impl Handle {
         self.calls.close();
         let ended = async {
             self.calls.wait().await;
-            self.house.sockets.close();
-            self.house.sockets.wait().await;
-            self.house.settled(&self.served.load_full().registry).await;
+            self.server_state.sockets.close();
+            self.server_state.sockets.wait().await;
+            self.server_state.settled(&self.served.load_full().registry).await;
         };
         tokio::select! {
             () = ended => {}
-            () = self.house.shutdown.stop(self.served.load().grace, LAST_WORDS) => {}
+            () = self.server_state.shutdown.stop(self.served.load().grace, LAST_WORDS) => {}
         }
-        self.house.shutdown.finish();
+        self.server_state.shutdown.finish();
     }
 
     /// Serves other faces from here on. What has begun goes on as it began.
     pub fn replace(&self, faces: Faces) {
-        let before = self.served.swap(faces.shared(&self.house));
-        self.house.remember(&before);
+        let before = self.served.swap(faces.shared(&self.server_state));
+        self.server_state.remember(&before);
     }
 
     /// What the faces count; connections are the server's around them to count.
     pub fn stats(&self) -> ServerStats {
-        self.house.stats()
+        self.server_state.stats()
     }
 }
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Handle").field("house", &self.house).finish_non_exhaustive()
+        f.debug_struct("Handle").field("house", &self.server_state).finish_non_exhaustive()
     }
 }
 

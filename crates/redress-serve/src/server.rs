@@ -7,17 +7,19 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 #[cfg(feature = "tls")]
-use crate::tls::Tls;
+use crate::connection::tls::Tls;
 use crate::{
-    Descriptors, Faces, Limits, ServeError,
-    accept::Accepting,
-    connection::Serving,
-    house::House,
-    listen::{Address, Listen},
-    listener::Listener,
+    Descriptors, Faces, ServeError, ServerLimits,
+    connection::{
+        accept::Acceptor,
+        conn::ServerInner,
+        conn_watchdog::ConnCommand,
+        listen::{Address, Listen},
+        listener::BoundListener,
+        server_state::ServerState,
+        stats::ServerStats,
+    },
     mounted::LAST_WORDS,
-    pace::Told,
-    stats::ServerStats,
     systemd,
 };
 
@@ -43,13 +45,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Server {
     faces: Faces,
-    places: Vec<Place>,
+    places: Vec<ListenTarget>,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ListenTarget {
     Wanted(Listen),
     Open(TcpListener),
 }
@@ -68,14 +70,14 @@ impl Server {
     /// Listens here too.
     #[must_use]
     pub fn listen(mut self, place: Listen) -> Server {
-        self.places.push(Place::Wanted(place));
+        self.places.push(ListenTarget::Wanted(place));
         self
     }
 
     /// Listens with this too, which is open already.
     #[must_use]
     pub fn listener(mut self, listener: TcpListener) -> Server {
-        self.places.push(Place::Open(listener));
+        self.places.push(ListenTarget::Open(listener));
         self
     }
 
@@ -99,11 +101,11 @@ impl Server {
         let mut listeners = Vec::new();
         for place in self.places {
             match place {
-                Place::Open(listener) => listeners.push(Listener::of(listener)?),
-                Place::Wanted(Listen::Tcp(address)) if !guarded && !Address::Tcp(address).is_local() => {
+                ListenTarget::Open(listener) => listeners.push(BoundListener::of(listener)?),
+                ListenTarget::Wanted(Listen::Tcp(address)) if !guarded && !Address::Tcp(address).is_local() => {
                     return Err(ServeError::NoAccess { address });
                 }
-                Place::Wanted(place) => Listener::open(place, &mut listeners).await?,
+                ListenTarget::Wanted(place) => BoundListener::open(place, &mut listeners).await?,
             }
         }
         for listener in &listeners {
@@ -117,10 +119,10 @@ impl Server {
         if listeners.is_empty() {
             return Err(ServeError::Nowhere);
         }
-        let house = Arc::new(House::within(Descriptors::now()));
-        let served = Arc::new(ArcSwap::new(self.faces.shared(&house)));
-        let serving = Arc::new(Serving {
-            house,
+        let server_state = Arc::new(ServerState::within(Descriptors::now()));
+        let served = Arc::new(ArcSwap::new(self.faces.shared(&server_state)));
+        let serving = Arc::new(ServerInner {
+            server_state,
             served,
             #[cfg(feature = "tls")]
             tls: self.tls,
@@ -132,14 +134,14 @@ impl Server {
 /// A server that listens, and answers once it runs.
 #[derive(Debug)]
 pub struct BoundServer {
-    serving: Arc<Serving>,
-    listeners: Vec<Listener>,
+    serving: Arc<ServerInner>,
+    listeners: Vec<BoundListener>,
 }
 
 impl BoundServer {
     /// Where it listens.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
-        self.listeners.iter().map(Listener::address)
+        self.listeners.iter().map(BoundListener::address)
     }
 
     /// What changes and observes the server while it runs.
@@ -162,51 +164,51 @@ impl BoundServer {
 
     pub(crate) async fn serve(self, shutdown: impl Future<Output = ()> + Send) {
         let BoundServer { serving, listeners } = self;
-        let house = Arc::clone(&serving.house);
+        let server_state = Arc::clone(&serving.server_state);
         // A server that is dropped takes its connections with it.
-        let _closing = Closing(Arc::clone(&house));
+        let _closing = CloseServer(Arc::clone(&server_state));
         let (accepting, connections) = (TaskTracker::new(), TaskTracker::new());
         // Nobody waits for it: a call that comes first does what is left of it.
         drop(tokio::task::spawn_blocking(redress_core::warm_up));
         for listener in listeners {
-            let here = Accepting { serving: Arc::clone(&serving), connections: connections.clone(), listener };
+            let here = Acceptor { serving: Arc::clone(&serving), connections: connections.clone(), listener };
             accepting.spawn(here.run());
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = &serving.tls {
-            accepting.spawn(tls.clone().watch(house.shutdown.token().clone()));
+            accepting.spawn(tls.clone().watch(server_state.shutdown.token().clone()));
         }
         let served = async {
             shutdown.await;
             let grace = serving.served.load().grace;
-            house.shutdown.drain();
-            house.paces.tell(Told::Drain);
+            server_state.shutdown.drain();
+            server_state.tracker.tell(ConnCommand::Drain);
             accepting.close();
             connections.close();
             let ended = async {
                 accepting.wait().await;
                 connections.wait().await;
                 // A connection that was upgraded is no longer the server's to wait for.
-                house.sockets.close();
-                house.sockets.wait().await;
-                house.settled(&serving.served.load_full().registry).await;
+                server_state.sockets.close();
+                server_state.sockets.wait().await;
+                server_state.settled(&serving.served.load_full().registry).await;
             };
             tokio::select! {
                 () = ended => {}
-                () = house.shutdown.stop(grace, LAST_WORDS) => {}
+                () = server_state.shutdown.stop(grace, LAST_WORDS) => {}
             }
         };
         tokio::select! {
             () = served => {}
-            () = house.paces.look_after(&house, || serving.served.load().limits) => {}
+            () = server_state.tracker.reap(&server_state, || serving.served.load().limits) => {}
         }
     }
 }
 
 /// Ends whatever is still there when it is dropped.
-struct Closing(Arc<House>);
+struct CloseServer(Arc<ServerState>);
 
-impl Drop for Closing {
+impl Drop for CloseServer {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -215,30 +217,30 @@ impl Drop for Closing {
 /// Changes and observes a server while it runs. A clone is of the same server; dropping it
 /// stops nothing.
 #[derive(Clone, Debug)]
-pub struct ServerHandle(Arc<Serving>);
+pub struct ServerHandle(Arc<ServerInner>);
 
 impl ServerHandle {
     /// Serves other faces from here on, on the connections that are open and on new ones. What
     /// has begun goes on as it began: calls, streams, and the calls that run on WebSockets.
     /// Their next calls are the new faces'.
     pub fn replace(&self, faces: Faces) {
-        let before = self.0.served.swap(faces.shared(&self.0.house));
-        self.0.house.remember(&before);
+        let before = self.0.served.swap(faces.shared(&self.0.server_state));
+        self.0.server_state.remember(&before);
     }
 
     /// The limits that hold now: those of the faces, as far as there are file descriptors for them.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> ServerLimits {
         self.0.served.load().limits
     }
 
     /// What the server counts.
     pub fn stats(&self) -> ServerStats {
-        self.0.house.stats()
+        self.0.server_state.stats()
     }
 
     /// Whether no new calls are taken.
     pub fn is_draining(&self) -> bool {
-        self.0.house.shutdown.is_draining()
+        self.0.server_state.shutdown.is_draining()
     }
 
     /// Whether `/readyz` says so.

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) const TOKEN: &str = "SOAK_TOKEN";
 
 /// The most requests in all.
-const AT_MOST: u64 = 200_000;
+const MAX: u64 = 200_000;
 /// How many connections flood with requests.
 const FLOODING: usize = 40;
 /// How many open streams and take more when those are refused.
@@ -73,7 +73,7 @@ impl Abuser {
 
     /// Whether there is one more request to be made.
     fn goes_on(&self) -> bool {
-        Instant::now() < self.until && self.made.fetch_add(1, Ordering::Relaxed) < AT_MOST
+        Instant::now() < self.until && self.made.fetch_add(1, Ordering::Relaxed) < MAX
     }
 
     async fn abuse(self) -> u64 {
@@ -86,7 +86,7 @@ impl Abuser {
         (0..FLEETING).for_each(|number| drop(all.spawn(self.clone().fleeting(number))));
         let patience = self.until.saturating_duration_since(Instant::now()) + Duration::from_secs(1);
         let _ = timeout(patience, async { while all.join_next().await.is_some() {} }).await;
-        self.made.load(Ordering::Relaxed).min(AT_MOST)
+        self.made.load(Ordering::Relaxed).min(MAX)
     }
 
     fn id(&self, kind: &str, number: usize, count: u64) -> String {

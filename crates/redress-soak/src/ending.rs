@@ -10,7 +10,7 @@ pub(crate) enum Ending {
     /// Well. A stream gives the number of its items.
     Output(Value),
     /// Badly, and it was told so.
-    Failure(Told),
+    Failure(ObservedFailure),
     /// The connection ended before an answer came.
     Cut(String),
     /// Nothing came for as long as a client waits.
@@ -19,7 +19,7 @@ pub(crate) enum Ending {
 
 /// A failure, as far as the soak looks at it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct ObservedFailure {
     pub(crate) code: String,
     pub(crate) retry_after_ms: Option<u64>,
 }
@@ -56,9 +56,10 @@ impl Ending {
     /// The ending that an envelope, a problem document or the data of an error tells.
     pub(crate) fn of_envelope(envelope: &Value) -> Ending {
         match envelope["code"].as_str() {
-            Some(code) => {
-                Ending::Failure(Told { code: code.to_owned(), retry_after_ms: envelope["retry_after_ms"].as_u64() })
-            }
+            Some(code) => Ending::Failure(ObservedFailure {
+                code: code.to_owned(),
+                retry_after_ms: envelope["retry_after_ms"].as_u64(),
+            }),
             None if envelope["ok"] == true => Ending::Output(envelope["result"].clone()),
             None => Ending::Cut(format!("an answer that is no envelope: {}", shortened(envelope))),
         }

@@ -111,7 +111,7 @@ async fn keep(input: Size) -> Outcome<Text> {
 
 /// An operation whose input is explained with the most work that a schema can ask for.
 fn union() -> Operation {
-    let declaration = contract::Operation::query("soak.union")
+    let declaration = contract::OperationDeclaration::query("soak.union")
         .with_summary("Take one of many.")
         .with_access(contract::Access::caller().scope("soak"))
         .with_max_input(1024 * 1024)

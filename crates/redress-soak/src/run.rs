@@ -57,13 +57,13 @@ fn settle(folder: &Path) -> io::Result<String> {
     let written = disk::syncs(folder)?;
     // Only the first to choose has a say, and nobody chose before.
     let _ = tempfile::env::override_temp_dir(folder);
-    let (p50, p99, most) = (written.p50(), written.p99(), written.per_mille(1000));
+    let (p50, p99, max) = (written.p50(), written.p99(), written.per_mille(1000));
     Ok(format!(
         "state in {}, where fdatasync takes {} (p99 {}, at most {})",
         folder.display(),
         ms(p50),
         ms(p99),
-        ms(most)
+        ms(max)
     ))
 }
 

@@ -6,10 +6,10 @@
 use std::time::{Duration, Instant};
 
 use redress_core::{
-    Fittings, Operation, Registry, Request,
+    Layers, Operation, Registry, Request,
     contract::{self, Access, Caller},
 };
-use redress_state::{State, StateOptions, Sync};
+use redress_state::{StateOptions, StateStore, Sync};
 use serde_json::json;
 
 const CALLS: u32 = 200_000;
@@ -46,7 +46,8 @@ async fn measure(name: &str, registry: &Registry, callers: u32) -> Duration {
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let wink = contract::Operation::query("eye.wink").with_summary("Wink once.").with_access(Access::anyone());
+        let wink =
+            contract::OperationDeclaration::query("eye.wink").with_summary("Wink once.").with_access(Access::anyone());
         let wink = wink.with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}));
         let wink = Operation::dynamic(wink).with_handler(|_, _| std::future::ready(Ok(json!("wink"))));
         let plain = Registry::builder().add(wink).check_outputs(false).build().unwrap();
@@ -54,8 +55,8 @@ fn main() {
             let off = measure("no audit", &plain, callers).await;
             for sync in [Sync::Full, Sync::Normal] {
                 let folder = tempfile::tempdir().unwrap();
-                let state = State::open(StateOptions::new(folder.path()).sync(sync)).await.unwrap();
-                let audited = plain.fitted(Fittings::new().audit(state.audit()));
+                let state = StateStore::open(StateOptions::new(folder.path()).sync(sync)).await.unwrap();
+                let audited = plain.with_layers(Layers::new().audit(state.audit()));
                 let on = measure(&format!("audit, sync {sync:?}"), &audited, callers).await;
                 println!("{:32} a record costs {:?}", "", on.saturating_sub(off));
                 state.close().await.unwrap();

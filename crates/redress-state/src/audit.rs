@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use redress_core::{Audit, AuditedCall, Fingerprint, Receipt};
 
-use crate::{clock::to_ms, hash, shared::Shared};
+use crate::{clock::to_ms, hash, shared::StateInner};
 
 /// The audit of a state.
-pub(crate) struct AuditLog(pub(crate) Arc<Shared>);
+pub(crate) struct AuditLog(pub(crate) Arc<StateInner>);
 
 impl Audit for AuditLog {
     fn record(&self, call: &AuditedCall<'_>) -> Option<Receipt> {

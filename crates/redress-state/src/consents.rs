@@ -7,15 +7,15 @@ use std::{
 };
 
 use redress_core::{
-    Consent, ConsentScope, ConsentStore, HeldConsent, StoreBroken,
+    Consent, ConsentScope, ConsentStore, HeldConsent, StoreError,
     contract::{Caller, Name},
 };
 
 use crate::{
     clock::{from_ms, ms, to_ms},
-    job::Work,
-    orders::Order,
-    shared::{BoxFuture, Shared},
+    command::WriteWork,
+    consent_orders::ConsentOrder,
+    shared::{BoxFuture, StateInner},
 };
 
 /// The consents that hold, as this process knows them.
@@ -62,11 +62,11 @@ impl Consents {
     }
 
     /// Takes note of what was ordered in the folder and is kept.
-    pub(crate) fn ordered(&mut self, orders: &[Order], place: u64) {
+    pub(crate) fn ordered(&mut self, orders: &[ConsentOrder], place: u64) {
         for order in orders {
             match order {
-                Order::Grant(consent) => self.granted(consent, place),
-                Order::Withdraw { caller, scope } => {
+                ConsentOrder::Grant(consent) => self.granted(consent, place),
+                ConsentOrder::Withdraw { caller, scope } => {
                     self.held.get_mut(caller).and_then(|own| own.remove(scope));
                 }
             }
@@ -92,14 +92,14 @@ pub(crate) fn holds(consent: &HeldConsent, now_ms: i64) -> bool {
 }
 
 /// The consents of a state.
-pub(crate) struct ConsentTable(pub(crate) Arc<Shared>);
+pub(crate) struct ConsentTable(pub(crate) Arc<StateInner>);
 
 impl ConsentStore for ConsentTable {
     fn is_in_folder(&self) -> bool {
         true
     }
 
-    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn has<'a>(&'a self, caller: &'a Caller, operation: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>> {
         let now_ms = self.0.latest_ms();
         let consents = self.0.consents();
         let holds = consents
@@ -110,10 +110,10 @@ impl ConsentStore for ConsentTable {
         Box::pin(ready(Ok(holds)))
     }
 
-    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             if !self.0.queue.is_open() {
-                return Err(StoreBroken::new("the state cannot be written right now"));
+                return Err(StoreError::new("the state cannot be written right now"));
             }
             let until = from_ms(self.0.latest_ms().saturating_add(ms(consent.lasts).min(LONGEST_MS)));
             let consent = HeldConsent::new(consent.caller, consent.scope, until, consent.reason);
@@ -121,13 +121,13 @@ impl ConsentStore for ConsentTable {
                 // Under the lock, so that the order of changes is that of the queue.
                 let mut consents = self.0.consents();
                 let order = consents.next();
-                self.0.queue.push(Work::Grant { consent, order })?
+                self.0.queue.push(WriteWork::Grant { consent, order })?
             };
             waiting.within(self.0.options.patience).await.map(|_| ())
         })
     }
 
-    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
         let now_ms = self.0.latest_ms();
         let text = scope.to_string();
         let mut consents = self.0.consents();
@@ -135,13 +135,13 @@ impl ConsentStore for ConsentTable {
         let taken = consents.held.get_mut(caller).and_then(|own| own.remove(scope));
         consents.withdrawn.insert((caller.to_owned(), text.clone()), order);
         // Even one that does not hold any more is taken out of the file.
-        let pushed = self.0.queue.push(Work::Withdraw { caller: caller.to_owned(), scope: text, order });
+        let pushed = self.0.queue.push(WriteWork::Withdraw { caller: caller.to_owned(), scope: text, order });
         drop(consents);
         let held = taken.is_some_and(|consent| holds(&consent, now_ms));
         Box::pin(async move { pushed?.within(self.0.options.patience).await.map(|_| held) })
     }
 
-    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
         let now_ms = self.0.latest_ms();
         let consents = self.0.consents();
         let whose = consents.held.iter().filter(|(whose, _)| caller.is_none_or(|caller| caller == *whose));

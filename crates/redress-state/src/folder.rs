@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::whole::Identity;
+use crate::file_identity::FileIdentity;
 
 /// The file that holds everything.
 pub(crate) const DATABASE: &str = "redress.db";
@@ -22,34 +22,34 @@ const LOOKED_AT: (u32, Duration) = (200, Duration::from_millis(5));
 
 /// Why a folder cannot be taken.
 #[derive(Debug)]
-pub(crate) enum Untaken {
+pub(crate) enum NotLocked {
     Io(io::Error),
     /// Another service has it.
     Taken,
 }
 
-impl From<io::Error> for Untaken {
-    fn from(error: io::Error) -> Untaken {
-        Untaken::Io(error)
+impl From<io::Error> for NotLocked {
+    fn from(error: io::Error) -> NotLocked {
+        NotLocked::Io(error)
     }
 }
 
 /// A folder that is taken, for as long as this lives. The locks go with the process, however that dies.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct FolderLock {
     /// The folder itself: a lock on a file in it would be gone with the file.
     _folder: Option<File>,
     lock: File,
 }
 
 /// Makes the folder if need be and takes it.
-pub(crate) fn take(folder: &Path) -> Result<Taken, Untaken> {
+pub(crate) fn take(folder: &Path) -> Result<FolderLock, NotLocked> {
     let handle = lock_folder(folder, make_private)?;
     let lock = private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(LOCK))?;
     lock_alone(&lock)?;
     // SQLite makes its other files with the rights of this one.
     private(OpenOptions::new().create(true).truncate(false).write(true)).open(folder.join(DATABASE))?;
-    Ok(Taken { _folder: handle, lock })
+    Ok(FolderLock { _folder: handle, lock })
 }
 
 /// The locks of a folder, held by somebody who runs no service on it.
@@ -60,7 +60,7 @@ pub(crate) struct Borrowed {
 
 /// Takes the folder of a state as it is. Nothing is made in it: a person may be another user than the service, which
 /// could not open a file of theirs.
-pub(crate) fn borrow(folder: &Path) -> Result<Borrowed, Untaken> {
+pub(crate) fn borrow(folder: &Path) -> Result<Borrowed, NotLocked> {
     let handle = lock_folder(folder, |_| Ok(()))?;
     // Where a folder cannot be locked, the file is all that there is.
     let lock = OpenOptions::new().create(handle.is_none()).truncate(false).write(true).open(folder.join(LOCK));
@@ -72,7 +72,7 @@ pub(crate) fn borrow(folder: &Path) -> Result<Borrowed, Untaken> {
 }
 
 /// Locks the folder itself, once it is prepared.
-fn lock_folder(folder: &Path, prepare: impl Fn(&Path) -> io::Result<()>) -> Result<Option<File>, Untaken> {
+fn lock_folder(folder: &Path, prepare: impl Fn(&Path) -> io::Result<()>) -> Result<Option<File>, NotLocked> {
     let mut attempts = 0;
     let handle = loop {
         prepare(folder)?;
@@ -80,7 +80,7 @@ fn lock_folder(folder: &Path, prepare: impl Fn(&Path) -> io::Result<()>) -> Resu
         if let Some(handle) = &handle {
             lock_alone(handle)?;
             // Somebody may have put another folder in its place since it was opened, and then the lock is on the old one.
-            if Identity::of(&handle.metadata()?) != Identity::of(&fs::metadata(folder)?) {
+            if FileIdentity::of(&handle.metadata()?) != FileIdentity::of(&fs::metadata(folder)?) {
                 attempts += 1;
                 if attempts < ATTEMPTS {
                     continue;
@@ -95,9 +95,9 @@ fn lock_folder(folder: &Path, prepare: impl Fn(&Path) -> io::Result<()>) -> Resu
     Ok(handle)
 }
 
-impl Taken {
+impl FolderLock {
     /// Notes which files are open, so that others can tell whether they are still those in the folder.
-    pub(crate) fn note(&self, files: &[(String, Identity)]) -> io::Result<()> {
+    pub(crate) fn note(&self, files: &[(String, FileIdentity)]) -> io::Result<()> {
         let lines: String = files.iter().map(|(name, identity)| format!("{name} {identity}\n")).collect();
         self.lock.set_len(0)?;
         (&self.lock).write_all(lines.as_bytes())
@@ -105,7 +105,7 @@ impl Taken {
 }
 
 /// What a look at a folder finds.
-pub(crate) enum Found {
+pub(crate) enum FolderScan {
     /// No state, or an empty one.
     Nothing,
     /// A state that nobody has taken.
@@ -117,12 +117,12 @@ pub(crate) enum Found {
 }
 
 /// Looks what is in the folder, and makes nothing.
-pub(crate) fn look(folder: &Path) -> io::Result<Found> {
+pub(crate) fn look(folder: &Path) -> io::Result<FolderScan> {
     let Some(database) = there(fs::symlink_metadata(folder.join(DATABASE)))? else {
-        return Ok(if is_taken(folder)? { Found::Lost } else { Found::Nothing });
+        return Ok(if is_taken(folder)? { FolderScan::Lost } else { FolderScan::Nothing });
     };
     if !is_taken(folder)? {
-        return Ok(if database.len() > 0 { Found::State } else { Found::Nothing });
+        return Ok(if database.len() > 0 { FolderScan::State } else { FolderScan::Nothing });
     }
     alone(folder, LOCK)?;
     let noted = there(File::open(folder.join(LOCK)))?.map(|file| {
@@ -133,11 +133,11 @@ pub(crate) fn look(folder: &Path) -> io::Result<Found> {
     for line in noted.transpose()?.unwrap_or_default().lines() {
         let Some((name, identity)) = line.split_once(' ').filter(|(name, _)| is_name(name)) else { continue };
         let file = there(fs::symlink_metadata(folder.join(name)))?;
-        if file.is_none_or(|file| Identity::of(&file).to_string() != identity) {
-            return Ok(Found::Lost);
+        if file.is_none_or(|file| FileIdentity::of(&file).to_string() != identity) {
+            return Ok(FolderScan::Lost);
         }
     }
-    Ok(Found::Taken)
+    Ok(FolderScan::Taken)
 }
 
 /// Whether it is the name of a file that SQLite keeps here.
@@ -170,7 +170,7 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 /// Takes the lock of a file, unless a service has it. Whoever only looks shares it for a moment, which stops no start.
-fn lock_alone(file: &File) -> Result<(), Untaken> {
+fn lock_alone(file: &File) -> Result<(), NotLocked> {
     let (times, pause) = LOOKED_AT;
     for _ in 0..times {
         match file.try_lock() {
@@ -180,12 +180,12 @@ fn lock_alone(file: &File) -> Result<(), Untaken> {
         }
         match file.try_lock_shared() {
             Ok(()) => file.unlock()?,
-            Err(TryLockError::WouldBlock) => return Err(Untaken::Taken),
+            Err(TryLockError::WouldBlock) => return Err(NotLocked::Taken),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         std::thread::sleep(pause);
     }
-    Err(Untaken::Taken)
+    Err(NotLocked::Taken)
 }
 
 /// Refuses a file that is also another one's: by its other name a second service would write it past every lock, and

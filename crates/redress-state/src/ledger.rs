@@ -10,20 +10,20 @@ const REMEMBERED: usize = 100_000;
 
 /// The counts that this process knows.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    counts: HashMap<CountKey, Known>,
+pub(crate) struct QuotaLedger {
+    counts: HashMap<CountKey, KnownCount>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownCount {
     /// What the file says.
     used: u64,
     /// How many calls are set aside.
     held: u64,
 }
 
-impl Known {
+impl KnownCount {
     /// How many calls have been taken from the allowance, one way or the other.
     pub(crate) fn taken(self) -> u64 {
         self.used.saturating_add(self.held)
@@ -41,7 +41,7 @@ pub(crate) enum Aside {
     Unknown,
 }
 
-impl Ledger {
+impl QuotaLedger {
     /// Sets one call aside in every allowance, or in none.
     pub(crate) fn set_aside(&mut self, calls: &[Count]) -> Aside {
         let taken: Option<Vec<u64>> = calls.iter().map(|count| self.taken(&count.key)).collect();
@@ -65,7 +65,7 @@ impl Ledger {
 
     /// Takes note that a call that was set aside is in the file.
     pub(crate) fn counted(&mut self, calls: &Counting) {
-        self.each(calls, |known| *known = Known { used: known.used + 1, held: known.held.saturating_sub(1) });
+        self.each(calls, |known| *known = KnownCount { used: known.used + 1, held: known.held.saturating_sub(1) });
     }
 
     /// Takes note that a call is no longer in the file.
@@ -81,7 +81,7 @@ impl Ledger {
         }
         for (count, used) in calls.iter().zip(used) {
             if let Some(used) = *used {
-                self.counts.entry(count.key.clone()).or_insert(Known { used, held: 0 });
+                self.counts.entry(count.key.clone()).or_insert(KnownCount { used, held: 0 });
             }
         }
     }
@@ -92,7 +92,7 @@ impl Ledger {
     }
 
     /// What is set aside is always known, and what was forgotten is read again.
-    fn each(&mut self, calls: &[Count], change: impl Fn(&mut Known)) {
+    fn each(&mut self, calls: &[Count], change: impl Fn(&mut KnownCount)) {
         for count in calls {
             if let Some(known) = self.counts.get_mut(&count.key) {
                 change(known);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_call_is_set_aside_in_all_of_its_allowances_or_in_none() {
-        let (mut ledger, both) = (Ledger::default(), calls(&[("a", 2), ("b", 1)]));
+        let (mut ledger, both) = (QuotaLedger::default(), calls(&[("a", 2), ("b", 1)]));
         assert_eq!(ledger.set_aside(&both), Aside::Unknown);
         ledger.learn(&both, &[Some(0), Some(0)]);
         assert_eq!(ledger.set_aside(&both), Aside::Held);
@@ -137,21 +137,21 @@ mod tests {
 
     #[test]
     fn what_somebody_holds_is_never_forgotten_and_never_learnt_anew() {
-        let (mut ledger, held) = (Ledger::default(), calls(&[("a", 9)]));
+        let (mut ledger, held) = (QuotaLedger::default(), calls(&[("a", 9)]));
         ledger.learn(&held, &[Some(3)]);
         assert_eq!(ledger.set_aside(&held), Aside::Held);
         ledger.forget_ended(u64::MAX);
         ledger.learn(&held, &[Some(0)]);
         assert_eq!(ledger.taken(&held[0].key), Some(4));
         ledger.counted(&held);
-        assert_eq!(ledger.counts[&held[0].key], Known { used: 4, held: 0 });
+        assert_eq!(ledger.counts[&held[0].key], KnownCount { used: 4, held: 0 });
         ledger.forget_ended(86_400);
         assert_eq!(ledger.set_aside(&held), Aside::Unknown);
     }
 
     #[test]
     fn no_more_counts_are_remembered_than_so_many_and_those_that_are_held() {
-        let (mut ledger, held) = (Ledger::default(), calls(&[("held", 9)]));
+        let (mut ledger, held) = (QuotaLedger::default(), calls(&[("held", 9)]));
         ledger.learn(&held, &[Some(0)]);
         ledger.set_aside(&held);
         for number in 0..REMEMBERED {

@@ -10,19 +10,19 @@ use std::{
     time::Duration,
 };
 
-use redress_core::StoreBroken;
+use redress_core::StoreError;
 use tokio::sync::Notify;
 
 use crate::{
-    batch::{Awaited, Batch},
-    job::{Job, Waiting, Work},
+    audit_batch::{AuditBatch, Awaited},
+    command::{PendingReply, WriteCommand, WriteWork},
 };
 
 /// From this size on a text is a row of its own.
 const ROW: usize = 256 << 10;
 
 /// Records that become one row.
-pub(crate) struct Records {
+pub(crate) struct RecordRow {
     /// A JSON array.
     pub(crate) text: Arc<str>,
     pub(crate) about: About,
@@ -41,21 +41,21 @@ pub(crate) struct About {
 
 /// What the writer takes at once.
 #[derive(Default)]
-pub(crate) struct Load {
-    pub(crate) rows: Vec<Records>,
-    pub(crate) jobs: Vec<Job>,
+pub(crate) struct WriteBatch {
+    pub(crate) rows: Vec<RecordRow>,
+    pub(crate) commands: Vec<WriteCommand>,
 }
 
 /// How much waits for the writer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Backlog {
     pub(crate) records: i64,
-    pub(crate) jobs: usize,
+    pub(crate) commands: usize,
 }
 
-impl Load {
+impl WriteBatch {
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.jobs.is_empty()
+        self.rows.is_empty() && self.commands.is_empty()
     }
 
     /// How many records are in it.
@@ -66,11 +66,11 @@ impl Load {
 
 #[derive(Default)]
 struct Pending {
-    full: VecDeque<Records>,
+    full: VecDeque<RecordRow>,
     /// The row that is being filled, a JSON array that is not closed. It keeps its room from row to row.
     text: String,
     about: About,
-    jobs: Vec<Job>,
+    commands: Vec<WriteCommand>,
     closed: bool,
 }
 
@@ -81,12 +81,12 @@ impl Pending {
         let text = Arc::from(self.text.as_str());
         self.text.clear();
         let next = About { batch: Awaited::as_many_as(&self.about.batch), ..About::default() };
-        self.full.push_back(Records { text, about: mem::replace(&mut self.about, next) });
+        self.full.push_back(RecordRow { text, about: mem::replace(&mut self.about, next) });
     }
 }
 
 /// What waits for the writer.
-pub(crate) struct Queue {
+pub(crate) struct WriteQueue {
     pending: Mutex<Pending>,
     pub(crate) wake: Notify,
     /// How many bytes of records wait, those in the writer's hands included.
@@ -101,9 +101,9 @@ pub(crate) struct Queue {
     late: AtomicU64,
 }
 
-impl Queue {
-    pub(crate) fn new(max_bytes: usize) -> Queue {
-        Queue {
+impl WriteQueue {
+    pub(crate) fn new(max_bytes: usize) -> WriteQueue {
+        WriteQueue {
             pending: Mutex::default(),
             wake: Notify::new(),
             bytes: AtomicUsize::new(0),
@@ -157,7 +157,7 @@ impl Queue {
         at_ms: i64,
         now: impl FnOnce() -> Duration,
         write: impl FnOnce(&mut String),
-    ) -> Option<Arc<Batch>> {
+    ) -> Option<Arc<AuditBatch>> {
         let mut pending = self.pending();
         if pending.closed {
             return None;
@@ -188,13 +188,13 @@ impl Queue {
     }
 
     /// Adds a job. What comes back resolves once it is kept, or has failed.
-    pub(crate) fn push(&self, work: Work) -> Result<Waiting, StoreBroken> {
-        let (job, waiting) = Job::new(work);
+    pub(crate) fn push(&self, work: WriteWork) -> Result<PendingReply, StoreError> {
+        let (command, waiting) = WriteCommand::new(work);
         let mut pending = self.pending();
         if pending.closed {
-            return Err(StoreBroken::new("the state is closed"));
+            return Err(StoreError::new("the state is closed"));
         }
-        pending.jobs.push(job);
+        pending.commands.push(command);
         drop(pending);
         self.wake.notify_one();
         Ok(waiting)
@@ -204,27 +204,27 @@ impl Queue {
     pub(crate) fn waiting(&self) -> Backlog {
         let pending = self.pending();
         let records = pending.full.iter().map(|row| row.about.count).sum::<i64>() + pending.about.count;
-        Backlog { records, jobs: pending.jobs.len() }
+        Backlog { records, commands: pending.commands.len() }
     }
 
     /// Takes all that waits.
-    pub(crate) fn take(&self) -> Load {
+    pub(crate) fn take(&self) -> WriteBatch {
         let mut pending = self.pending();
         if pending.about.count > 0 {
             pending.seal();
         }
-        Load { rows: mem::take(&mut pending.full).into(), jobs: mem::take(&mut pending.jobs) }
+        WriteBatch { rows: mem::take(&mut pending.full).into(), commands: mem::take(&mut pending.commands) }
     }
 
     /// Takes note that records are kept.
-    pub(crate) fn kept(&self, rows: &[Records]) {
+    pub(crate) fn kept(&self, rows: &[RecordRow]) {
         let bytes = rows.iter().map(|row| row.text.len().saturating_sub(1)).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Answers the calls whose records have waited since before `then`, in hand or not.
-    pub(crate) fn release_before(&self, in_hand: &[Records], then: Duration) {
-        let waiting: Vec<Arc<Batch>> = {
+    pub(crate) fn release_before(&self, in_hand: &[RecordRow], then: Duration) {
+        let waiting: Vec<Arc<AuditBatch>> = {
             let mut pending = self.pending();
             if pending.about.count > 0 && pending.about.since <= then {
                 // What comes next waits on its own.

@@ -10,15 +10,15 @@ use std::{
 };
 
 use redress_core::{
-    Exhausted, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, StoreBroken, contract::Allowance,
+    Exhausted, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, StoreError, contract::Allowance,
 };
 use sqlx::SqliteConnection;
 
 use crate::{
     clock::from_ms,
-    job::{Answer, Work},
+    command::{CommandReply, WriteWork},
     ledger::Aside,
-    shared::{BoxFuture, Shared},
+    shared::{BoxFuture, StateInner},
 };
 
 /// For how long the counts of what is over are kept: a clock that is set back finds them again.
@@ -80,20 +80,20 @@ impl Count {
 pub(crate) type Counting = Arc<[Count]>;
 
 /// The quotas of a state.
-pub(crate) struct Quotas(pub(crate) Arc<Shared>);
+pub(crate) struct StoredQuotas(pub(crate) Arc<StateInner>);
 
 /// A call that is set aside.
 struct Reserved {
-    shared: Arc<Shared>,
+    shared: Arc<StateInner>,
     calls: Counting,
-    stage: Stage,
+    stage: ReservationStage,
 }
 
 /// How far it has come.
-enum Stage {
+enum ReservationStage {
     /// Set aside in memory.
     Held,
-    /// Given to the writer; see [`Work::Count`].
+    /// Given to the writer; see [`WriteWork::Count`].
     Counting(Arc<AtomicBool>),
     /// In the file.
     Counted,
@@ -101,7 +101,7 @@ enum Stage {
     Over,
 }
 
-impl QuotaStore for Quotas {
+impl QuotaStore for StoredQuotas {
     fn reserve<'a>(
         &'a self,
         caller: &'a str,
@@ -118,15 +118,15 @@ impl QuotaStore for Quotas {
                 let aside = shared.ledger().set_aside(&calls);
                 match aside {
                     Aside::Held => {
-                        let stage = Stage::Held;
+                        let stage = ReservationStage::Held;
                         return Ok(Box::new(Reserved { shared: Arc::clone(shared), calls, stage }) as Box<_>);
                     }
                     Aside::Exhausted(taken) => {
                         return Err(QuotaRefused::Exhausted(Box::new(shared.exhausted(&calls, &taken))));
                     }
                     Aside::Unknown => {
-                        let asked = shared.queue.push(Work::Used(Arc::clone(&calls))).map_err(broken)?;
-                        if let Answer::Used(used) = asked.answer().await.map_err(broken)? {
+                        let asked = shared.queue.push(WriteWork::Used(Arc::clone(&calls))).map_err(broken)?;
+                        if let CommandReply::Used(used) = asked.answer().await.map_err(broken)? {
                             calls = with_others(calls, &used);
                         }
                     }
@@ -155,11 +155,11 @@ fn with_others(calls: Counting, used: &[Option<u64>]) -> Counting {
     calls.iter().zip(used).map(counted).collect()
 }
 
-fn unwritable() -> StoreBroken {
-    StoreBroken::new("the state cannot be written right now")
+fn unwritable() -> StoreError {
+    StoreError::new("the state cannot be written right now")
 }
 
-impl Shared {
+impl StateInner {
     /// The wall, in whole seconds.
     pub(crate) fn wall_s(&self) -> u64 {
         u64::try_from(self.wall_ms()).unwrap_or_default() / 1000
@@ -217,27 +217,27 @@ impl Shared {
     /// Takes a call out of the file that did not run.
     fn uncount(&self, calls: &Counting) {
         // A state that is closed has it counted: in doubt, it has run.
-        drop(self.queue.push(Work::Uncount(Arc::clone(calls))));
+        drop(self.queue.push(WriteWork::Uncount(Arc::clone(calls))));
     }
 }
 
 impl QuotaHold for Reserved {
-    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreBroken>> {
+    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreError>> {
         Box::pin(async move {
             let settled = Arc::new(AtomicBool::new(false));
-            let work = Work::Count(Arc::clone(&self.calls), Arc::clone(&settled));
+            let work = WriteWork::Count(Arc::clone(&self.calls), Arc::clone(&settled));
             if !self.shared.queue.is_open() {
                 return Err(unwritable());
             }
             let waiting = self.shared.queue.push(work)?;
-            self.stage = Stage::Counting(settled);
+            self.stage = ReservationStage::Counting(settled);
             match waiting.answer().await {
-                Ok(Answer::Done | Answer::Begin(_) | Answer::Used(_) | Answer::Ordered(_)) => {
-                    self.stage = Stage::Counted
+                Ok(CommandReply::Done | CommandReply::Begin(_) | CommandReply::Used(_) | CommandReply::Ordered(_)) => {
+                    self.stage = ReservationStage::Counted
                 }
                 Err(error) => {
                     // The writer has given it back.
-                    self.stage = Stage::Over;
+                    self.stage = ReservationStage::Over;
                     return Err(error);
                 }
             }
@@ -246,21 +246,21 @@ impl QuotaHold for Reserved {
     }
 
     fn spend(mut self: Box<Self>) {
-        self.stage = Stage::Over;
+        self.stage = ReservationStage::Over;
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        match mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Held => self.shared.ledger().release(&self.calls),
-            Stage::Counting(settled) => {
+        match mem::replace(&mut self.stage, ReservationStage::Over) {
+            ReservationStage::Held => self.shared.ledger().release(&self.calls),
+            ReservationStage::Counting(settled) => {
                 if settled.swap(true, Ordering::AcqRel) {
                     self.shared.uncount(&self.calls);
                 }
             }
-            Stage::Counted => self.shared.uncount(&self.calls),
-            Stage::Over => {}
+            ReservationStage::Counted => self.shared.uncount(&self.calls),
+            ReservationStage::Over => {}
         }
     }
 }

@@ -17,20 +17,20 @@ use crate::{
     clock::{ms, to_ms},
     consents::Consents,
     hash::Salt,
-    keys::Held,
-    ledger::Ledger,
-    queue::Queue,
+    keys::HeldKey,
+    ledger::QuotaLedger,
+    queue::WriteQueue,
 };
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-pub(crate) struct Shared {
-    pub(crate) queue: Queue,
+pub(crate) struct StateInner {
+    pub(crate) queue: WriteQueue,
     pub(crate) options: StateOptions,
     pub(crate) salt: Salt,
-    keys: Mutex<HashMap<IdempotencyKey, Held>>,
+    keys: Mutex<HashMap<IdempotencyKey, HeldKey>>,
     consents: Mutex<Consents>,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<QuotaLedger>,
     next_claim: AtomicI64,
     /// For how long all services before this one ran.
     ran_before_ms: i64,
@@ -38,11 +38,11 @@ pub(crate) struct Shared {
     began: (Duration, i64),
 }
 
-impl Shared {
-    pub(crate) fn new(options: StateOptions, salt: Salt, consents: Consents, ran_before_ms: i64) -> Shared {
+impl StateInner {
+    pub(crate) fn new(options: StateOptions, salt: Salt, consents: Consents, ran_before_ms: i64) -> StateInner {
         let began = (options.clock.running(), to_ms(options.clock.wall()));
-        Shared {
-            queue: Queue::new(options.max_queue),
+        StateInner {
+            queue: WriteQueue::new(options.max_queue),
             salt,
             keys: Mutex::default(),
             consents: Mutex::new(consents),
@@ -55,7 +55,7 @@ impl Shared {
     }
 
     /// The keys in this process's hands: those of calls that run, and those that are not kept yet.
-    pub(crate) fn keys(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, Held>> {
+    pub(crate) fn keys(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, HeldKey>> {
         // A panic elsewhere cannot leave the map half changed, so poison says nothing here.
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +64,7 @@ impl Shared {
         self.consents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, QuotaLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

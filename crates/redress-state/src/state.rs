@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, QuotaStore, StoreBroken};
+use redress_core::{Audit, ConsentStore, HeldConsent, IdempotencyStore, QuotaStore, StoreError};
 use sqlx::{Row as _, SqliteConnection, migrate::MigrateError};
 use tokio::{
     sync::Mutex,
@@ -12,25 +12,24 @@ use tokio::{
 use crate::{
     StateOptions,
     audit::AuditLog,
-    book::Book,
     clock::{from_ms, to_ms},
-    connect,
+    command::WriteWork,
+    connect, consent_orders,
     consents::{ConsentTable, Consents},
-    folder::{self, Untaken},
-    job::Work,
-    keys::Keys,
-    orders,
-    quotas::Quotas,
-    shared::Shared,
-    upkeep,
-    whole::{self, Files},
-    writer::{Broken, Writer},
+    file_identity::{self, StateFiles},
+    folder::{self, NotLocked},
+    keys::StoredKeys,
+    quotas::StoredQuotas,
+    retention,
+    shared::StateInner,
+    transaction::Transaction,
+    writer::{Broken, StateWriter},
 };
 
 /// Why a state cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
+pub enum OpenStateError {
     /// The folder cannot be made, or not be made private.
     #[error("the state folder cannot be used")]
     Folder(#[source] std::io::Error),
@@ -90,37 +89,37 @@ pub struct Health {
 /// The state of a service: consents, idempotency keys, quotas and the audit, in one file.
 ///
 /// Everything is written by one task, many calls at a time. What it says is kept outlives the process.
-pub struct State {
-    shared: Arc<Shared>,
+pub struct StateStore {
+    shared: Arc<StateInner>,
     writer: Mutex<Option<JoinHandle<Result<(), Broken>>>>,
     /// What looks whether the files are still there.
     watch: AbortHandle,
 }
 
-impl State {
-    /// Opens the state, and makes it if need be. It needs a runtime, whose task goes on until [`close`](State::close).
-    pub async fn open(options: StateOptions) -> Result<State, OpenError> {
+impl StateStore {
+    /// Opens the state, and makes it if need be. It needs a runtime, whose task goes on until [`close`](StateStore::close).
+    pub async fn open(options: StateOptions) -> Result<StateStore, OpenStateError> {
         let folder = folder::take(&options.folder).map_err(|error| match error {
-            Untaken::Io(error) => OpenError::Folder(error),
-            Untaken::Taken => OpenError::Taken,
+            NotLocked::Io(error) => OpenStateError::Folder(error),
+            NotLocked::Taken => OpenStateError::Taken,
         })?;
         let mut connection = connect::writing(&options.folder, options.sync).await?;
-        connect::migrate(&mut connection).await.map_err(OpenError::Shape)?;
+        connect::migrate(&mut connection).await.map_err(OpenStateError::Shape)?;
         // Whoever held these has gone, and nobody knows how far it had come.
         sqlx::query("UPDATE keys SET stage = 'lost' WHERE stage = 'running'").execute(&mut connection).await?;
         let salt = connect::salt(&mut connection).await?;
-        orders::catch_up(&mut connection).await?;
+        consent_orders::catch_up(&mut connection).await?;
         let consents = Consents::of(held(&mut connection).await?);
-        let ran_before = upkeep::ran_before(&mut connection).await?;
+        let ran_before = retention::ran_before(&mut connection).await?;
         let (wall_ms, running) = (to_ms(options.clock.wall()), options.clock.running());
-        let upkeep = upkeep::Clock::kept(wall_ms, running, &mut connection).await?;
-        let files = Files::in_folder(&options.folder).map_err(OpenError::Folder)?;
-        folder.note(files.all()).map_err(OpenError::Folder)?;
-        let shared = Arc::new(Shared::new(options, salt, consents, ran_before));
-        let watch = tokio::spawn(whole::watch(Arc::downgrade(&shared), files)).abort_handle();
-        let book = Book::open(connection, upkeep, folder).await?;
-        let writer = Mutex::new(Some(tokio::spawn(Writer::new(Arc::clone(&shared), book).run())));
-        Ok(State { shared, writer, watch })
+        let upkeep = retention::RetentionClock::kept(wall_ms, running, &mut connection).await?;
+        let files = StateFiles::in_folder(&options.folder).map_err(OpenStateError::Folder)?;
+        folder.note(files.all()).map_err(OpenStateError::Folder)?;
+        let shared = Arc::new(StateInner::new(options, salt, consents, ran_before));
+        let watch = tokio::spawn(file_identity::watch(Arc::downgrade(&shared), files)).abort_handle();
+        let transaction = Transaction::open(connection, upkeep, folder).await?;
+        let writer = Mutex::new(Some(tokio::spawn(StateWriter::new(Arc::clone(&shared), transaction).run())));
+        Ok(StateStore { shared, writer, watch })
     }
 
     /// The consents.
@@ -130,7 +129,7 @@ impl State {
 
     /// The idempotency keys.
     pub fn keys(&self) -> Arc<dyn IdempotencyStore> {
-        Arc::new(Keys(Arc::clone(&self.shared)))
+        Arc::new(StoredKeys(Arc::clone(&self.shared)))
     }
 
     /// The audit.
@@ -140,7 +139,7 @@ impl State {
 
     /// The calls that are counted against a quota.
     pub fn quotas(&self) -> Arc<dyn QuotaStore> {
-        Arc::new(Quotas(Arc::clone(&self.shared)))
+        Arc::new(StoredQuotas(Arc::clone(&self.shared)))
     }
 
     /// Whether new calls can be kept.
@@ -155,8 +154,8 @@ impl State {
     }
 
     /// Removes a piece of what is past its time. That happens every minute by itself, piece by piece until all is gone.
-    pub async fn upkeep(&self) -> Result<(), StoreBroken> {
-        self.shared.queue.push(Work::Upkeep)?.answer().await.map(|_| ())
+    pub async fn upkeep(&self) -> Result<(), StoreError> {
+        self.shared.queue.push(WriteWork::Upkeep)?.answer().await.map(|_| ())
     }
 
     /// Takes nothing more, keeps what waits, and lets go of the folder. A disk that cannot be written is tried for ten
@@ -173,16 +172,16 @@ impl State {
 }
 
 /// A state that nobody closes keeps what it has been given, if its runtime lets it.
-impl Drop for State {
+impl Drop for StateStore {
     fn drop(&mut self) {
         self.shared.queue.close();
         self.watch.abort();
     }
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for StateStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("options", &self.shared.options).finish_non_exhaustive()
+        f.debug_struct("StateStore").field("options", &self.shared.options).finish_non_exhaustive()
     }
 }
 

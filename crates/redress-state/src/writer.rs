@@ -3,15 +3,15 @@
 
 use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 
-use redress_core::StoreBroken;
+use redress_core::StoreError;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    book::Book,
-    job::{Answer, Job, Work},
-    orders,
-    queue::{Load, Records},
-    shared::Shared,
+    command::{CommandReply, WriteCommand, WriteWork},
+    consent_orders,
+    queue::{RecordRow, WriteBatch},
+    shared::StateInner,
+    transaction::Transaction,
 };
 
 /// How often what is past its time is removed, and how soon again where one piece was not all of it.
@@ -30,9 +30,9 @@ const GATHERINGS: usize = 16;
 /// How long a state that is closed goes on trying.
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
-    book: Book,
+pub(crate) struct StateWriter {
+    shared: Arc<StateInner>,
+    transaction: Transaction,
     /// How long the last write took, and how many records were in it.
     last: (Duration, i64),
 }
@@ -48,40 +48,40 @@ pub(crate) enum Broken {
 }
 
 /// Whatever ends the writer, nothing is taken any more, and nobody waits for what will not come.
-struct Closing(Arc<Shared>);
+struct CloseWriter(Arc<StateInner>);
 
-impl Drop for Closing {
+impl Drop for CloseWriter {
     fn drop(&mut self) {
         self.0.queue.close();
         drop(self.0.queue.take());
     }
 }
 
-impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>, book: Book) -> Writer {
-        Writer { shared, book, last: (Duration::ZERO, 0) }
+impl StateWriter {
+    pub(crate) fn new(shared: Arc<StateInner>, transaction: Transaction) -> StateWriter {
+        StateWriter { shared, transaction, last: (Duration::ZERO, 0) }
     }
 
     /// Writes until the queue is closed and empty.
     pub(crate) async fn run(mut self) -> Result<(), Broken> {
         let shared = Arc::clone(&self.shared);
         let queue = &shared.queue;
-        let _closing = Closing(Arc::clone(&shared));
+        let _closing = CloseWriter(Arc::clone(&shared));
         let (mut upkeep, mut look) = (Instant::now(), Instant::now());
         loop {
             if Instant::now() >= look {
-                if looked(&shared, self.book.is_changed()).await {
+                if looked(&shared, self.transaction.is_changed()).await {
                     // Under the lock, so that the order of changes is that of the queue.
                     let mut consents = shared.consents();
                     let order = consents.next();
-                    drop(queue.push(Work::Orders { order }));
+                    drop(queue.push(WriteWork::Orders { order }));
                 }
                 look = Instant::now() + LOOK;
             }
             // However much there is to write: what is never removed fills the disk.
             if Instant::now() >= upkeep {
                 // A closed queue needs no upkeep.
-                drop(queue.push(Work::Upkeep));
+                drop(queue.push(WriteWork::Upkeep));
                 upkeep = Instant::now() + UPKEEP;
             }
             let load = queue.take();
@@ -98,12 +98,12 @@ impl Writer {
             let (began, records) = (shared.running(), load.records());
             self.keep(load).await?;
             self.last = (shared.running().saturating_sub(began), records);
-            if self.book.upkeep.take_more() {
+            if self.transaction.upkeep.take_more() {
                 upkeep = upkeep.min(Instant::now() + NEXT_PIECE);
             }
         }
         let lost = queue.is_lost();
-        let closed = self.book.close(&shared).await.map_err(Broken::Unclosed);
+        let closed = self.transaction.close(&shared).await.map_err(Broken::Unclosed);
         if lost { Err(Broken::Lost) } else { closed }
     }
 
@@ -121,13 +121,13 @@ impl Writer {
         }
         let (took, records) = self.last;
         let together = waiting.records > 1 || records > 1;
-        if together && waiting.jobs == 0 && took >= WORTH_WAITING && !queue.is_closed() {
+        if together && waiting.commands == 0 && took >= WORTH_WAITING && !queue.is_closed() {
             sleep(took.min(LONGEST_GATHERING)).await;
         }
     }
 
     /// Keeps the whole load, however often that has to be tried.
-    async fn keep(&mut self, mut load: Load) -> Result<(), Broken> {
+    async fn keep(&mut self, mut load: WriteBatch) -> Result<(), Broken> {
         let shared = Arc::clone(&self.shared);
         let mut pause = PAUSE.0;
         let mut closed_since = None;
@@ -135,7 +135,7 @@ impl Writer {
             // What is written to a file that is gone is not kept, whatever SQLite says.
             let attempt = match shared.queue.is_lost() {
                 true => Err(lost()),
-                false => attend(&shared, &load.rows, self.book.attempt(&shared, &load)).await,
+                false => attend(&shared, &load.rows, self.transaction.attempt(&shared, &load)).await,
             };
             let cause = match attempt {
                 Ok(answers) => {
@@ -174,7 +174,7 @@ fn lost() -> sqlx::Error {
 
 /// Waits for `step`, and meanwhile answers the calls that have waited long enough for their records. A disk that takes
 /// longer than that over one step is as good as one that fails.
-async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Output = T>) -> T {
+async fn attend<T>(shared: &StateInner, in_hand: &[RecordRow], step: impl Future<Output = T>) -> T {
     let began = shared.running();
     let mut step = pin!(step);
     loop {
@@ -195,56 +195,56 @@ async fn attend<T>(shared: &Shared, in_hand: &[Records], step: impl Future<Outpu
 
 /// Waits for a look at the file. One that has come back is no write that failed, however long it took: whether writing
 /// works, the next write tells.
-async fn looked(shared: &Shared, look: impl Future<Output = bool>) -> bool {
+async fn looked(shared: &StateInner, look: impl Future<Output = bool>) -> bool {
     let found = attend(shared, &[], look).await;
     shared.queue.set_failing(false);
     found
 }
 
 /// Tells those whose work has not begun that it will not.
-fn refuse_new(shared: &Shared, load: &mut Load, cause: &sqlx::Error) {
-    let (insisting, refused): (Vec<Job>, Vec<Job>) =
-        std::mem::take(&mut load.jobs).into_iter().partition(|job| job.work.insists());
-    load.jobs = insisting;
-    for job in refused {
-        if let Work::Count(calls, _) = &job.work {
+fn refuse_new(shared: &StateInner, load: &mut WriteBatch, cause: &sqlx::Error) {
+    let (insisting, refused): (Vec<WriteCommand>, Vec<WriteCommand>) =
+        std::mem::take(&mut load.commands).into_iter().partition(|command| command.work.insists());
+    load.commands = insisting;
+    for command in refused {
+        if let WriteWork::Count(calls, _) = &command.work {
             shared.ledger().release(calls);
         }
         // Whoever has gone needs no answer.
-        let _ = job.reply.send(Err(StoreBroken::new(cause.to_string())));
+        let _ = command.reply.send(Err(StoreError::new(cause.to_string())));
     }
 }
 
 /// Tells everybody that their work is kept.
-fn finish(shared: &Shared, load: Load, answers: Vec<Answer>) {
+fn finish(shared: &StateInner, load: WriteBatch, answers: Vec<CommandReply>) {
     shared.queue.kept(&load.rows);
     // Which lets their calls be answered.
     drop(load.rows);
-    for (job, answer) in load.jobs.into_iter().zip(answers) {
-        match &job.work {
-            Work::Settle { key, claim, .. } => shared.let_go(key, *claim),
-            Work::Grant { consent, order } => shared.consents().granted(consent, *order),
-            Work::Withdraw { caller, scope, order } => shared.consents().withdrawn(caller, scope, *order),
-            Work::Used(calls) => {
-                if let Answer::Used(used) = &answer {
+    for (command, answer) in load.commands.into_iter().zip(answers) {
+        match &command.work {
+            WriteWork::Settle { key, claim, .. } => shared.let_go(key, *claim),
+            WriteWork::Grant { consent, order } => shared.consents().granted(consent, *order),
+            WriteWork::Withdraw { caller, scope, order } => shared.consents().withdrawn(caller, scope, *order),
+            WriteWork::Used(calls) => {
+                if let CommandReply::Used(used) = &answer {
                     shared.ledger().learn(calls, used);
                 }
             }
-            Work::Count(calls, settled) => shared.counted(calls, settled),
-            Work::Uncount(calls) => shared.ledger().take_back(calls),
-            Work::Orders { order } => {
-                if let Answer::Ordered(ordered) = &answer {
-                    orders::tell(ordered);
+            WriteWork::Count(calls, settled) => shared.counted(calls, settled),
+            WriteWork::Uncount(calls) => shared.ledger().take_back(calls),
+            WriteWork::Orders { order } => {
+                if let CommandReply::Ordered(ordered) = &answer {
+                    consent_orders::tell(ordered);
                     shared.consents().ordered(ordered, *order);
                 }
             }
-            Work::Upkeep => {
+            WriteWork::Upkeep => {
                 shared.consents().forget_ended(shared.latest_ms());
                 shared.ledger().forget_ended(shared.wall_s());
             }
-            Work::Begin { .. } | Work::Peek { .. } | Work::Free { .. } => {}
+            WriteWork::Begin { .. } | WriteWork::Peek { .. } | WriteWork::Free { .. } => {}
         }
-        let _ = job.reply.send(Ok(answer));
+        let _ = command.reply.send(Ok(answer));
     }
 }
 
@@ -273,7 +273,7 @@ mod tests {
     async fn a_disk_that_hangs_closes_the_state_as_one_that_fails_does() {
         let options =
             StateOptions::new("nowhere").patience(Duration::from_secs(5)).clock(Arc::new(Held(Instant::now())));
-        let shared = Shared::new(options, [0; 16], Consents::of(Vec::new()), 0);
+        let shared = StateInner::new(options, [0; 16], Consents::of(Vec::new()), 0);
         let hangs = std::future::pending::<()>();
         let _ = timeout(Duration::from_secs(4), attend(&shared, &[], hangs)).await;
         assert!(shared.queue.is_open(), "it may still come");
@@ -285,7 +285,7 @@ mod tests {
     async fn a_look_that_took_long_leaves_the_state_open() {
         let options =
             StateOptions::new("nowhere").patience(Duration::from_secs(5)).clock(Arc::new(Held(Instant::now())));
-        let shared = Shared::new(options, [0; 16], Consents::of(Vec::new()), 0);
+        let shared = StateInner::new(options, [0; 16], Consents::of(Vec::new()), 0);
         let slow = async {
             sleep(Duration::from_secs(7)).await;
             assert!(!shared.queue.is_open(), "while it hangs, nothing is written either");

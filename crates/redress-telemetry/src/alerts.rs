@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use redress_contract::{Category, Contract, EngineCode, Kind, Operation, Shape};
+use redress_contract::{Category, Contract, EngineCode, Kind, OperationDeclaration, Shape};
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 const OF_DEADLINE: f64 = 0.8;
 
 /// One rule.
-struct Rule {
+struct AlertRule {
     alert: &'static str,
     expr: String,
     lasting: &'static str,
@@ -30,9 +30,9 @@ struct Rule {
 ///
 /// ```
 /// use std::time::Duration;
-/// use redress_core::contract::{Contract, Operation};
+/// use redress_core::contract::{Contract, OperationDeclaration};
 ///
-/// let read = Operation::query("files.read").with_deadline(Duration::from_secs(5));
+/// let read = OperationDeclaration::query("files.read").with_deadline(Duration::from_secs(5));
 /// let rules = redress_telemetry::alerts(&Contract::new([read]));
 /// assert!(rules.contains("alert: RedressNearDeadline") && rules.contains("files.read"));
 /// ```
@@ -43,7 +43,7 @@ pub fn alerts(contract: &Contract) -> String {
         ("redress.operations", contract.operations().iter().flat_map(of_operation).collect()),
         ("redress.server", server()),
     ];
-    for (name, rules) in groups.into_iter().filter(|(_, rules): &(_, Vec<Rule>)| !rules.is_empty()) {
+    for (name, rules) in groups.into_iter().filter(|(_, rules): &(_, Vec<AlertRule>)| !rules.is_empty()) {
         let _ = writeln!(text, "  - name: {name}\n    rules:");
         for rule in rules {
             rule.write(&mut text);
@@ -52,10 +52,10 @@ pub fn alerts(contract: &Contract) -> String {
     text
 }
 
-impl Rule {
+impl AlertRule {
     /// Texts are written as JSON, which YAML reads as well.
     fn write(&self, text: &mut String) {
-        let Rule { alert, expr, lasting, severity, operation, summary, description } = self;
+        let AlertRule { alert, expr, lasting, severity, operation, summary, description } = self;
         let quoted = |value: &str| Value::from(value).to_string();
         let _ = writeln!(text, "      - alert: {alert}\n        expr: {}\n        for: {lasting}", quoted(expr));
         let _ = writeln!(text, "        labels:\n          severity: {severity}");
@@ -69,10 +69,10 @@ impl Rule {
 }
 
 /// What holds for the calls of every operation.
-fn calls() -> Vec<Rule> {
+fn calls() -> Vec<AlertRule> {
     let (faults, shed, limited) = (FAULTS.name(), SHED.name(), LIMITED.name());
     vec![
-        Rule {
+        AlertRule {
             alert: "RedressUndeclaredFault",
             expr: format!("sum by (operation, fault) (increase({faults}[5m])) > 0"),
             lasting: "0m",
@@ -84,7 +84,7 @@ fn calls() -> Vec<Rule> {
         ratio(Category::Server, 0.01, "critical"),
         ratio(Category::Upstream, 0.05, "warning"),
         ratio(Category::Client, 0.5, "info"),
-        Rule {
+        AlertRule {
             alert: "RedressShedding",
             expr: format!("sum by (operation) (rate({shed}[5m])) > 0"),
             lasting: "5m",
@@ -93,7 +93,7 @@ fn calls() -> Vec<Rule> {
             summary: "calls of {{ $labels.operation }} are refused for want of capacity".to_owned(),
             description: "Callers get OVERLOADED and come again. Give the service more room, or lower the limits of the caller that fills it.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressLimiting",
             expr: format!("sum by (operation) (rate({limited}[5m])) > 1"),
             lasting: "15m",
@@ -107,7 +107,7 @@ fn calls() -> Vec<Rule> {
 
 /// The part of the calls that fails by the fault of one side (M-30), by operation and kind. What this service refuses
 /// for its own sake is none of these: there are rules of its own for it.
-fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
+fn ratio(category: Category, above: f64, severity: &'static str) -> AlertRule {
     let (alert, whose, look) = match category {
         Category::Server => {
             ("RedressFailing", "the service itself", "Look into the log under the request ids of the access log.")
@@ -126,7 +126,7 @@ fn ratio(category: Category, above: f64, severity: &'static str) -> Rule {
     let kinds: Vec<&str> =
         Kind::ALL.iter().filter(|kind| kind.category() == category).map(|kind| kind.as_str()).collect();
     let (failures, calls, kinds, own) = (FAILURES.name(), CALLS.name(), kinds.join("|"), own_refusals().join("|"));
-    Rule {
+    AlertRule {
         alert,
         expr: format!(
             "sum by (operation, kind) (rate({failures}{{kind=~\"{kinds}\",code!~\"{own}\"}}[5m])) / on (operation) group_left () sum by (operation) (rate({calls}[5m])) > {above}"
@@ -148,7 +148,7 @@ pub(crate) fn own_refusals() -> Vec<&'static str> {
 }
 
 /// What the contract says of one operation.
-fn of_operation(operation: &Operation) -> Vec<Rule> {
+fn of_operation(operation: &OperationDeclaration) -> Vec<AlertRule> {
     let name = operation.name().as_str();
     let mut rules = Vec::new();
     // A stream takes as long as its reader wants, and what is above the last bucket cannot be told.
@@ -157,7 +157,7 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
         && deadline.mul_f64(OF_DEADLINE) < told
     {
         let (duration, seconds) = (DURATION.name(), deadline.mul_f64(OF_DEADLINE).as_secs_f64());
-        rules.push(Rule {
+        rules.push(AlertRule {
             alert: "RedressNearDeadline",
             expr: format!(
                 "histogram_quantile(0.99, sum by (le, operation) (rate({duration}_bucket{{operation=\"{name}\"}}[10m]))) > {seconds}"
@@ -173,7 +173,7 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
         // Counted from nought: a series of calls begins with its first, of which an increase tells nothing.
         let duration = DURATION.name();
         let instead = deprecation.replaced_by.as_ref().map(|name| format!(" Use {name} instead."));
-        rules.push(Rule {
+        rules.push(AlertRule {
             alert: "RedressDeprecatedCalled",
             expr: format!("sum by (operation) (increase({duration}_count{{operation=\"{name}\"}}[1d])) > 0"),
             lasting: "0m",
@@ -187,10 +187,10 @@ fn of_operation(operation: &Operation) -> Vec<Rule> {
 }
 
 /// What holds for the server around the calls.
-fn server() -> Vec<Rule> {
+fn server() -> Vec<AlertRule> {
     let grew = |name: crate::MetricName, within: &str| format!("increase({}[{within}]) > 0", name.name());
     vec![
-        Rule {
+        AlertRule {
             alert: "RedressAbsent",
             expr: "absent(redress_build_info)".to_owned(),
             lasting: "5m",
@@ -201,7 +201,7 @@ fn server() -> Vec<Rule> {
                 "It is down, or /metrics cannot be read: the scraper needs a token with the scope metrics:read."
                     .to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressNotReady",
             expr: format!("{} == 0", names::READY.name()),
             lasting: "1m",
@@ -210,7 +210,7 @@ fn server() -> Vec<Rule> {
             summary: "a redress server runs and is not ready".to_owned(),
             description: "What has to be recorded is refused with OVERLOADED: the state cannot be written, or its files are gone. The log says why; `redress doctor` says what to do.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressAuditLate",
             expr: grew(names::AUDIT_LATE, "5m"),
             lasting: "0m",
@@ -219,7 +219,7 @@ fn server() -> Vec<Rule> {
             summary: "calls were answered before the audit had kept their record".to_owned(),
             description: "The state folder is full, or its disk too slow. `redress doctor` says which.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressStateBehind",
             expr: format!("{} > 1048576", names::STATE_QUEUED.name()),
             lasting: "5m",
@@ -228,7 +228,7 @@ fn server() -> Vec<Rule> {
             summary: "{{ $value }} bytes wait to be written to the state".to_owned(),
             description: "The disk of the state folder is slower than the calls.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressConnectionsRefused",
             expr: grew(names::CONNECTIONS_REFUSED, "5m"),
             lasting: "5m",
@@ -238,7 +238,7 @@ fn server() -> Vec<Rule> {
             description: "There are as many as [limits] allows. Look for a client that does not close its own."
                 .to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressAnswersRefused",
             expr: grew(names::ANSWERS_REFUSED, "5m"),
             lasting: "5m",
@@ -247,7 +247,7 @@ fn server() -> Vec<Rule> {
             summary: "calls find no room for their answers".to_owned(),
             description: "Clients ask for more than they read, and get OVERLOADED. Look for one that does not read, or raise answer_bytes in [limits].".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressReloadRefused",
             expr: grew(names::RELOADS_REFUSED, "15m"),
             lasting: "0m",
@@ -256,7 +256,7 @@ fn server() -> Vec<Rule> {
             summary: "a new configuration was refused, and the old one still holds".to_owned(),
             description: "The log says what is wrong with it; so does `redress doctor`.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressAccessLogDropped",
             expr: grew(names::ACCESS_LOG_DROPPED, "15m"),
             lasting: "0m",
@@ -265,7 +265,7 @@ fn server() -> Vec<Rule> {
             summary: "lines of the access log were dropped".to_owned(),
             description: "Its disk is full, or slower than the calls.".to_owned(),
         },
-        Rule {
+        AlertRule {
             alert: "RedressCollectorAway",
             expr: grew(names::OTLP_FAILED, "15m"),
             lasting: "15m",

@@ -33,13 +33,13 @@ struct Panel {
 /// [`Metrics`](crate::Metrics) and of [`names`](crate::names) from a Prometheus data source.
 ///
 /// ```
-/// use redress_core::contract::{Contract, Operation};
+/// use redress_core::contract::{Contract, OperationDeclaration};
 ///
-/// let dashboard = redress_telemetry::dashboard(&Contract::new([Operation::query("files.read")]));
+/// let dashboard = redress_telemetry::dashboard(&Contract::new([OperationDeclaration::query("files.read")]));
 /// assert_eq!(dashboard["templating"]["list"][1]["query"], "files.read");
 /// ```
 pub fn dashboard(contract: &Contract) -> Value {
-    let mut places = Places::default();
+    let mut places = PanelGrid::default();
     let mut panels = Vec::new();
     for (title, row) in rows() {
         panels.push(places.row(title));
@@ -294,14 +294,14 @@ impl Panel {
 
 /// Gives panels their places, from left to right and row after row.
 #[derive(Default)]
-struct Places {
+struct PanelGrid {
     id: u64,
     x: u64,
     y: u64,
     height: u64,
 }
 
-impl Places {
+impl PanelGrid {
     fn row(&mut self, title: &str) -> Value {
         let place = self.place(WIDTH, 1);
         json!({"id": self.id, "type": "row", "title": title, "gridPos": place, "collapsed": false, "panels": []})

@@ -13,15 +13,15 @@
 mod access_log;
 mod alerts;
 mod dashboard;
+mod log_targets;
 mod metrics;
 #[cfg(feature = "otlp")]
 mod otlp;
-mod own;
 
 pub use access_log::{AccessLog, LogTarget};
 pub use alerts::alerts;
 pub use dashboard::dashboard;
+pub use log_targets::LogTargets;
 pub use metrics::{CONTENT_TYPE, MetricName, Metrics, names};
 #[cfg(feature = "otlp")]
 pub use otlp::{Otlp, OtlpError, OtlpSettings, trace_headers};
-pub use own::OwnCrates;

@@ -1,6 +1,6 @@
 //! The OpenRPC 1.3 document of a contract: every method with its errors.
 
-use redress_contract::{Contract, EngineCode, ExampleEnding, Failure, Operation, Schema, Shape};
+use redress_contract::{Contract, EngineCode, ExampleEnding, FailureDeclaration, OperationDeclaration, Schema, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::{http::Info, jsonrpc};
@@ -93,7 +93,7 @@ fn needs_dialect(schema: &Schema) -> bool {
     })
 }
 
-fn method(operation: &Operation, components: &mut Components) -> Value {
+fn method(operation: &OperationDeclaration, components: &mut Components) -> Value {
     let name = operation.name();
     let mut method = json!({
         "name": operation.name(),
@@ -128,12 +128,12 @@ fn method(operation: &Operation, components: &mut Components) -> Value {
     method
 }
 
-fn input_name(operation: &Operation) -> String {
+fn input_name(operation: &OperationDeclaration) -> String {
     format!("{}.input", operation.name())
 }
 
 /// The members of the input, the ones that are needed first, as the specification asks.
-fn params(operation: &Operation) -> Vec<Value> {
+fn params(operation: &OperationDeclaration) -> Vec<Value> {
     // Where there is a reference, the whole is a component, and a parameter refers to parts of that.
     let whole = operation.input().moved(&format!("#/components/schemas/{}", input_name(operation)));
     let input = described(operation.input(), whole);
@@ -169,18 +169,18 @@ fn described(input: &Schema, whole: Value) -> Schema {
     }
 }
 
-fn errors(operation: &Operation, components: &mut Components) -> Vec<Value> {
+fn errors(operation: &OperationDeclaration, components: &mut Components) -> Vec<Value> {
     let engine = EngineCode::ALL.into_iter().filter(|code| answers(operation, *code)).map(EngineCode::declaration);
     let failures = operation.failures().iter().cloned().chain(engine);
     failures.map(|failure| error(operation, &failure, components)).collect()
 }
 
 /// The engine codes that a method may end with.
-fn answers(operation: &Operation, code: EngineCode) -> bool {
+fn answers(operation: &OperationDeclaration, code: EngineCode) -> bool {
     crate::http::engine_codes(operation).contains(&code) && code != EngineCode::ParseError
 }
 
-fn error(operation: &Operation, failure: &Failure, components: &mut Components) -> Value {
+fn error(operation: &OperationDeclaration, failure: &FailureDeclaration, components: &mut Components) -> Value {
     let details = components.put(&format!("{}.{}.details", operation.name(), failure.code()), failure.details());
     json!({
         "code": jsonrpc::number(failure.kind()),

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use pulldown_cmark::{Event, Parser, html};
-use redress_contract::{Code, Contract, EngineCode, Failure, Name, Operation, Recovery, Shape, Verb};
+use redress_contract::{
+    Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, Recovery, Shape, Verb,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -77,7 +79,7 @@ pub fn home_html(contract: &Contract, info: &Info, mcp: bool) -> String {
 
 /// Every code that a call of these operations may end with, as JSON. `extra` holds codes that no operation declares, such
 /// as those of an extension.
-pub fn index_json(contract: &Contract, extra: &[Failure]) -> Value {
+pub fn index_json(contract: &Contract, extra: &[FailureDeclaration]) -> Value {
     let rows = entries(contract, extra).into_iter().map(|entry| {
         json!({
             "code": entry.failure.code(),
@@ -92,8 +94,8 @@ pub fn index_json(contract: &Contract, extra: &[Failure]) -> Value {
 }
 
 /// Every code that a call of these operations may end with, as a page. `extra` holds codes that no operation declares.
-pub fn index_html(contract: &Contract, extra: &[Failure]) -> String {
-    let (engine, declared): (Vec<Entry<'_>>, Vec<Entry<'_>>) =
+pub fn index_html(contract: &Contract, extra: &[FailureDeclaration]) -> String {
+    let (engine, declared): (Vec<CodeEntry<'_>>, Vec<CodeEntry<'_>>) =
         entries(contract, extra).into_iter().partition(|entry| entry.engine.is_some());
     let mut body =
         String::from("<h1>Codes</h1>\n<p>Every way in which a call may end badly, and what to do then.</p>\n");
@@ -126,7 +128,7 @@ pub fn index_html(contract: &Contract, extra: &[Failure]) -> String {
 ///
 /// What is said beside `code` holds of every operation that is named. What two of them declare otherwise is said of
 /// each in its own row of `operations`.
-pub fn code_json(contract: &Contract, extra: Option<&Failure>, code: &str) -> Option<Value> {
+pub fn code_json(contract: &Contract, extra: Option<&FailureDeclaration>, code: &str) -> Option<Value> {
     let entry = find(contract, extra, code)?;
     let failure = &entry.failure;
     let mut members = Map::from_iter([
@@ -153,7 +155,7 @@ pub fn code_json(contract: &Contract, extra: Option<&Failure>, code: &str) -> Op
 }
 
 /// What operations may declare each in their own way of one code.
-fn members_of(failure: &Failure) -> Vec<(&'static str, Value)> {
+fn members_of(failure: &FailureDeclaration) -> Vec<(&'static str, Value)> {
     let members = [
         ("when", Some(json!(failure.when()))),
         ("message", Some(json!(failure.message()))),
@@ -196,7 +198,7 @@ pub fn told_apart<T: PartialEq>(mut each: Vec<Vec<(&'static str, T)>>) -> (Rows<
 pub type Rows<T> = Vec<(&'static str, T)>;
 
 /// What a code means, as a page; nothing for a code that none of these operations has.
-pub fn code_html(contract: &Contract, extra: Option<&Failure>, code: &str) -> Option<String> {
+pub fn code_html(contract: &Contract, extra: Option<&FailureDeclaration>, code: &str) -> Option<String> {
     let entry = find(contract, extra, code)?;
     let failure = &entry.failure;
     let mut body = String::from("<p><a href=\"../errors\">All codes</a></p>\n");
@@ -206,8 +208,8 @@ pub fn code_html(contract: &Contract, extra: Option<&Failure>, code: &str) -> Op
             let _ = write!(body, "<h1>{}</h1>\n<p>{}</p>\n", Escaped(failure.code().as_str()), Escaped(failure.when()));
         }
     }
-    let details = |failure: &Failure| entry.engine.is_none().then(|| details(failure)).flatten();
-    let each = |failure: &Failure| rows_of(failure).into_iter().chain(details(failure)).collect();
+    let details = |failure: &FailureDeclaration| entry.engine.is_none().then(|| details(failure)).flatten();
+    let each = |failure: &FailureDeclaration| rows_of(failure).into_iter().chain(details(failure)).collect();
     let (mut shared, own) = told_apart(entry.declared().map(each).collect());
     // It stands above the table already.
     shared.retain(|(name, _)| *name != "when");
@@ -256,14 +258,14 @@ fn push_table(body: &mut String, rows: &[(&str, String)]) {
 
 const DETAILS: &str = "details";
 
-fn details(failure: &Failure) -> Option<(&'static str, String)> {
+fn details(failure: &FailureDeclaration) -> Option<(&'static str, String)> {
     failure.details().properties().next()?;
     let schema = serde_json::to_string_pretty(failure.details()).ok()?;
     Some((DETAILS, format!("<pre><code>{}</code></pre>", Escaped(&schema))))
 }
 
 /// What operations may declare each in their own way of one code, as HTML.
-fn rows_of(failure: &Failure) -> Vec<(&'static str, String)> {
+fn rows_of(failure: &FailureDeclaration) -> Vec<(&'static str, String)> {
     let recovery = failure.recovery();
     let instead = |replaced_by: Option<&str>| Escaped(replaced_by.unwrap_or("nothing")).to_string();
     let rows = [
@@ -294,27 +296,27 @@ fn rows_of(failure: &Failure) -> Vec<(&'static str, String)> {
 }
 
 /// A code, with what declares it. What is not in `declaring` holds of the code itself, or of the first that is.
-struct Entry<'a> {
-    failure: Failure,
-    declaring: Vec<(&'a Name, &'a Failure)>,
+struct CodeEntry<'a> {
+    failure: FailureDeclaration,
+    declaring: Vec<(&'a Name, &'a FailureDeclaration)>,
     engine: Option<EngineCode>,
 }
 
-impl Entry<'_> {
+impl CodeEntry<'_> {
     fn operations(&self) -> impl Iterator<Item = &Name> {
         self.declaring.iter().map(|(name, _)| *name)
     }
 
     /// Every declaration of it: one where no operation has it for itself.
-    fn declared(&self) -> impl Iterator<Item = &Failure> {
+    fn declared(&self) -> impl Iterator<Item = &FailureDeclaration> {
         let alone = self.declaring.is_empty().then_some(&self.failure);
         self.declaring.iter().map(|(_, failure)| *failure).chain(alone)
     }
 }
 
-fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
-    let own = contract.operations().iter().flat_map(Operation::failures);
-    let mut codes: Vec<&Code> = own.chain(extra).map(Failure::code).collect();
+fn entries<'a>(contract: &'a Contract, extra: &[FailureDeclaration]) -> Vec<CodeEntry<'a>> {
+    let own = contract.operations().iter().flat_map(OperationDeclaration::failures);
+    let mut codes: Vec<&Code> = own.chain(extra).map(FailureDeclaration::code).collect();
     codes.sort_unstable();
     codes.dedup();
     let extra = |code: &Code| extra.iter().find(|failure| failure.code() == code);
@@ -323,21 +325,21 @@ fn entries<'a>(contract: &'a Contract, extra: &[Failure]) -> Vec<Entry<'a>> {
     declared.chain(engine).collect()
 }
 
-fn engine_entry<'a>(code: EngineCode) -> Entry<'a> {
-    Entry { failure: code.declaration(), declaring: Vec::new(), engine: Some(code) }
+fn engine_entry<'a>(code: EngineCode) -> CodeEntry<'a> {
+    CodeEntry { failure: code.declaration(), declaring: Vec::new(), engine: Some(code) }
 }
 
-fn find<'a>(contract: &'a Contract, extra: Option<&Failure>, code: &str) -> Option<Entry<'a>> {
+fn find<'a>(contract: &'a Contract, extra: Option<&FailureDeclaration>, code: &str) -> Option<CodeEntry<'a>> {
     if let Some(engine) = EngineCode::parse(code) {
         return Some(engine_entry(engine));
     }
-    let declaring: Vec<(&Name, &Failure)> = contract
+    let declaring: Vec<(&Name, &FailureDeclaration)> = contract
         .operations()
         .iter()
         .filter_map(|operation| Some((operation.name(), operation.failure(code)?)))
         .collect();
     let failure = declaring.first().map(|(_, failure)| *failure).or(extra)?.clone();
-    Some(Entry { failure, declaring, engine: None })
+    Some(CodeEntry { failure, declaring, engine: None })
 }
 
 fn told(recovery: &Recovery) -> String {

@@ -66,14 +66,14 @@
 //! | gather and check them | [`Registry`], [`Builder`] |
 //! | call one | [`Request`], [`Envelope`] |
 //! | stream | [`Events`], [`Subscription`] |
-//! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`Messages`], [`Changes`] |
+//! | report, ask the caller, show pictures, offer prompts and documents | [`Progress`], [`Question`], [`Blocks`], [`PromptMessages`], [`Changes`] |
 //! | declare as data, or bundle | [`Operation`], [`Extension`], [`contract`] |
 //! | refuse, limit, watch | [`Guard`], [`Limit`], [`ContentGuard`], [`Observer`] |
 //! | limit rates, quotas, concurrency and load, per caller | `redress::limits::Limits`, with the feature `limits` |
 //! | serve, or mount in your own axum app | `redress::serve::Faces`, with the feature `serve` |
 //! | be an MCP server, over HTTP or stdio | `redress::mcp::Mcp`, with the feature `mcp` |
-//! | say who calls, by token, JSON Web Token or certificate | `redress::access::Access`, with the feature `access` |
-//! | keep consents, idempotency keys and an audit | `redress::state::State`, with the feature `state` |
+//! | say who calls, by token, JSON Web Token or certificate | `redress::access::Authenticator`, with the feature `access` |
+//! | keep consents, idempotency keys and an audit | `redress::state::StateStore`, with the feature `state` |
 //! | count calls, log them, trace them | `redress::telemetry`, with the features `telemetry` and `otlp` |
 //! | have the whole command in your own binary | `redress::main!`, with the feature `cli` |
 //! | test | `redress::testing`, with the feature of that name |
@@ -86,22 +86,23 @@ pub use redress_access as access;
 pub use redress_cli::{Context, Program, SetupError, main};
 pub use redress_contract as contract;
 pub use redress_contract::{
-    Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, Message,
-    Messages, Part, ProgramInfo, Recovery, Retry, Shape, Verification,
+    Access, Allowance, Block, Blocks, CONSENT_GRANT, Caller, Code, Effect, EngineCode, Envelope, Kind, ProgramInfo,
+    PromptMessage, PromptMessages, Recovery, ResourceContents, Retry, Shape, Verification,
 };
 #[cfg(feature = "testing")]
 pub use redress_core::testing;
 pub use redress_core::{
-    Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, Called, Change,
+    Answer, AskError, Asker, Asks, Audit, AuditedCall, Begin, Blocked, BuildError, Builder, CallFailed, Change,
     ChangeReader, Changes, Classification, Classifier, ClassifierRow, ClassifierTable, Completion, Consent,
     ConsentMemory, ConsentScope, ConsentScopeError, ConsentStore, ContentGuard, Conversation, Credentials, Ctx,
-    DynamicFailure, Ear, EndedCall, Event, Events, Exhausted, Extension, Face, Fail, Failure, Fault, Field,
-    Fingerprint, Fittings, Form, Guard, GuardBroken, GuardedCall, Heard, HeldConsent, Hold, IdempotencyKey,
-    IdempotencyMemory, IdempotencyStore, IdentityError, IdentityProvider, InFlight, Level, Limit, Limited, LimitedCall,
-    Listener, LoadedExtension, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit,
-    Progress, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Receipt, Recorded,
-    Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError, StoreBroken,
-    Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
+    DynamicFailure, EndedCall, Event, Events, Exhausted, Extension, Face, Fail, Failure, Fault, Field, Fingerprint,
+    Form, Guard, GuardBroken, GuardedCall, HeldConsent, Hold, IdempotencyKey, IdempotencyMemory, IdempotencyStore,
+    IdentityError, IdentityProvider, InFlight, Layers, Level, Limit, Limited, LimitedCall, LoadedExtension, NoFailure,
+    Note, Nothing, Notification, Observer, Operation, Outcome, PatternError, Permit, Progress, ProgressListener,
+    ProgressReceiver, ProgressSender, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
+    QuotaWindow, Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State,
+    StateError, StoreError, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke,
+    progress_channel,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
@@ -190,12 +191,12 @@ struct Readme;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/asking.md")]
-struct Asking;
+struct AskingGuide;
 
 #[cfg(all(doctest, feature = "limits", feature = "state"))]
 #[doc = include_str!("../../../docs/limits.md")]
-struct Limits;
+struct LimitsGuide;
 
 #[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
-struct Telemetry;
+struct TelemetryGuide;

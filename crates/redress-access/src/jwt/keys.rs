@@ -27,14 +27,14 @@ const ED25519: &[Algorithm] = &[Algorithm::EdDsa];
 const TRIES: usize = 16;
 
 /// The most keys of a set. An issuer has a handful; each one is looked at for each token that names none.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// The keys that may have signed a token.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Vec<Key>);
+pub(crate) struct VerificationKeys(Vec<VerificationKey>);
 
 #[derive(Debug)]
-struct Key {
+struct VerificationKey {
     id: Option<String>,
     algorithms: Vec<Algorithm>,
     key: DecodingKey,
@@ -51,31 +51,32 @@ pub(crate) enum Signed {
 
 /// Whether keys are read from a place that everybody can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum KeyVisibility {
     Private,
     #[cfg(feature = "jwks-url")]
     Public,
 }
 
-impl Keys {
+impl VerificationKeys {
     /// The keys of a set (RFC 7517). A key of a kind that is not known does not spoil the others.
-    pub(crate) fn of_set(bytes: &[u8], origin: &str, place: Place) -> Result<Keys, AccessError> {
+    pub(crate) fn of_set(bytes: &[u8], origin: &str, place: KeyVisibility) -> Result<VerificationKeys, AccessError> {
         #[derive(Deserialize)]
-        struct Set {
+        struct JwkSet {
             keys: Vec<Value>,
         }
-        let Ok(set) = serde_json::from_slice::<Set>(bytes) else {
+        let Ok(set) = serde_json::from_slice::<JwkSet>(bytes) else {
             return Err(AccessError::KeysMalformed { origin: origin.to_owned() });
         };
-        if set.keys.len() > MOST {
-            return Err(AccessError::KeysMany { origin: origin.to_owned(), most: MOST });
+        if set.keys.len() > MAX {
+            return Err(AccessError::KeysMany { origin: origin.to_owned(), max: MAX });
         }
-        let keys = set.keys.into_iter().filter_map(|key| Key::of_jwk(&serde_json::from_value(key).ok()?, place));
-        Keys(keys.collect()).some(origin)
+        let keys =
+            set.keys.into_iter().filter_map(|key| VerificationKey::of_jwk(&serde_json::from_value(key).ok()?, place));
+        VerificationKeys(keys.collect()).some(origin)
     }
 
     /// The public keys of a PEM file.
-    pub(crate) fn of_pem(bytes: &[u8], path: &Path) -> Result<Keys, AccessError> {
+    pub(crate) fn of_pem(bytes: &[u8], path: &Path) -> Result<VerificationKeys, AccessError> {
         const END: &str = "-----END ";
         let origin = path.display().to_string();
         let malformed = || AccessError::KeysMissing { origin: origin.clone() };
@@ -87,14 +88,14 @@ impl Keys {
         let mut rest = text;
         while let Some(end) = rest.find(END) {
             let line = rest[end..].find('\n').map_or(rest.len(), |line| end + line + 1);
-            keys.push(Key::of_pem(&rest.as_bytes()[..line]).ok_or_else(malformed)?);
+            keys.push(VerificationKey::of_pem(&rest.as_bytes()[..line]).ok_or_else(malformed)?);
             rest = &rest[line..];
         }
-        Keys(keys).some(&origin)
+        VerificationKeys(keys).some(&origin)
     }
 
     /// A shared secret.
-    pub(crate) fn of_secret(bytes: Vec<u8>, path: &Path) -> Result<Keys, AccessError> {
+    pub(crate) fn of_secret(bytes: Vec<u8>, path: &Path) -> Result<VerificationKeys, AccessError> {
         let mut bytes = Zeroizing::new(bytes);
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
@@ -109,11 +110,11 @@ impl Keys {
         if algorithms.is_empty() {
             return Err(AccessError::SecretShort { path: path.to_owned(), needed: 32 });
         }
-        Ok(Keys(vec![Key { id: None, algorithms, key: DecodingKey::from_secret(&bytes) }]))
+        Ok(VerificationKeys(vec![VerificationKey { id: None, algorithms, key: DecodingKey::from_secret(&bytes) }]))
     }
 
     /// The same keys for `allowed` algorithms alone, each of which must have one; all, if none is named.
-    pub(crate) fn only(mut self, allowed: &[Algorithm], origin: &str) -> Result<Keys, AccessError> {
+    pub(crate) fn only(mut self, allowed: &[Algorithm], origin: &str) -> Result<VerificationKeys, AccessError> {
         if allowed.is_empty() {
             return Ok(self);
         }
@@ -129,7 +130,7 @@ impl Keys {
 
     /// The same keys for `allowed` algorithms alone; all, if none is named.
     #[cfg(feature = "jwks-url")]
-    pub(crate) fn within(mut self, allowed: &[Algorithm]) -> Keys {
+    pub(crate) fn within(mut self, allowed: &[Algorithm]) -> VerificationKeys {
         if !allowed.is_empty() {
             self.0.iter_mut().for_each(|key| key.algorithms.retain(|algorithm| allowed.contains(algorithm)));
         }
@@ -153,13 +154,13 @@ impl Keys {
         }
     }
 
-    fn some(self, origin: &str) -> Result<Keys, AccessError> {
+    fn some(self, origin: &str) -> Result<VerificationKeys, AccessError> {
         if self.0.is_empty() { Err(AccessError::KeysMissing { origin: origin.to_owned() }) } else { Ok(self) }
     }
 }
 
-impl Key {
-    fn of_jwk(jwk: &Jwk, place: Place) -> Option<Key> {
+impl VerificationKey {
+    fn of_jwk(jwk: &Jwk, place: KeyVisibility) -> Option<VerificationKey> {
         let common = &jwk.common;
         if common.public_key_use.as_ref().is_some_and(|what| *what != PublicKeyUse::Signature) {
             return None;
@@ -175,7 +176,9 @@ impl Key {
                 ED25519.to_vec()
             }
             // A shared secret that everybody can read is none.
-            AlgorithmParameters::OctetKey(_) if place == Place::Private => hmac(key.try_get_as_bytes().ok()?.len()),
+            AlgorithmParameters::OctetKey(_) if place == KeyVisibility::Private => {
+                hmac(key.try_get_as_bytes().ok()?.len())
+            }
             AlgorithmParameters::OctetKey(_)
             | AlgorithmParameters::OctetKeyPair(_)
             | AlgorithmParameters::Other(_)
@@ -185,10 +188,10 @@ impl Key {
             let only = only.to_string();
             algorithms.retain(|algorithm| algorithm.name() == only);
         }
-        (!algorithms.is_empty()).then(|| Key { id: common.key_id.clone(), algorithms, key })
+        (!algorithms.is_empty()).then(|| VerificationKey { id: common.key_id.clone(), algorithms, key })
     }
 
-    fn of_pem(bytes: &[u8]) -> Option<Key> {
+    fn of_pem(bytes: &[u8]) -> Option<VerificationKey> {
         // The order does not matter: each reader takes its own kind alone.
         let (key, algorithms) = if let Ok(key) = DecodingKey::from_rsa_pem(bytes) {
             (key, RSA)
@@ -204,7 +207,7 @@ impl Key {
             };
             (key, algorithms)
         };
-        Some(Key { id: None, algorithms: algorithms.to_vec(), key })
+        Some(VerificationKey { id: None, algorithms: algorithms.to_vec(), key })
     }
 }
 

@@ -1,20 +1,20 @@
 //! JSON Web Tokens (RFC 7519), signed ones (RFC 7515) alone.
 
-#[cfg(feature = "jwks-url")]
-mod address;
 mod algorithm;
 mod claims;
+#[cfg(feature = "jwks-url")]
+mod jwks_url;
+mod key_provider;
 mod keys;
-mod object;
 #[cfg(feature = "jwks-url")]
 mod remote;
-mod source;
+mod unique_object;
 mod verify;
 
-#[cfg(feature = "jwks-url")]
-pub(crate) use address::Address;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub(crate) use keys::Keys;
+#[cfg(feature = "jwks-url")]
+pub(crate) use jwks_url::JwksUrl;
+pub(crate) use keys::VerificationKeys;
 pub(crate) use verify::Verifier;
 
 /// Whether a text has the shape of a token: three parts.

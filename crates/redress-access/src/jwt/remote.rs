@@ -12,30 +12,30 @@ use std::{
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 
 use super::{
-    address::Address,
-    source::{Age, Source},
+    jwks_url::JwksUrl,
+    key_provider::{Age, KeyProvider},
 };
 use crate::{AccessError, JwtOptions};
 
 /// The most bytes that a set of keys may have.
-const MOST: usize = 1024 * 1024;
+const MAX: usize = 1024 * 1024;
 /// How often the pause may double.
 const DOUBLINGS: u32 = 6;
 
 /// A set of keys at a URL.
 pub(crate) struct Remote {
-    address: Address,
+    address: JwksUrl,
     client: reqwest::Client,
     refresh: Duration,
     pause: Duration,
     /// Held by the task that fetches: whoever needs keys meanwhile waits for that.
     flight: Arc<tokio::sync::Mutex<()>>,
-    times: Mutex<Times>,
+    times: Mutex<FetchTimes>,
 }
 
 /// When was fetched, and how it went.
 #[derive(Clone, Debug, Default)]
-struct Times {
+struct FetchTimes {
     /// The last fetch that gave keys.
     fetched: Option<Instant>,
     /// The last fetch, however it went: its end or, until then, its start.
@@ -49,7 +49,7 @@ struct Times {
 
 impl Remote {
     pub(crate) fn new(url: &str, options: &JwtOptions) -> Result<Remote, AccessError> {
-        let address = Address::of(url)?;
+        let address = JwksUrl::of(url)?;
         // A redirect could lead anywhere, such as to plain HTTP; an issuer gives the address itself.
         let mut client = reqwest::Client::builder()
             .timeout(options.fetch_time)
@@ -87,7 +87,7 @@ impl Remote {
 
     /// Fetches newer keys for a token that none verifies, unless it is too early to. Whether there are keys to try
     /// it with again.
-    pub(crate) async fn fetch_if_due(self: &Arc<Self>, source: &Arc<Source>) -> bool {
+    pub(crate) async fn fetch_if_due(self: &Arc<Self>, source: &Arc<KeyProvider>) -> bool {
         let asked = Instant::now();
         let flight = Arc::clone(&self.flight).lock_owned().await;
         let times = self.times().clone();
@@ -111,7 +111,7 @@ impl Remote {
     }
 
     /// Fetches the keys, whenever that was done last.
-    pub(crate) async fn fetch_now(self: &Arc<Self>, source: &Arc<Source>) -> Result<(), AccessError> {
+    pub(crate) async fn fetch_now(self: &Arc<Self>, source: &Arc<KeyProvider>) -> Result<(), AccessError> {
         let flight = Arc::clone(&self.flight).lock_owned().await;
         let (remote, source) = (Arc::clone(self), Arc::clone(source));
         let fetched = tokio::spawn(async move { remote.fetch(&source, flight).await });
@@ -124,7 +124,7 @@ impl Remote {
     }
 
     /// One fetch. It runs in a task of its own, which holds the flight to the end.
-    async fn fetch(&self, source: &Arc<Source>, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
+    async fn fetch(&self, source: &Arc<KeyProvider>, _flight: OwnedMutexGuard<()>) -> Result<(), AccessError> {
         // Noted before the first wait as well: a task that ends with its runtime has been tried all the same.
         self.times().tried = Some(Instant::now());
         let result = match self.get().await {
@@ -180,7 +180,7 @@ impl Remote {
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
-            if bytes.len() + chunk.len() > MOST {
+            if bytes.len() + chunk.len() > MAX {
                 return Err("the answer is too large");
             }
             bytes.extend_from_slice(&chunk);
@@ -188,12 +188,12 @@ impl Remote {
         Ok(bytes.into())
     }
 
-    fn times(&self) -> MutexGuard<'_, Times> {
+    fn times(&self) -> MutexGuard<'_, FetchTimes> {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Times {
+impl FetchTimes {
     /// Whether enough time has passed since the last fetch.
     fn may_try(&self, pause: Duration) -> bool {
         self.tried.is_none_or(|tried| tried.elapsed() >= grown(pause, self.failures))

@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use super::{
     Algorithm, claims,
+    key_provider::{Age, KeyProvider},
     keys::Signed,
-    object::object,
-    source::{Age, Source},
+    unique_object::object,
 };
-use crate::{AccessError, JwtOptions, instant, remembered::Remembered};
+use crate::{AccessError, JwtOptions, instant, token_cache::TokenCache};
 
 /// Verifies tokens.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     options: JwtOptions,
-    source: Arc<Source>,
+    source: Arc<KeyProvider>,
 }
 
 /// A token in its parts, of which nothing is believed yet. Where a key is to be had, which a header may say too
 /// (`jku`, `jwk`, `x5u`), is none of its business.
-struct Parts<'a> {
+struct TokenParts<'a> {
     algorithm: Algorithm,
     key: Option<String>,
     message: &'a [u8],
@@ -33,13 +33,13 @@ struct Parts<'a> {
 }
 
 impl Verifier {
-    pub(crate) fn open(options: JwtOptions, remembered: &Arc<Remembered>) -> Result<Verifier, AccessError> {
-        let source = Arc::new(Source::open(&options, remembered)?);
+    pub(crate) fn open(options: JwtOptions, token_cache: &Arc<TokenCache>) -> Result<Verifier, AccessError> {
+        let source = Arc::new(KeyProvider::open(&options, token_cache)?);
         Ok(Verifier { options, source })
     }
 
     /// The place of the keys.
-    pub(crate) fn source(&self) -> &Arc<Source> {
+    pub(crate) fn source(&self) -> &Arc<KeyProvider> {
         &self.source
     }
 
@@ -48,7 +48,7 @@ impl Verifier {
         if token.len() > self.options.max_bytes {
             return Err(IdentityError::Invalid);
         }
-        let parts = Parts::of(token).ok_or(IdentityError::Invalid)?;
+        let parts = TokenParts::of(token).ok_or(IdentityError::Invalid)?;
         self.freshen().await;
         let mut signed = self.signed(&parts);
         if signed == Signed::Unknown && self.source.newer().await {
@@ -66,7 +66,7 @@ impl Verifier {
         claims::judge(&claims, &self.options, instant::now())
     }
 
-    fn signed(&self, parts: &Parts<'_>) -> Signed {
+    fn signed(&self, parts: &TokenParts<'_>) -> Signed {
         self.source.keys().signed(parts.algorithm, parts.key.as_deref(), parts.message, &parts.signature)
     }
 
@@ -87,8 +87,8 @@ impl Verifier {
     }
 }
 
-impl<'a> Parts<'a> {
-    fn of(token: &'a str) -> Option<Parts<'a>> {
+impl<'a> TokenParts<'a> {
+    fn of(token: &'a str) -> Option<TokenParts<'a>> {
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
         let header = object(header)?;
@@ -100,7 +100,7 @@ impl<'a> Parts<'a> {
             None | Some(Value::Null) => None,
             Some(key) => Some(key.as_str()?.to_owned()),
         };
-        Some(Parts {
+        Some(TokenParts {
             algorithm: header.get("alg")?.as_str()?.parse().ok()?,
             key,
             message: message.as_bytes(),

@@ -16,7 +16,7 @@ use super::{NewToken, TokenEntry, text};
 use crate::{AccessError, instant, names};
 
 /// The most bytes of a file of tokens: some two hundred thousand of them.
-const LARGEST: u64 = 64 << 20;
+const MAX_SIZE: u64 = 64 << 20;
 /// How long a change waits for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -45,7 +45,7 @@ pub struct TokenFile {
 /// The file as it is written.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct TokenDocument {
     tokens: Vec<TokenEntry>,
 }
 
@@ -62,7 +62,7 @@ impl TokenFile {
 
     /// The tokens, in the order in which they were made.
     pub fn list(&self) -> Result<Vec<TokenEntry>, AccessError> {
-        let bytes = match redress_disk::read(&self.path, LARGEST) {
+        let bytes = match redress_disk::read(&self.path, MAX_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(AccessError::Read { path: self.path.clone(), source }),
@@ -72,7 +72,7 @@ impl TokenFile {
             line: error.line(),
             column: error.column(),
         };
-        let document: Document = serde_json::from_slice(&bytes).map_err(malformed)?;
+        let document: TokenDocument = serde_json::from_slice(&bytes).map_err(malformed)?;
         let mut ids = HashSet::new();
         for entry in &document.tokens {
             self.check(entry)?;
@@ -134,7 +134,7 @@ impl TokenFile {
 
     /// Puts the new content in the place of the old in one step, and only once it is on the disk.
     fn replace(&self, tokens: Vec<TokenEntry>) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(&Document { tokens })?;
+        let mut bytes = serde_json::to_vec_pretty(&TokenDocument { tokens })?;
         bytes.push(b'\n');
         // The lock is held, so what is there under this name was left by a writer that was killed.
         let temporary = self.beside("new");

@@ -7,5 +7,5 @@ mod text;
 
 pub use entry::{NewToken, TokenEntry};
 pub use file::TokenFile;
-pub(crate) use table::{Hashed, Table};
+pub(crate) use table::{Hashed, TokenTable};
 pub(crate) use text::PREFIX;

@@ -14,9 +14,9 @@ use crate::{AccessError, TokenHash, instant, names};
 
 /// The tokens of a file, by id, and those that configuration gives.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
-    by_id: HashMap<String, Kept>,
-    given: Vec<Kept>,
+pub(crate) struct TokenTable {
+    by_id: HashMap<String, StoredToken>,
+    given: Vec<StoredToken>,
 }
 
 /// A token that is looked for.
@@ -32,7 +32,7 @@ impl Hashed<'_> {
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredToken {
     hash: Hash,
     /// In seconds since 1970.
     expires: Option<u64>,
@@ -42,20 +42,20 @@ struct Kept {
 /// Stands in for the hash of an id that is not there. No token is known that has it.
 const NOBODY: Hash = [0; 32];
 
-impl Table {
+impl TokenTable {
     /// The tokens of a file.
-    pub(crate) fn of_file(entries: Vec<TokenEntry>) -> Table {
+    pub(crate) fn of_file(entries: Vec<TokenEntry>) -> TokenTable {
         let kept = entries.into_iter().filter_map(|entry| {
             let hash = text::from_hex(&entry.hash)?;
             let caller = Arc::new(Caller::new(entry.caller).scopes(entry.scopes));
-            Some((entry.id, Kept { hash, expires: entry.expires.map(instant::seconds), caller }))
+            Some((entry.id, StoredToken { hash, expires: entry.expires.map(instant::seconds), caller }))
         });
-        Table { by_id: kept.collect(), given: Vec::new() }
+        TokenTable { by_id: kept.collect(), given: Vec::new() }
     }
 
     /// The tokens that configuration gives.
-    pub(crate) fn of_hashes(hashes: &[TokenHash]) -> Result<Table, AccessError> {
-        let mut kept: Vec<Kept> = Vec::new();
+    pub(crate) fn of_hashes(hashes: &[TokenHash]) -> Result<TokenTable, AccessError> {
+        let mut kept: Vec<StoredToken> = Vec::new();
         for given in hashes {
             names::check(&given.caller, &given.scopes)?;
             let malformed = || AccessError::HashMalformed { caller: given.caller.clone() };
@@ -64,9 +64,9 @@ impl Table {
                 return Err(AccessError::HashTwice { caller: given.caller.clone() });
             }
             let caller = Arc::new(Caller::new(given.caller.clone()).scopes(given.scopes.clone()));
-            kept.push(Kept { hash, expires: given.expires.map(instant::seconds), caller });
+            kept.push(StoredToken { hash, expires: given.expires.map(instant::seconds), caller });
         }
-        Ok(Table { by_id: HashMap::new(), given: kept })
+        Ok(TokenTable { by_id: HashMap::new(), given: kept })
     }
 
     /// Whether no token is in it.

@@ -1,7 +1,7 @@
 //! Client certificates, of which names count.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
-use redress_access::{Access, AccessOptions, CertificateRule, Certificates};
+use redress_access::{AccessOptions, Authenticator, CertificateRule, Certificates};
 
 fn certificate(common: Option<&str>, names: Vec<SanType>) -> Vec<u8> {
     let mut params = CertificateParams::default();
@@ -78,8 +78,8 @@ fn what_is_no_certificate_stands_for_nobody() {
 fn access_holds_the_rules_of_its_options() {
     let mut options = AccessOptions::default();
     options.certificates = vec![rule("ci.example", "ci")];
-    let access = Access::open(options).unwrap();
+    let access = Authenticator::open(options).unwrap();
     let told = access.certificates().caller(&certificate(None, vec![dns("ci.example")])).unwrap();
     assert_eq!(told.id(), "ci");
-    assert!(Access::open(AccessOptions::default()).unwrap().certificates().is_empty());
+    assert!(Authenticator::open(AccessOptions::default()).unwrap().certificates().is_empty());
 }

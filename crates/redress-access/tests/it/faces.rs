@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use redress_access::Access;
+use redress_access::Authenticator;
 use redress_core::{
-    Fittings, Operation, Registry,
+    Layers, Operation, Registry,
     contract::{self, Caller},
 };
 use redress_serve::Faces;
@@ -41,13 +41,13 @@ pub(crate) struct Told {
 }
 
 impl Site {
-    pub(crate) async fn start(access: Arc<Access>) -> Site {
-        let read = contract::Operation::query("things.read")
+    pub(crate) async fn start(access: Arc<Authenticator>) -> Site {
+        let read = contract::OperationDeclaration::query("things.read")
             .with_summary("Read a thing.")
             .with_access(contract::Access::caller().scope("things:read"));
         let read =
             Operation::dynamic(read).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-        let registry = Registry::builder().add(read).build().unwrap().fitted(Fittings::new().identity(access));
+        let registry = Registry::builder().add(read).build().unwrap().with_layers(Layers::new().identity(access));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

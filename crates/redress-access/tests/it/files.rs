@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use redress_access::{Access, AccessError, AccessOptions, JwtOptions, KeySource, NewToken, TokenFile};
+use redress_access::{AccessError, AccessOptions, Authenticator, JwtOptions, KeySource, NewToken, TokenFile};
 use redress_core::{IdentityProvider as _, Secret};
 use serde_json::{Value, json};
 
@@ -17,15 +17,15 @@ fn file(folder: &tempfile::TempDir) -> TokenFile {
     TokenFile::at(folder.path().join("tokens.json"))
 }
 
-fn open(file: &TokenFile) -> Arc<Access> {
+fn open(file: &TokenFile) -> Arc<Authenticator> {
     let mut options = AccessOptions::default();
     options.tokens = Some(file.path().to_owned());
     // So rarely that only `reload` looks at the file, except where a test says otherwise.
     options.poll = Duration::from_secs(3600);
-    Access::open(options).unwrap()
+    Authenticator::open(options).unwrap()
 }
 
-async fn is_known(access: &Access, token: &Secret) -> bool {
+async fn is_known(access: &Authenticator, token: &Secret) -> bool {
     access.identify(token).await.is_ok()
 }
 
@@ -192,7 +192,7 @@ async fn keys_that_change_count_at_once_and_broken_ones_do_not() {
     let mut options = AccessOptions::default();
     options.jwt = Some(jwt);
     options.poll = Duration::from_secs(3600);
-    let access = Access::open(options).unwrap();
+    let access = Authenticator::open(options).unwrap();
     let token = |key: &Key| Secret::new(key.token(key.algorithms[0], &signing::claims()));
     let (by_old, by_new) = (token(&old), token(&new));
     assert!(is_known(&access, &by_old).await && !is_known(&access, &by_new).await);
@@ -218,7 +218,7 @@ async fn what_is_read_changes_nothing_until_it_is_taken() {
     let mut options = AccessOptions::default();
     (options.tokens, options.jwt) = (Some(file.path().to_owned()), Some(jwt));
     options.poll = Duration::from_secs(3600);
-    let access = Access::open(options).unwrap();
+    let access = Authenticator::open(options).unwrap();
     let token = |key: &Key| Secret::new(key.token(key.algorithms[0], &signing::claims()));
     let (by_old, by_new) = (token(&old), token(&new));
     file.revoke(&entry.id).unwrap();
@@ -243,7 +243,7 @@ async fn a_change_is_seen_without_being_told() {
     let mut options = AccessOptions::default();
     options.tokens = Some(file.path().to_owned());
     options.poll = Duration::from_millis(1);
-    let access = Access::open(options).unwrap();
+    let access = Authenticator::open(options).unwrap();
     let until = async |token: &Secret, known: bool| {
         let begun = Instant::now();
         while is_known(&access, token).await != known {

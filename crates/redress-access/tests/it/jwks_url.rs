@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::{Router, body::Body, extract::State, http::StatusCode, response::Response, routing::get};
-use redress_access::{Access, AccessError, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessError, AccessOptions, Authenticator, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret};
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
@@ -75,7 +75,7 @@ async fn answer(State(state): State<Arc<Given>>) -> Response {
 
 const LONG: Duration = Duration::from_secs(3600);
 
-fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
+fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Authenticator> {
     let mut jwt = JwtOptions::new(KeySource::JwksUrl(url.to_owned()));
     jwt.audience = vec!["https://api.example".into()];
     jwt.refresh = LONG;
@@ -83,7 +83,7 @@ fn open(url: &str, change: impl FnOnce(&mut JwtOptions)) -> Arc<Access> {
     change(&mut jwt);
     let mut options = AccessOptions::default();
     options.jwt = Some(jwt);
-    Access::open(options).unwrap()
+    Authenticator::open(options).unwrap()
 }
 
 /// Lets time pass, which nobody waits for.
@@ -402,7 +402,7 @@ async fn a_set_of_more_keys_than_an_issuer_needs_is_refused() {
     access.fetch().await.unwrap();
     issuer.gives(200, format!("{{\"keys\":[{}{{}}]}}", "{},".repeat(100_000)));
     let error = access.fetch().await.unwrap_err();
-    assert!(matches!(error, AccessError::KeysMany { most: 1_000, .. }), "{error}");
+    assert!(matches!(error, AccessError::KeysMany { max: 1_000, .. }), "{error}");
     assert!(access.identify(&token(&key)).await.is_ok(), "the keys that were fetched last stay in use");
 }
 
@@ -411,7 +411,7 @@ fn keys_are_not_taken_by_a_way_on_which_they_could_be_exchanged() {
     for url in ["http://login.example/jwks", "ftp://login.example/jwks", "login.example"] {
         let mut options = AccessOptions::default();
         options.jwt = Some(JwtOptions::new(KeySource::JwksUrl(url.into())));
-        let error = Access::open(options).unwrap_err();
+        let error = Authenticator::open(options).unwrap_err();
         assert!(matches!(error, AccessError::UrlUnsafe { .. } | AccessError::UrlMalformed), "{url}: {error}");
     }
 }

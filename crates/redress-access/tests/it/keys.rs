@@ -2,22 +2,22 @@
 
 use std::{fs, path::Path};
 
-use redress_access::{Access, AccessError, AccessOptions, Algorithm, JwtOptions, KeySource};
+use redress_access::{AccessError, AccessOptions, Algorithm, Authenticator, JwtOptions, KeySource};
 use redress_core::{IdentityError, IdentityProvider as _, Secret, contract::Caller};
 use serde_json::json;
 
 use crate::signing::{self, Key, SECRET};
 
-fn open(keys: KeySource, algorithms: &[Algorithm]) -> Result<std::sync::Arc<Access>, AccessError> {
+fn open(keys: KeySource, algorithms: &[Algorithm]) -> Result<std::sync::Arc<Authenticator>, AccessError> {
     let mut jwt = JwtOptions::new(keys);
     jwt.audience = vec!["https://api.example".into()];
     jwt.algorithms = algorithms.to_vec();
     let mut options = AccessOptions::default();
     options.jwt = Some(jwt);
-    Access::open(options)
+    Authenticator::open(options)
 }
 
-async fn identify(access: &Access, token: String) -> Result<String, IdentityError> {
+async fn identify(access: &Authenticator, token: String) -> Result<String, IdentityError> {
     access.identify(&Secret::new(token)).await.map(|caller: Caller| caller.id().to_owned())
 }
 

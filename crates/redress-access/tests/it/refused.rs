@@ -1,11 +1,11 @@
 //! What an operator must not give.
 
-use redress_access::{Access, AccessError, AccessOptions, CertificateRule, NewToken, TokenFile, TokenHash};
+use redress_access::{AccessError, AccessOptions, Authenticator, CertificateRule, NewToken, TokenFile, TokenHash};
 
 fn refused(change: impl FnOnce(&mut AccessOptions)) -> AccessError {
     let mut options = AccessOptions::default();
     change(&mut options);
-    Access::open(options).unwrap_err()
+    Authenticator::open(options).unwrap_err()
 }
 
 fn rule(name: &str, caller: &str) -> CertificateRule {

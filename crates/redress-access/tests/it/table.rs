@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use redress_access::{Access, AccessOptions, Algorithm, JwtOptions, KeySource, NewToken, TokenFile, TokenHash};
+use redress_access::{AccessOptions, Algorithm, Authenticator, JwtOptions, KeySource, NewToken, TokenFile, TokenHash};
 use serde_json::{Value, json};
 
 use crate::{
@@ -157,7 +157,7 @@ async fn every_kind_of_credentials_gives_the_same_answer_on_every_face() {
     jwt.required_claims.insert("tenant".into(), Some("acme".into()));
     jwt.max_bytes = 8 * 1024;
     options.jwt = Some(jwt);
-    let site = Site::start(Access::open(options).unwrap()).await;
+    let site = Site::start(Authenticator::open(options).unwrap()).await;
 
     let mut shown = String::new();
     for row in &rows {

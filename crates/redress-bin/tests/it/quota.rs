@@ -83,9 +83,9 @@ fn a_quota_is_exact_over_parallel_calls_and_servers_that_are_killed_in_the_middl
         });
         drop(served);
         // A call that was answered is counted, and one that was cut off may be.
-        let (least, more) = (answered.load(Ordering::SeqCst), cut_off.load(Ordering::SeqCst));
+        let (min, more) = (answered.load(Ordering::SeqCst), cut_off.load(Ordering::SeqCst));
         let counted = used(&place)[0]["used"].as_u64().unwrap();
-        assert!((least..=least + more).contains(&counted), "{counted} of {least} and {more}");
+        assert!((min..=min + more).contains(&counted), "{counted} of {min} and {more}");
         assert!(counted <= QUOTA);
         if refused.load(Ordering::SeqCst) > 0 {
             assert_eq!(counted, QUOTA);

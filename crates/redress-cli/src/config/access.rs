@@ -57,7 +57,7 @@ pub(crate) struct JwtTable {
     /// A file that holds the issuer's public key, in PEM form.
     pub(crate) key_file: Option<PathBuf>,
     /// How tokens may be signed. Where nothing is said, in every way that suits the keys.
-    pub(crate) algorithms: Option<Vec<Algorithm>>,
+    pub(crate) algorithms: Option<Vec<AlgorithmSetting>>,
     /// The claim that names the caller.
     pub(crate) caller_claim: Option<String>,
     /// The claim that holds the scopes: words in a text, or a list.
@@ -89,7 +89,7 @@ impl OneOrMany {
 
 /// How a token may be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) enum Algorithm {
+pub(crate) enum AlgorithmSetting {
     HS256,
     HS384,
     HS512,
@@ -104,46 +104,46 @@ pub(crate) enum Algorithm {
     EdDSA,
 }
 
-impl Algorithm {
+impl AlgorithmSetting {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Algorithm; 12] = [
-        Algorithm::HS256,
-        Algorithm::HS384,
-        Algorithm::HS512,
-        Algorithm::RS256,
-        Algorithm::RS384,
-        Algorithm::RS512,
-        Algorithm::PS256,
-        Algorithm::PS384,
-        Algorithm::PS512,
-        Algorithm::ES256,
-        Algorithm::ES384,
-        Algorithm::EdDSA,
+    pub(crate) const ALL: [AlgorithmSetting; 12] = [
+        AlgorithmSetting::HS256,
+        AlgorithmSetting::HS384,
+        AlgorithmSetting::HS512,
+        AlgorithmSetting::RS256,
+        AlgorithmSetting::RS384,
+        AlgorithmSetting::RS512,
+        AlgorithmSetting::PS256,
+        AlgorithmSetting::PS384,
+        AlgorithmSetting::PS512,
+        AlgorithmSetting::ES256,
+        AlgorithmSetting::ES384,
+        AlgorithmSetting::EdDSA,
     ];
 
     /// Its name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Algorithm::HS256 => "HS256",
-            Algorithm::HS384 => "HS384",
-            Algorithm::HS512 => "HS512",
-            Algorithm::RS256 => "RS256",
-            Algorithm::RS384 => "RS384",
-            Algorithm::RS512 => "RS512",
-            Algorithm::PS256 => "PS256",
-            Algorithm::PS384 => "PS384",
-            Algorithm::PS512 => "PS512",
-            Algorithm::ES256 => "ES256",
-            Algorithm::ES384 => "ES384",
-            Algorithm::EdDSA => "EdDSA",
+            AlgorithmSetting::HS256 => "HS256",
+            AlgorithmSetting::HS384 => "HS384",
+            AlgorithmSetting::HS512 => "HS512",
+            AlgorithmSetting::RS256 => "RS256",
+            AlgorithmSetting::RS384 => "RS384",
+            AlgorithmSetting::RS512 => "RS512",
+            AlgorithmSetting::PS256 => "PS256",
+            AlgorithmSetting::PS384 => "PS384",
+            AlgorithmSetting::PS512 => "PS512",
+            AlgorithmSetting::ES256 => "ES256",
+            AlgorithmSetting::ES384 => "ES384",
+            AlgorithmSetting::EdDSA => "EdDSA",
         }
     }
 }
 
 /// Where the keys of an issuer come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum KeySource<'a> {
+pub(crate) enum KeySourceSetting<'a> {
     Url(&'a str),
     Jwks(&'a Path),
     Secret(&'a Path),
@@ -152,12 +152,12 @@ pub(crate) enum KeySource<'a> {
 
 impl JwtTable {
     /// The one place that the keys come from; nothing where none is named, or several are.
-    pub(crate) fn keys(&self) -> Option<KeySource<'_>> {
+    pub(crate) fn keys(&self) -> Option<KeySourceSetting<'_>> {
         let named = [
-            self.jwks_url.as_deref().map(KeySource::Url),
-            self.jwks_file.as_deref().map(KeySource::Jwks),
-            self.secret_file.as_deref().map(KeySource::Secret),
-            self.key_file.as_deref().map(KeySource::Key),
+            self.jwks_url.as_deref().map(KeySourceSetting::Url),
+            self.jwks_file.as_deref().map(KeySourceSetting::Jwks),
+            self.secret_file.as_deref().map(KeySourceSetting::Secret),
+            self.key_file.as_deref().map(KeySourceSetting::Key),
         ];
         let mut named = named.into_iter().flatten();
         named.next().filter(|_| named.next().is_none())

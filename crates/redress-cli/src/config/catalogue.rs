@@ -6,7 +6,7 @@ pub(crate) struct Setting {
     pub(crate) path: &'static str,
     /// Its flag and its environment variable, where it has them: what differs from one machine or container to the
     /// next does, what is thought about once is in the file alone.
-    pub(crate) typed: Option<(&'static str, &'static str)>,
+    pub(crate) args: Option<(&'static str, &'static str)>,
     default: &'static str,
     /// Whether only the built-in operations have it.
     pub(crate) built_in: bool,
@@ -16,11 +16,11 @@ pub(crate) struct Setting {
 
 impl Setting {
     const fn new(path: &'static str, default: &'static str) -> Setting {
-        Setting { path, typed: None, default, built_in: false, fixed: false }
+        Setting { path, args: None, default, built_in: false, fixed: false }
     }
 
-    const fn typed(mut self, flag: &'static str, environment: &'static str) -> Setting {
-        self.typed = Some((flag, environment));
+    const fn args(mut self, flag: &'static str, environment: &'static str) -> Setting {
+        self.args = Some((flag, environment));
         self
     }
 
@@ -37,16 +37,16 @@ impl Setting {
 
 /// Every value that can be set.
 pub(crate) const SETTINGS: &[Setting] = &[
-    Setting::new("serve.listen", "`127.0.0.1:7717`").typed("--listen", "REDRESS_LISTEN").fixed(),
+    Setting::new("serve.listen", "`127.0.0.1:7717`").args("--listen", "REDRESS_LISTEN").fixed(),
     Setting::new("serve.url", "what the request says"),
-    Setting::new("serve.root", "the current folder").typed("--root", "REDRESS_ROOT").built_in().fixed(),
-    Setting::new("serve.write", "`false`").typed("--write", "REDRESS_WRITE").built_in().fixed(),
-    Setting::new("serve.max_body", "what the largest input needs").typed("--max-body", "REDRESS_MAX_BODY"),
-    Setting::new("serve.shutdown_grace", "`10s`").typed("--shutdown-grace", "REDRESS_SHUTDOWN_GRACE").fixed(),
-    Setting::new("serve.max_in_flight", "`1024`").typed("--max-in-flight", "REDRESS_MAX_IN_FLIGHT").built_in(),
-    Setting::new("serve.deadline", "`30s`").typed("--deadline", "REDRESS_DEADLINE").built_in().fixed(),
+    Setting::new("serve.root", "the current folder").args("--root", "REDRESS_ROOT").built_in().fixed(),
+    Setting::new("serve.write", "`false`").args("--write", "REDRESS_WRITE").built_in().fixed(),
+    Setting::new("serve.max_body", "what the largest input needs").args("--max-body", "REDRESS_MAX_BODY"),
+    Setting::new("serve.shutdown_grace", "`10s`").args("--shutdown-grace", "REDRESS_SHUTDOWN_GRACE").fixed(),
+    Setting::new("serve.max_in_flight", "`1024`").args("--max-in-flight", "REDRESS_MAX_IN_FLIGHT").built_in(),
+    Setting::new("serve.deadline", "`30s`").args("--deadline", "REDRESS_DEADLINE").built_in().fixed(),
     Setting::new("serve.check_outputs", "`true` in debug builds, `false` in others"),
-    Setting::new("access.tokens", "none").typed("--tokens", "REDRESS_TOKENS"),
+    Setting::new("access.tokens", "none").args("--tokens", "REDRESS_TOKENS"),
     Setting::new("access.hashes", "none"),
     Setting::new("access.jwt.issuer", "any"),
     Setting::new("access.jwt.audience", "none: a token that names one is refused"),
@@ -63,7 +63,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("access.certificates.ca", "none"),
     Setting::new("access.certificates.required", "`false`"),
     Setting::new("access.certificates.callers", "none"),
-    Setting::new("state", "a folder with a configuration, `memory` without").typed("--state", "REDRESS_STATE").fixed(),
+    Setting::new("state", "a folder with a configuration, `memory` without").args("--state", "REDRESS_STATE").fixed(),
     Setting::new("state.folder", "`state`, beside the file").fixed(),
     Setting::new("state.sync", "`full`").fixed(),
     Setting::new("state.keys_last", "`24h`").fixed(),
@@ -85,8 +85,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("limits.answer_bytes_per_caller", "`64MiB`"),
     Setting::new("limits.answer_bytes_per_connection", "`8MiB`"),
     Setting::new("limits.rules", "none"),
-    Setting::new("tls.certificate", "none").typed("--tls-certificate", "REDRESS_TLS_CERTIFICATE"),
-    Setting::new("tls.key", "none").typed("--tls-key", "REDRESS_TLS_KEY"),
+    Setting::new("tls.certificate", "none").args("--tls-certificate", "REDRESS_TLS_CERTIFICATE"),
+    Setting::new("tls.key", "none").args("--tls-key", "REDRESS_TLS_KEY"),
     Setting::new("http.compression", "`true`"),
     Setting::new("http.cors_origins", "none"),
     Setting::new("http.trusted_proxies", "none"),
@@ -98,18 +98,18 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("http.max_headers", "`16KiB`"),
     Setting::new("telemetry.metrics", "`true`"),
     Setting::new("telemetry.metrics_open", "`false`"),
-    Setting::new("telemetry.otlp", "none").typed("--otlp", "REDRESS_OTLP").fixed(),
+    Setting::new("telemetry.otlp", "none").args("--otlp", "REDRESS_OTLP").fixed(),
     Setting::new("telemetry.headers_file", "none").fixed(),
     Setting::new("telemetry.service", "the name of the program").fixed(),
     Setting::new("telemetry.sample", "`1.0`").fixed(),
     Setting::new("telemetry.access_log", "none").fixed(),
-    Setting::new("log.level", "`info` in `serve`, else `error`").typed("--log-level", "REDRESS_LOG_LEVEL"),
-    Setting::new("log.format", "`text`").typed("--log-format", "REDRESS_LOG_FORMAT").fixed(),
-    Setting::new("mcp.profile", "all operations").typed("--profile", "REDRESS_PROFILE"),
-    Setting::new("mcp.profiles", "none").typed("--profiles", "REDRESS_PROFILES"),
-    Setting::new("mcp.output_schema", "`success`").typed("--output-schema", "REDRESS_OUTPUT_SCHEMA"),
-    Setting::new("mcp.envelope", "`failures`").typed("--envelope", "REDRESS_ENVELOPE"),
-    Setting::new("mcp.discovery_above", "`200`").typed("--discovery-above", "REDRESS_DISCOVERY_ABOVE"),
+    Setting::new("log.level", "`info` in `serve`, else `error`").args("--log-level", "REDRESS_LOG_LEVEL"),
+    Setting::new("log.format", "`text`").args("--log-format", "REDRESS_LOG_FORMAT").fixed(),
+    Setting::new("mcp.profile", "all operations").args("--profile", "REDRESS_PROFILE"),
+    Setting::new("mcp.profiles", "none").args("--profiles", "REDRESS_PROFILES"),
+    Setting::new("mcp.output_schema", "`success`").args("--output-schema", "REDRESS_OUTPUT_SCHEMA"),
+    Setting::new("mcp.envelope", "`failures`").args("--envelope", "REDRESS_ENVELOPE"),
+    Setting::new("mcp.discovery_above", "`200`").args("--discovery-above", "REDRESS_DISCOVERY_ABOVE"),
     Setting::new("mcp.error_meta", "`true`"),
     Setting::new("mcp.subscriptions", "`false`"),
     Setting::new("mcp.subscription_time", "`4s`"),
@@ -120,10 +120,10 @@ pub(crate) const SETTINGS: &[Setting] = &[
 pub fn settings_table() -> String {
     let mut table =
         String::from("| in the file | flag | environment | default | a change | of |\n|---|---|---|---|---|---|\n");
-    for Setting { path, typed, default, built_in, fixed } in SETTINGS {
+    for Setting { path, args, default, built_in, fixed } in SETTINGS {
         let of = if *built_in { "`redress` itself" } else { "every program" };
         let change = if *fixed { "needs a restart" } else { "is taken at once" };
-        let (flag, environment) = typed.map_or(("", ""), |typed| typed);
+        let (flag, environment) = args.map_or(("", ""), |args| args);
         let code = |text: &str| if text.is_empty() { "–".to_owned() } else { format!("`{text}`") };
         let (flag, environment) = (code(flag), code(environment));
         table.push_str(&format!("| `{path}` | {flag} | {environment} | {default} | {change} | {of} |\n"));
@@ -161,13 +161,13 @@ mod tests {
         let command = crate::arguments::command(&program);
         let serve = command.find_subcommand("serve").unwrap();
         let all: Vec<_> = serve.get_arguments().chain(command.get_arguments()).collect();
-        for (flag, environment) in SETTINGS.iter().filter_map(|setting| setting.typed) {
+        for (flag, environment) in SETTINGS.iter().filter_map(|setting| setting.args) {
             let found = all.iter().find(|arg| arg.get_long() == flag.strip_prefix("--"));
             let found = found.unwrap_or_else(|| panic!("{flag} is no flag"));
             assert_eq!(found.get_env(), Some(environment.as_ref()), "{flag}");
         }
         // And what can be typed is in the table, but for what is no setting.
-        let known: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.typed).map(|typed| typed.0).collect();
+        let known: Vec<&str> = SETTINGS.iter().filter_map(|setting| setting.args).map(|args| args.0).collect();
         for flag in all.iter().filter(|arg| arg.get_env().is_some()).filter_map(|arg| arg.get_long()) {
             assert!(known.contains(&format!("--{flag}").as_str()), "--{flag} is in no table");
         }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{AccessTable, HttpTable, JwtTable, LimitsTable, Settings, access::OneOrMany, bounds::BOUNDS};
+use super::{AccessTable, HttpTable, JwtTable, LimitsTable, ServeSettings, access::OneOrMany, bounds::BOUNDS};
 use crate::{
-    terminal::{harmless, is_harmful},
-    trouble::Trouble,
+    error::CliError,
+    terminal::output::{harmless, is_harmful},
 };
 
 /// What is wrong, and where.
-type Wrong = (&'static str, String);
+type ConfigMistake = (&'static str, String);
 
-impl Settings {
+impl ServeSettings {
     /// Refuses values that contradict each other or lack another.
-    pub(super) fn check(&self) -> Result<(), Trouble> {
+    pub(super) fn check(&self) -> Result<(), CliError> {
         let wrong = BOUNDS
             .iter()
             .find_map(|bound| bound.wrong(self))
@@ -27,7 +27,7 @@ impl Settings {
         wrong.map_or(Ok(()), |(key, says)| Err(self.wrong(key, says)))
     }
 
-    fn of_telemetry(&self) -> Option<Wrong> {
+    fn of_telemetry(&self) -> Option<ConfigMistake> {
         let telemetry = &self.telemetry;
         if telemetry.sample.is_some_and(|part| !(0.0..=1.0).contains(&part)) {
             return Some(("telemetry.sample", "expected a part from 0 to 1".to_owned()));
@@ -62,7 +62,7 @@ impl Settings {
     }
 
     /// The URL goes into headers and documents as it is written.
-    fn of_serve(&self) -> Option<Wrong> {
+    fn of_serve(&self) -> Option<ConfigMistake> {
         let text = self.url.as_deref()?;
         let says = match reqwest::Url::parse(text) {
             _ if !text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte)) => {
@@ -82,7 +82,7 @@ impl Settings {
     }
 
     /// Limits of one that those of all never let come into force.
-    fn of_both_limits(&self) -> Option<Wrong> {
+    fn of_both_limits(&self) -> Option<ConfigMistake> {
         let limits = &self.limits;
         if let (Some(one), Some(all)) = (limits.per_address, limits.connections)
             && one > all
@@ -100,7 +100,7 @@ impl Settings {
             );
             return Some(("limits.in_flight", says));
         }
-        let default = redress_serve::Limits::default();
+        let default = redress_serve::ServerLimits::default();
         let (caller, connection) = (limits.answer_bytes_per_caller, limits.answer_bytes_per_connection);
         let all = limits.answer_bytes.map_or(default.answer_bytes, |size| size.0);
         let of_caller = caller.map_or(default.answer_bytes_per_caller.min(all), |size| size.0);
@@ -118,7 +118,7 @@ impl Settings {
         None
     }
 
-    fn of_tools(&self) -> Option<Wrong> {
+    fn of_tools(&self) -> Option<ConfigMistake> {
         if self.tools.host_fields.iter().any(String::is_empty) {
             return Some(("mcp.host_fields", "a name in `mcp.host_fields` is empty: take it out".to_owned()));
         }
@@ -151,7 +151,7 @@ fn twice<T: PartialEq>(list: &[T]) -> Option<&T> {
     list.iter().enumerate().find_map(|(at, item)| list.iter().take(at).any(|other| other == item).then_some(item))
 }
 
-fn of_http(http: &HttpTable) -> Option<Wrong> {
+fn of_http(http: &HttpTable) -> Option<ConfigMistake> {
     let origins = http.cors_origins.as_deref().unwrap_or_default();
     if let Some(origin) = twice(origins) {
         return Some((
@@ -203,7 +203,7 @@ fn of_origin(text: &str) -> Option<String> {
     }
 }
 
-fn of_access(access: &AccessTable, tls: bool) -> Option<Wrong> {
+fn of_access(access: &AccessTable, tls: bool) -> Option<ConfigMistake> {
     if access.is_empty() {
         // Else a table that was left half written would let nobody in, or, worse, everybody.
         return Some((
@@ -245,7 +245,7 @@ fn of_access(access: &AccessTable, tls: bool) -> Option<Wrong> {
     None
 }
 
-fn of_jwt(jwt: &JwtTable) -> Option<Wrong> {
+fn of_jwt(jwt: &JwtTable) -> Option<ConfigMistake> {
     if jwt.keys().is_none() {
         let says = "one of `jwks_url`, `jwks_file`, `secret_file` and `key_file` must say where the keys are";
         return Some(("access.jwt", says.to_owned()));
@@ -307,7 +307,7 @@ fn is_no_claim(path: &str) -> bool {
     path.split('.').any(str::is_empty) || path.chars().any(is_harmful)
 }
 
-fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
+fn of_limits(limits: &LimitsTable) -> Option<ConfigMistake> {
     if limits.burst.is_some() && limits.rate.is_none() {
         return Some(("limits.burst", "a burst means nothing without its `rate`".to_owned()));
     }
@@ -342,14 +342,20 @@ fn of_limits(limits: &LimitsTable) -> Option<Wrong> {
 mod tests {
     use super::*;
     use crate::{
-        arguments::{Bounds, Folder, Serve},
-        config::Document,
+        arguments::{BoundsArgs, FolderArgs, ServeArgs},
+        config::ConfigDocument,
     };
 
     fn wrong(text: &str) -> String {
-        let document = Document { path: "redress.toml".into(), text: text.to_owned() };
+        let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
         let file = toml::from_str(text).unwrap();
-        let held = Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, Some(document));
+        let held = ServeSettings::of(
+            &ServeArgs::default(),
+            &FolderArgs::default(),
+            &BoundsArgs::default(),
+            file,
+            Some(document),
+        );
         held.map_or_else(|trouble| trouble.to_string(), |_| String::new())
     }
 

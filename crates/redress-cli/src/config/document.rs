@@ -9,43 +9,43 @@ use std::{
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{near::nearest, trouble::Trouble};
+use crate::{error::CliError, near::nearest};
 
 /// How many of the same name elsewhere are worth showing.
 const SHOWN: usize = 3;
 /// The most bytes of a configuration.
-const LARGEST: u64 = 1 << 20;
+const MAX_SIZE: u64 = 1 << 20;
 
 /// A configuration file: where it is and what is written in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Document {
+pub(crate) struct ConfigDocument {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
 }
 
-impl Document {
+impl ConfigDocument {
     /// What is in the file at `path`.
-    pub(crate) fn at(path: &Path) -> Result<Document, Trouble> {
-        Document::of(path, Document::content(path))
+    pub(crate) fn at(path: &Path) -> Result<ConfigDocument, CliError> {
+        ConfigDocument::of(path, ConfigDocument::content(path))
     }
 
     /// What is in the file at `path`, as bytes.
     pub(crate) fn content(path: &Path) -> io::Result<Vec<u8>> {
-        redress_disk::read(path, LARGEST)
+        redress_disk::read(path, MAX_SIZE)
     }
 
     /// The file at `path` with this in it.
-    pub(crate) fn of(path: &Path, content: io::Result<Vec<u8>>) -> Result<Document, Trouble> {
+    pub(crate) fn of(path: &Path, content: io::Result<Vec<u8>>) -> Result<ConfigDocument, CliError> {
         let text =
             content.and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::other(error.utf8_error())));
-        let unreadable = |cause| Trouble::FileUnreadable { path: path.display().to_string(), cause };
-        Ok(Document { path: path.to_owned(), text: text.map_err(unreadable)? })
+        let unreadable = |cause| CliError::FileUnreadable { path: path.display().to_string(), cause };
+        Ok(ConfigDocument { path: path.to_owned(), text: text.map_err(unreadable)? })
     }
 
     /// What is wrong with the value at `key`, such as `access.jwt.issuer`. Where it is not written, the line is that of
     /// the table it would be in.
-    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
-        Trouble::ConfigInvalid { path: self.path.display().to_string(), line: self.line_of(key), says: says.into() }
+    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> CliError {
+        CliError::ConfigInvalid { path: self.path.display().to_string(), line: self.line_of(key), says: says.into() }
     }
 
     /// The file, and the line of `key` where it or its table is written.
@@ -60,8 +60,8 @@ impl Document {
     }
 
     /// What the parser says is wrong.
-    pub(crate) fn unread(&self, error: &toml::de::Error) -> Trouble {
-        Trouble::ConfigInvalid {
+    pub(crate) fn unread(&self, error: &toml::de::Error) -> CliError {
+        CliError::ConfigInvalid {
             path: self.path.display().to_string(),
             line: error.span().map(|span| self.line(&span)),
             says: in_words(&error.message().trim_end_matches('\n').replace('\n', ", ")),
@@ -69,12 +69,12 @@ impl Document {
     }
 
     /// Refuses a key that `schema` has nothing to say about, with those that could have been meant.
-    pub(crate) fn only_known(&self, schema: &Value) -> Result<(), Trouble> {
+    pub(crate) fn only_known(&self, schema: &Value) -> Result<(), CliError> {
         let document = DeTable::parse(&self.text).map_err(|error| self.unread(&error))?;
         let Some((table, key, span)) = stranger(document.get_ref(), schema, "") else { return Ok(()) };
         let similar = meant(&table, &key, &paths(schema));
         let (path, line) = (self.path.display().to_string(), self.line(&span));
-        Err(Trouble::ConfigUnknownKey { path, line, key: under(&table, &key), similar })
+        Err(CliError::ConfigUnknownKey { path, line, key: under(&table, &key), similar })
     }
 
     fn line(&self, span: &Range<usize>) -> usize {
@@ -85,18 +85,18 @@ impl Document {
 /// What a message says of a type of Rust, in words of the file.
 fn in_words(message: &str) -> String {
     let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
-    let (least, word) = match expected.strip_prefix("a nonzero ") {
+    let (min, word) = match expected.strip_prefix("a nonzero ") {
         Some(word) => (1, word),
         None => (0, expected),
     };
-    let most = match word {
+    let max = match word {
         "u8" => u64::from(u8::MAX),
         "u16" => u64::from(u16::MAX),
         "u32" => u64::from(u32::MAX),
-        "u64" | "usize" => return format!("{before}expected a whole number, {least} or more"),
+        "u64" | "usize" => return format!("{before}expected a whole number, {min} or more"),
         _ => return message.to_owned(),
     };
-    format!("{before}expected a whole number from {least} to {most}")
+    format!("{before}expected a whole number from {min} to {max}")
 }
 
 /// Where the last part of `key` that is written stands.

@@ -1,7 +1,7 @@
 //! Every setting at its extremes: in force, or refused with what is wrong and what to write. Nothing is taken in silence.
 
-use super::{Document, File, Settings, catalogue::SETTINGS};
-use crate::arguments::{Bounds, Folder, Serve};
+use super::{ConfigDocument, File, ServeSettings, catalogue::SETTINGS};
+use crate::arguments::{BoundsArgs, FolderArgs, ServeArgs};
 
 /// What becomes of a value.
 enum Becomes {
@@ -12,7 +12,7 @@ enum Becomes {
 use Becomes::{Holds, Refused};
 
 /// A key, what else has to be written, and what becomes of values.
-type Row = (&'static str, &'static str, &'static [(&'static str, Becomes)]);
+type ExtremesRow = (&'static str, &'static str, &'static [(&'static str, Becomes)]);
 
 const TIME: Becomes = Refused("expected a time longer than nothing, such as `5s`");
 const COUNT: Becomes = Refused("expected a whole number");
@@ -26,7 +26,7 @@ const TLS: &str = "tls.certificate = \"c\"\ntls.key = \"k\"\naccess.certificates
 const JWT: &str = "access.jwt.key_file = \"k\"\n";
 
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
+const ROWS: &[ExtremesRow] = &[
     ("serve.listen", "", &[("\"127.0.0.1:0\"", Holds), ("\"\"", Refused("expected an address")), ("\"unix:\"", Refused("expected an address")), ("1", TYPE)]),
     ("serve.url", "", &[
         ("\"https://api.example\"", Holds), ("\"http://127.0.0.1:1/base/\"", Holds), ("\"https://api.example/a%20b\"", Holds),
@@ -140,9 +140,10 @@ const ROWS: &[Row] = &[
 ];
 
 fn judged(text: &str) -> Result<(), String> {
-    let document = Document { path: "redress.toml".into(), text: text.to_owned() };
-    let held = File::of(&document)
-        .and_then(|file| Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, Some(document)));
+    let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
+    let held = File::of(&document).and_then(|file| {
+        ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document))
+    });
     held.map(drop).map_err(|trouble| trouble.to_string())
 }
 
@@ -176,20 +177,20 @@ fn every_setting_is_tried_at_its_extremes() {
 
 #[test]
 fn what_is_typed_is_judged_as_what_is_in_the_file() {
-    let held = |typed: &Serve, bounds: &Bounds| {
-        let held = Settings::of(typed, &Folder::default(), bounds, File::default(), None);
+    let held = |args: &ServeArgs, bounds: &BoundsArgs| {
+        let held = ServeSettings::of(args, &FolderArgs::default(), bounds, File::default(), None);
         held.map_or_else(|trouble| trouble.to_string(), |_| String::new())
     };
-    let none = || Bounds { max_in_flight: None, deadline: None };
-    let said = held(&Serve::default(), &Bounds { max_in_flight: Some(0), ..none() });
+    let none = || BoundsArgs { max_in_flight: None, deadline: None };
+    let said = held(&ServeArgs::default(), &BoundsArgs { max_in_flight: Some(0), ..none() });
     assert!(said.contains("`serve.max_in_flight` is 0"), "{said}");
-    let said = held(&Serve::default(), &Bounds { deadline: "9999d".parse().ok(), ..none() });
+    let said = held(&ServeArgs::default(), &BoundsArgs { deadline: "9999d".parse().ok(), ..none() });
     assert!(said.contains("`serve.deadline`") && said.contains("at most"), "{said}");
-    let said = held(&Serve { max_body: "1B".parse().ok(), ..Serve::default() }, &none());
+    let said = held(&ServeArgs { max_body: "1B".parse().ok(), ..ServeArgs::default() }, &none());
     assert!(said.contains("`serve.max_body` is 1B"), "{said}");
-    let said = held(&Serve { shutdown_grace: "1ns".parse().ok(), ..Serve::default() }, &none());
+    let said = held(&ServeArgs { shutdown_grace: "1ns".parse().ok(), ..ServeArgs::default() }, &none());
     assert!(said.contains("`serve.shutdown_grace`"), "{said}");
-    let kept = crate::arguments::Kept { otlp: Some("collector".to_owned()), ..Default::default() };
-    let said = held(&Serve { kept, ..Serve::default() }, &none());
+    let kept = crate::arguments::KeptArgs { otlp: Some("collector".to_owned()), ..Default::default() };
+    let said = held(&ServeArgs { kept, ..ServeArgs::default() }, &none());
     assert!(said.contains("expected a URL"), "{said}");
 }

@@ -1,17 +1,17 @@
 //! A configuration as text, judged as `redress serve` would judge it.
 
-use super::{Document, File, Settings};
+use super::{ConfigDocument, File, ServeSettings};
 use crate::{
-    TroubleCode,
-    arguments::{Bounds, Folder, Serve},
-    trouble::Trouble,
+    CliErrorCode,
+    arguments::{BoundsArgs, FolderArgs, ServeArgs},
+    error::CliError,
 };
 
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigRefused {
     /// The code, which has a page.
-    pub code: TroubleCode,
+    pub code: CliErrorCode,
     /// The line, counted from one, where one line is at fault.
     pub line: Option<usize>,
     /// What is wrong.
@@ -29,9 +29,10 @@ pub struct ConfigRefused {
 /// assert_eq!((refused.code.as_str(), refused.line), ("CONFIG_UNKNOWN_KEY", Some(2)));
 /// ```
 pub fn check_config(text: &str) -> Result<(), ConfigRefused> {
-    let document = Document { path: "redress.toml".into(), text: text.to_owned() };
-    let judged = File::of(&document)
-        .and_then(|file| Settings::of(&Serve::default(), &Folder::default(), &Bounds::default(), file, Some(document)));
+    let document = ConfigDocument { path: "redress.toml".into(), text: text.to_owned() };
+    let judged = File::of(&document).and_then(|file| {
+        ServeSettings::of(&ServeArgs::default(), &FolderArgs::default(), &BoundsArgs::default(), file, Some(document))
+    });
     judged.map(drop).map_err(|trouble| ConfigRefused {
         code: trouble.code(),
         line: line(&trouble),
@@ -40,9 +41,9 @@ pub fn check_config(text: &str) -> Result<(), ConfigRefused> {
     })
 }
 
-fn line(trouble: &Trouble) -> Option<usize> {
-    if let Trouble::ConfigUnknownKey { line, .. } = trouble {
+fn line(trouble: &CliError) -> Option<usize> {
+    if let CliError::ConfigUnknownKey { line, .. } = trouble {
         return Some(*line);
     }
-    if let Trouble::ConfigInvalid { line, .. } = trouble { *line } else { None }
+    if let CliError::ConfigInvalid { line, .. } = trouble { *line } else { None }
 }

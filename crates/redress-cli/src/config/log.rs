@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(crate) struct LogTable {
     /// The least important that is logged.
-    pub(crate) level: Option<Level>,
+    pub(crate) level: Option<LogLevel>,
     /// How a line is written.
     pub(crate) format: Option<Format>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct LogTable {
 /// The least important that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     /// Nothing
     Off,
     /// Faults

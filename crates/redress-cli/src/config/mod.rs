@@ -11,10 +11,12 @@ mod judged;
 mod limits;
 mod listen;
 mod log;
+pub(crate) mod moment;
 mod names;
 mod profiles;
 mod read;
 mod schema;
+pub(crate) mod secrets_outside_root;
 mod serve;
 mod settings;
 mod state;
@@ -26,23 +28,23 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 #[cfg(test)]
-pub(crate) use access::Algorithm;
-pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySource};
+pub(crate) use access::AlgorithmSetting;
+pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySourceSetting};
 pub use catalogue::settings_table;
-pub(crate) use document::Document;
+pub(crate) use document::ConfigDocument;
 pub use judged::{ConfigRefused, check_config};
-pub(crate) use limits::{LimitsTable, Rule};
-pub(crate) use listen::Listen;
-pub(crate) use log::{Format, Level, LogTable};
+pub(crate) use limits::{LimitRuleTable, LimitsTable};
+pub(crate) use listen::ListenSetting;
+pub(crate) use log::{Format, LogLevel, LogTable};
 pub(crate) use names::fitting;
 pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
-pub(crate) use settings::{DEFAULT_LISTEN, HERE, Settings};
-pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
-pub(crate) use telemetry::{AccessLog, TelemetryTable};
-pub(crate) use tools::{Envelope, McpTable, OutputSchema};
-pub(crate) use units::{Quotas, Rate, Size, Span, When};
+pub(crate) use settings::{DEFAULT_LISTEN, HERE, ServeSettings};
+pub(crate) use state::{AuditTable, StateTable, SyncSetting, WhereState};
+pub(crate) use telemetry::{AccessLogSetting, TelemetryTable};
+pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
+pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.

@@ -2,11 +2,11 @@
 
 use redress_core::Registry;
 
-use super::Settings;
-use crate::{near::nearest, terminal::harmless, trouble::Trouble};
+use super::ServeSettings;
+use crate::{error::CliError, near::nearest, terminal::output::harmless};
 
 /// Refuses a rule or a profile for what no operation of `registry` is called.
-pub(crate) fn fitting(settings: &Settings, registry: &Registry) -> Result<(), Trouble> {
+pub(crate) fn fitting(settings: &ServeSettings, registry: &Registry) -> Result<(), CliError> {
     let names: Vec<&str> = registry.contract().operations().iter().map(|operation| operation.name().as_str()).collect();
     let ruled = (1..).zip(&settings.limits.rules).flat_map(|(at, rule)| {
         let patterns = rule.operations.iter().flatten();

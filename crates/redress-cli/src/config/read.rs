@@ -2,24 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{AccessLog, Document, File, WhereState, config_schema};
-use crate::trouble::Trouble;
+use super::{AccessLogSetting, ConfigDocument, File, WhereState, config_schema};
+use crate::error::CliError;
 
 impl File {
     /// Reads the file at `path`. A relative path in it starts from where the file is.
-    pub(crate) fn at(path: &Path) -> Result<(File, Document), Trouble> {
-        let document = Document::at(path)?;
+    pub(crate) fn at(path: &Path) -> Result<(File, ConfigDocument), CliError> {
+        let document = ConfigDocument::at(path)?;
         Ok((File::in_place(&document)?, document))
     }
 
     /// Reads what was in a file. A relative path in it starts from where the file is.
-    pub(crate) fn in_place(document: &Document) -> Result<File, Trouble> {
+    pub(crate) fn in_place(document: &ConfigDocument) -> Result<File, CliError> {
         let mut file = File::of(document)?;
         file.start_from(folder(&document.path));
         Ok(file)
     }
 
-    pub(super) fn of(document: &Document) -> Result<File, Trouble> {
+    pub(super) fn of(document: &ConfigDocument) -> Result<File, CliError> {
         document.only_known(&config_schema())?;
         let file: File = toml::from_str(&document.text).map_err(|error| document.unread(&error))?;
         // Where the file is would take the place of an empty path: the folder itself.
@@ -58,8 +58,8 @@ impl File {
             WhereState::Memory => None,
         });
         let log = self.telemetry.access_log.iter_mut().filter_map(|log| match log {
-            AccessLog::File(path) => Some(path),
-            AccessLog::Stderr => None,
+            AccessLogSetting::File(path) => Some(path),
+            AccessLogSetting::Stderr => None,
         });
         let headers = self.telemetry.headers_file.iter_mut();
         let root = self.serve.root.iter_mut().chain(headers);
@@ -77,8 +77,8 @@ pub(crate) fn folder(file: &Path) -> &Path {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<File, Trouble> {
-        File::of(&Document { path: "redress.toml".into(), text: text.to_owned() })
+    fn of(text: &str) -> Result<File, CliError> {
+        File::of(&ConfigDocument { path: "redress.toml".into(), text: text.to_owned() })
     }
 
     fn wrong(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Listen, Size, Span};
+use super::{ByteSize, ListenSetting, Span};
 
 /// Where and what to serve.
 #[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ use super::{Listen, Size, Span};
 pub(crate) struct ServeTable {
     /// Where to listen: an address and a port (0 takes a free one), `unix:` and the path of a socket,
     /// or `systemd` for the socket that it hands over.
-    pub(crate) listen: Option<Listen>,
+    pub(crate) listen: Option<ListenSetting>,
     /// The URL by which clients know the server, such as `https://api.example`, for one that is reached through others.
     pub(crate) url: Option<String>,
     /// The folder of the file operations, relative to the folder of this file.
@@ -21,7 +21,7 @@ pub(crate) struct ServeTable {
     /// Whether the operations that change files are offered.
     pub(crate) write: Option<bool>,
     /// The most bytes that a message may have.
-    pub(crate) max_body: Option<Size>,
+    pub(crate) max_body: Option<ByteSize>,
     /// How long running calls have to end once the service is told to stop.
     pub(crate) shutdown_grace: Option<Span>,
     /// How many calls may run at once; more are refused with OVERLOADED.
@@ -65,5 +65,5 @@ pub(crate) struct HttpTable {
     /// How long a client may read nothing of an answer.
     pub(crate) write_time: Option<Span>,
     /// The most bytes that the headers of a request may have.
-    pub(crate) max_headers: Option<Size>,
+    pub(crate) max_headers: Option<ByteSize>,
 }

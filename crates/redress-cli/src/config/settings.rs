@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::{
-    AccessTable, AuditTable, Document, Envelope, File, Format, HttpTable, Level, LimitsTable, Listen, McpTable,
-    OutputSchema, Span, StateTable, TelemetryTable, WhereState, read::folder,
+    AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LimitsTable, ListenSetting,
+    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, WhereState, read::folder,
 };
 use crate::{
-    arguments::{Bounds, Folder, Serve, Tools},
-    trouble::Trouble,
+    arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs},
+    error::CliError,
 };
 
 /// The configuration that commands look at where none is named.
@@ -27,8 +27,8 @@ const DEFAULT_STATE: &str = "state";
 
 /// What holds for one run of `serve`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Settings {
-    pub(crate) listen: Listen,
+pub(crate) struct ServeSettings {
+    pub(crate) listen: ListenSetting,
     /// The URL by which clients know the server; what each request says, where it is not set.
     pub(crate) url: Option<String>,
     pub(crate) root: PathBuf,
@@ -45,19 +45,19 @@ pub(crate) struct Settings {
     pub(crate) state: WhereState,
     pub(crate) audit: AuditTable,
     pub(crate) limits: LimitsTable,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<TlsSettings>,
     pub(crate) http: HttpTable,
     pub(crate) telemetry: TelemetryTable,
-    pub(crate) level: Option<Level>,
+    pub(crate) level: Option<LogLevel>,
     pub(crate) format: Option<Format>,
     pub(crate) tools: ToolSettings,
     /// The file, where there is one, to tell what is wrong with its line.
-    pub(crate) document: Option<Document>,
+    pub(crate) document: Option<ConfigDocument>,
 }
 
 /// What the server shows to prove who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tls {
+pub(crate) struct TlsSettings {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
 }
@@ -67,8 +67,8 @@ pub(crate) struct Tls {
 pub(crate) struct ToolSettings {
     pub(crate) profile: Option<String>,
     pub(crate) profiles: BTreeMap<String, Vec<String>>,
-    pub(crate) output_schema: Option<OutputSchema>,
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) output_schema: Option<OutputSchemaSetting>,
+    pub(crate) envelope: Option<EnvelopeSetting>,
     pub(crate) discovery_above: Option<usize>,
     pub(crate) error_meta: Option<bool>,
     pub(crate) subscriptions: Option<bool>,
@@ -78,15 +78,15 @@ pub(crate) struct ToolSettings {
 
 impl ToolSettings {
     /// What was typed goes before the file; profiles of both are known, by their names.
-    fn of(typed: &Tools, file: McpTable) -> ToolSettings {
+    fn of(args: &ToolsArgs, file: McpTable) -> ToolSettings {
         let mut profiles = file.profiles.unwrap_or_default();
-        profiles.extend(typed.profiles.iter().map(|profile| (profile.name.clone(), profile.patterns.clone())));
+        profiles.extend(args.profiles.iter().map(|profile| (profile.name.clone(), profile.patterns.clone())));
         ToolSettings {
-            profile: typed.profile.clone().or(file.profile),
+            profile: args.profile.clone().or(file.profile),
             profiles,
-            output_schema: typed.output_schema.or(file.output_schema),
-            envelope: typed.envelope.or(file.envelope),
-            discovery_above: typed.discovery_above.or(file.discovery_above),
+            output_schema: args.output_schema.or(file.output_schema),
+            envelope: args.envelope.or(file.envelope),
+            discovery_above: args.discovery_above.or(file.discovery_above),
             error_meta: file.error_meta,
             subscriptions: file.subscriptions,
             subscription_time: file.subscription_time,
@@ -95,35 +95,39 @@ impl ToolSettings {
     }
 }
 
-impl Settings {
+impl ServeSettings {
     /// What was typed goes before the file; the environment counts as typed where a flag is
     /// missing.
     pub(crate) fn of(
-        typed: &Serve,
-        folder: &Folder,
-        bounds: &Bounds,
+        args: &ServeArgs,
+        folder: &FolderArgs,
+        bounds: &BoundsArgs,
         file: File,
-        document: Option<Document>,
-    ) -> Result<Settings, Trouble> {
+        document: Option<ConfigDocument>,
+    ) -> Result<ServeSettings, CliError> {
         let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp } = file;
-        let span = |typed: Option<Span>, file: Option<Span>, default| typed.or(file).map_or(default, |span| span.0);
+        let span = |args: Option<Span>, file: Option<Span>, default| args.or(file).map_or(default, |span| span.0);
         let mut access = access;
-        if let Some(tokens) = &typed.tokens {
+        if let Some(tokens) = &args.tokens {
             access.get_or_insert_default().tokens = Some(tokens.clone());
         }
-        telemetry.otlp = typed.kept.otlp.clone().or(telemetry.otlp);
+        telemetry.otlp = args.kept.otlp.clone().or(telemetry.otlp);
         let tls = tls.unwrap_or_default();
-        let settings = Settings {
-            listen: typed.listen.clone().or(serve.listen).unwrap_or_else(|| Listen::Tcp(DEFAULT_LISTEN.to_owned())),
+        let settings = ServeSettings {
+            listen: args
+                .listen
+                .clone()
+                .or(serve.listen)
+                .unwrap_or_else(|| ListenSetting::Tcp(DEFAULT_LISTEN.to_owned())),
             url: serve.url,
             check_outputs: serve.check_outputs,
             root: folder.root.clone().or(serve.root).unwrap_or_else(|| PathBuf::from(".")),
             write: folder.write.or(serve.write).unwrap_or(false),
-            max_body: typed.max_body.or(serve.max_body).map(|size| size.0),
-            grace: span(typed.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
+            max_body: args.max_body.or(serve.max_body).map(|size| size.0),
+            grace: span(args.shutdown_grace, serve.shutdown_grace, DEFAULT_GRACE),
             max_in_flight: bounds.max_in_flight.or(serve.max_in_flight).or(Some(DEFAULT_IN_FLIGHT)),
             deadline: span(bounds.deadline, serve.deadline, DEFAULT_DEADLINE),
-            state: kept(typed.kept.state.as_deref(), state, document.as_ref()),
+            state: kept(args.kept.state.as_deref(), state, document.as_ref()),
             tls: None,
             audit,
             limits,
@@ -131,14 +135,14 @@ impl Settings {
             telemetry,
             level: log.level,
             format: log.format,
-            tools: ToolSettings::of(&typed.tools, mcp),
+            tools: ToolSettings::of(&args.tools, mcp),
             access,
             document,
         };
-        let certificate = typed.tls_certificate.clone().or(tls.certificate);
-        let key = typed.tls_key.clone().or(tls.key);
+        let certificate = args.tls_certificate.clone().or(tls.certificate);
+        let key = args.tls_key.clone().or(tls.key);
         let settings = match (certificate, key) {
-            (Some(certificate), Some(key)) => Settings { tls: Some(Tls { certificate, key }), ..settings },
+            (Some(certificate), Some(key)) => ServeSettings { tls: Some(TlsSettings { certificate, key }), ..settings },
             (None, None) => settings,
             (Some(_), None) => return Err(settings.wrong("tls", "`tls.certificate` needs its `tls.key`")),
             (None, Some(_)) => return Err(settings.wrong("tls", "`tls.key` needs its `tls.certificate`")),
@@ -154,21 +158,21 @@ impl Settings {
     }
 
     /// What holds for the built-in operations where nothing is served.
-    pub(crate) fn local(folder: &Folder) -> Result<Settings, Trouble> {
-        Settings::with_tools(folder, &Tools::default())
+    pub(crate) fn local(folder: &FolderArgs) -> Result<ServeSettings, CliError> {
+        ServeSettings::with_tools(folder, &ToolsArgs::default())
     }
 
     /// The same, with operations that become tools as was typed.
-    pub(crate) fn with_tools(folder: &Folder, tools: &Tools) -> Result<Settings, Trouble> {
-        let typed = Serve { tools: tools.clone(), ..Serve::default() };
-        Settings::of(&typed, folder, &Bounds::default(), File::default(), None)
+    pub(crate) fn with_tools(folder: &FolderArgs, tools: &ToolsArgs) -> Result<ServeSettings, CliError> {
+        let args = ServeArgs { tools: tools.clone(), ..ServeArgs::default() };
+        ServeSettings::of(&args, folder, &BoundsArgs::default(), File::default(), None)
     }
 
     /// What is wrong with the value at `key`: told with its line, where it is in a file.
-    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> Trouble {
+    pub(crate) fn wrong(&self, key: &str, says: impl Into<String>) -> CliError {
         match &self.document {
             Some(document) => document.wrong(key, says),
-            None => Trouble::Usage { says: says.into(), tip: None, command: "redress serve".to_owned() },
+            None => CliError::Usage { says: says.into(), tip: None, command: "redress serve".to_owned() },
         }
     }
 
@@ -201,23 +205,23 @@ impl Settings {
 
 /// Where state is kept. Without a configuration there is no place of its own for it, and nothing is left behind; with
 /// one, it is beside the file.
-fn kept(typed: Option<&Path>, file: Option<WhereState>, document: Option<&Document>) -> WhereState {
-    let mut table = match (typed, file) {
-        (Some(typed), _) if typed == Path::new("memory") => return WhereState::Memory,
+fn kept(args: Option<&Path>, file: Option<WhereState>, document: Option<&ConfigDocument>) -> WhereState {
+    let mut table = match (args, file) {
+        (Some(args), _) if args == Path::new("memory") => return WhereState::Memory,
         (None, Some(WhereState::Memory)) => return WhereState::Memory,
         (None, None) if document.is_none() => return WhereState::Memory,
         (_, Some(WhereState::Folder(table))) => table,
         (_, Some(WhereState::Memory) | None) => StateTable::default(),
     };
     let beside = || folder(document.map_or(Path::new(""), |document| &document.path)).join(DEFAULT_STATE);
-    table.folder = typed.map(Path::to_path_buf).or(table.folder).or_else(|| Some(beside()));
+    table.folder = args.map(Path::to_path_buf).or(table.folder).or_else(|| Some(beside()));
     WhereState::Folder(table)
 }
 
 impl File {
     /// Refuses what only the built-in operations have, for a program that brings its own
     /// registry: it was built with its bounds, and has no folder.
-    pub(crate) fn for_a_registry(self, document: &Document) -> Result<File, Trouble> {
+    pub(crate) fn for_a_registry(self, document: &ConfigDocument) -> Result<File, CliError> {
         let serve = &self.serve;
         let set = [
             ("serve.root", serve.root.is_some()),
@@ -239,13 +243,13 @@ mod tests {
     use crate::config::catalogue::SETTINGS;
     use std::collections::BTreeSet;
 
-    fn document(text: &str) -> Document {
-        Document { path: "redress.toml".into(), text: text.to_owned() }
+    fn document(text: &str) -> ConfigDocument {
+        ConfigDocument { path: "redress.toml".into(), text: text.to_owned() }
     }
 
-    fn held(text: &str) -> Result<Settings, Trouble> {
-        let (typed, file) = (Serve::default(), toml::from_str(text).unwrap());
-        Settings::of(&typed, &Folder::default(), &Bounds::default(), file, Some(document(text)))
+    fn held(text: &str) -> Result<ServeSettings, CliError> {
+        let (args, file) = (ServeArgs::default(), toml::from_str(text).unwrap());
+        ServeSettings::of(&args, &FolderArgs::default(), &BoundsArgs::default(), file, Some(document(text)))
     }
 
     #[test]
@@ -266,20 +270,23 @@ mod tests {
     fn what_was_typed_goes_before_the_file_and_that_before_the_default() {
         let file =
             || toml::from_str::<File>("[serve]\nlisten = \"127.0.0.1:1\"\nwrite = true\ndeadline = \"1s\"\n").unwrap();
-        let typed = |listen: Option<&str>| Serve { listen: listen.map(|to| to.parse().unwrap()), ..Serve::default() };
-        let folder = Folder { root: None, write: Some(false) };
-        let held = Settings::of(&typed(Some("127.0.0.1:2")), &folder, &Bounds::default(), file(), None).unwrap();
+        let args =
+            |listen: Option<&str>| ServeArgs { listen: listen.map(|to| to.parse().unwrap()), ..ServeArgs::default() };
+        let folder = FolderArgs { root: None, write: Some(false) };
+        let held =
+            ServeSettings::of(&args(Some("127.0.0.1:2")), &folder, &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.deadline.as_secs()), ("127.0.0.1:2", false, 1));
-        let held = Settings::of(&typed(None), &Folder::default(), &Bounds::default(), file(), None).unwrap();
+        let held =
+            ServeSettings::of(&args(None), &FolderArgs::default(), &BoundsArgs::default(), file(), None).unwrap();
         assert_eq!((held.listen.to_string().as_str(), held.write, held.grace.as_secs()), ("127.0.0.1:1", true, 10));
     }
 
     #[test]
     fn state_is_in_memory_without_a_configuration_and_beside_it_with_one() {
-        let place = |typed: Option<&str>, text: Option<&str>| {
+        let place = |args: Option<&str>, text: Option<&str>| {
             let file: File = toml::from_str(text.unwrap_or_default()).unwrap();
-            let document = text.map(|text| Document { path: "/etc/redress.toml".into(), text: text.to_owned() });
-            match kept(typed.map(Path::new), file.state, document.as_ref()) {
+            let document = text.map(|text| ConfigDocument { path: "/etc/redress.toml".into(), text: text.to_owned() });
+            match kept(args.map(Path::new), file.state, document.as_ref()) {
                 WhereState::Memory => "memory".to_owned(),
                 WhereState::Folder(table) => table.folder.unwrap().display().to_string(),
             }

@@ -36,7 +36,7 @@ pub(crate) struct StateTable {
     /// The folder, relative to the folder of this file.
     pub(crate) folder: Option<PathBuf>,
     /// What is waited for before something counts as kept.
-    pub(crate) sync: Option<Sync>,
+    pub(crate) sync: Option<SyncSetting>,
     /// How long the outcome of a call with an idempotency key is kept.
     pub(crate) keys_last: Option<Span>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct StateTable {
 /// What is waited for before something counts as kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Sync {
+pub(crate) enum SyncSetting {
     /// The disk: it is there after the power was cut
     Full,
     /// The system: it is there after the process was killed
@@ -75,8 +75,8 @@ impl AuditTable {
 impl<'de> Deserialize<'de> for WhereState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WhereState, D::Error> {
         // By hand, so that what is wrong inside of the table is told with its own line.
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
+        struct StateVisitor;
+        impl<'de> Visitor<'de> for StateVisitor {
             type Value = WhereState;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for WhereState {
                 StateTable::deserialize(MapAccessDeserializer::new(map)).map(WhereState::Folder)
             }
         }
-        deserializer.deserialize_any(Written)
+        deserializer.deserialize_any(StateVisitor)
     }
 }
 

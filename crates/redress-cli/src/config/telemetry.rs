@@ -25,7 +25,7 @@ pub(crate) struct TelemetryTable {
     pub(crate) sample: Option<f64>,
     /// Where a JSON line for each call goes: `stderr`, or a file relative to the folder of this file.
     #[schemars(with = "Option<String>")]
-    pub(crate) access_log: Option<AccessLog>,
+    pub(crate) access_log: Option<AccessLogSetting>,
 }
 
 impl TelemetryTable {
@@ -39,30 +39,30 @@ impl TelemetryTable {
 /// Where a line for each call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) enum AccessLog {
+pub(crate) enum AccessLogSetting {
     Stderr,
     File(PathBuf),
 }
 
-impl TryFrom<String> for AccessLog {
+impl TryFrom<String> for AccessLogSetting {
     type Error = &'static str;
 
-    fn try_from(text: String) -> Result<AccessLog, &'static str> {
+    fn try_from(text: String) -> Result<AccessLogSetting, &'static str> {
         match text.as_str() {
-            "stderr" => Ok(AccessLog::Stderr),
+            "stderr" => Ok(AccessLogSetting::Stderr),
             // What is on it is for whoever started the server: its first screen, or the messages of MCP.
             "stdout" => Err("the output is not for the log: expected `stderr`, or the path of a file"),
             "" => Err("expected `stderr`, or the path of a file"),
-            _ => Ok(AccessLog::File(text.into())),
+            _ => Ok(AccessLogSetting::File(text.into())),
         }
     }
 }
 
-impl fmt::Display for AccessLog {
+impl fmt::Display for AccessLogSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AccessLog::Stderr => f.write_str("stderr"),
-            AccessLog::File(path) => path.display().fmt(f),
+            AccessLogSetting::Stderr => f.write_str("stderr"),
+            AccessLogSetting::File(path) => path.display().fmt(f),
         }
     }
 }

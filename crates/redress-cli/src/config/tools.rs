@@ -17,9 +17,9 @@ pub(crate) struct McpTable {
     /// Named sets of operations: `files.*` is a namespace, `files.read` one operation.
     pub(crate) profiles: Option<BTreeMap<String, Vec<String>>>,
     /// What the output schema of a tool admits.
-    pub(crate) output_schema: Option<OutputSchema>,
+    pub(crate) output_schema: Option<OutputSchemaSetting>,
     /// Which results come in an envelope.
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) envelope: Option<EnvelopeSetting>,
     /// Above how many tools four that find and call them are listed in their place.
     pub(crate) discovery_above: Option<usize>,
     /// Whether the whole envelope of a failure stands in the `_meta` of its result, beside the text.
@@ -36,7 +36,7 @@ pub(crate) struct McpTable {
 /// What the output schema of a tool admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OutputSchema {
+pub(crate) enum OutputSchemaSetting {
     /// The output alone
     Success,
     /// The output, or the envelope of a failure
@@ -48,7 +48,7 @@ pub(crate) enum OutputSchema {
 /// Which results come in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Envelope {
+pub(crate) enum EnvelopeSetting {
     /// Failures
     Failures,
     /// All

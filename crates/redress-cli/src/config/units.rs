@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, de};
 
 /// A number of bytes: `2MiB`, `64kB`, `1024`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) usize);
+pub(crate) struct ByteSize(pub(crate) usize);
 
 /// A time that passes: `5s`, `250ms`, `1m 30s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,11 @@ pub(crate) struct Span(pub(crate) Duration);
 
 /// How many in a time: `100/s`, `10/min`, `1000/h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate(pub(crate) redress_limits::Rate);
+pub(crate) struct RateSetting(pub(crate) redress_limits::Rate);
 
 /// How many in an hour, a day or a month: `1000/day`, or a list of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Quotas(pub(crate) Vec<redress_limits::Quota>);
+pub(crate) struct QuotasSetting(pub(crate) Vec<redress_limits::Quota>);
 
 /// A time of the calendar: `2027-01-31T12:00:00Z`, or the day at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +56,16 @@ const UNITS: [(&str, u64); 8] = [
     ("GiB", 1 << 30),
 ];
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = NoSize;
 
-    fn from_str(text: &str) -> Result<Size, NoSize> {
+    fn from_str(text: &str) -> Result<ByteSize, NoSize> {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (digits, unit) = text.split_at(end);
         let number: u64 = digits.parse().map_err(|_| NoSize)?;
         let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).ok_or(NoSize)?;
         let bytes = number.checked_mul(unit.1).filter(|bytes| *bytes > 0).ok_or(NoSize)?;
-        usize::try_from(bytes).map(Size).map_err(|_| NoSize)
+        usize::try_from(bytes).map(ByteSize).map_err(|_| NoSize)
     }
 }
 
@@ -96,17 +96,17 @@ impl fmt::Display for Span {
     }
 }
 
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+impl<'de> Deserialize<'de> for ByteSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByteSize, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected a number of bytes such as `2MiB`, `64kB` or `1024`")]
-        enum Written {
+        enum WrittenValue {
             Number(u64),
             Text(String),
         }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Number(number) => number.to_string(),
-            Written::Text(text) => text,
+        let text = match WrittenValue::deserialize(deserializer)? {
+            WrittenValue::Number(number) => number.to_string(),
+            WrittenValue::Text(text) => text,
         };
         text.parse().map_err(de::Error::custom)
     }
@@ -118,23 +118,23 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-impl<'de> Deserialize<'de> for Rate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?.parse().map(Rate).map_err(de::Error::custom)
+impl<'de> Deserialize<'de> for RateSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RateSetting, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map(RateSetting).map_err(de::Error::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for Quotas {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Quotas, D::Error> {
+impl<'de> Deserialize<'de> for QuotasSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QuotasSetting, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected a quota such as `1000/day`, or a list of them")]
-        enum Written {
+        enum WrittenValue {
             One(String),
             Many(Vec<String>),
         }
-        let texts = match Written::deserialize(deserializer)? {
-            Written::One(text) => vec![text],
-            Written::Many(texts) => texts,
+        let texts = match WrittenValue::deserialize(deserializer)? {
+            WrittenValue::One(text) => vec![text],
+            WrittenValue::Many(texts) => texts,
         };
         let quotas = texts.iter().map(|text| text.parse()).collect::<Result<Vec<redress_limits::Quota>, _>>();
         let quotas = quotas.map_err(de::Error::custom)?;
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Quotas {
         if quotas.iter().enumerate().any(twice) {
             return Err(de::Error::custom("there are two quotas for the same time: write one of each"));
         }
-        Ok(Quotas(quotas))
+        Ok(QuotasSetting(quotas))
     }
 }
 
@@ -157,7 +157,7 @@ impl<'de> Deserialize<'de> for When {
     }
 }
 
-impl JsonSchema for Size {
+impl JsonSchema for ByteSize {
     fn schema_name() -> Cow<'static, str> {
         "Size".into()
     }
@@ -197,7 +197,7 @@ impl JsonSchema for When {
     }
 }
 
-impl JsonSchema for Quotas {
+impl JsonSchema for QuotasSetting {
     fn schema_name() -> Cow<'static, str> {
         "Quotas".into()
     }
@@ -211,14 +211,14 @@ impl JsonSchema for Quotas {
     }
 }
 
-impl fmt::Display for Quotas {
+impl fmt::Display for QuotasSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&all.join(", "))
     }
 }
 
-impl JsonSchema for Rate {
+impl JsonSchema for RateSetting {
     fn schema_name() -> Cow<'static, str> {
         "Rate".into()
     }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_people_write_them() {
-        let read = |text: &str| text.parse::<Size>().ok().map(|size| size.0);
+        let read = |text: &str| text.parse::<ByteSize>().ok().map(|size| size.0);
         assert_eq!(read("1024"), Some(1024));
         assert_eq!((read("2MiB"), read("64 kb")), (Some(2 << 20), Some(64_000)));
         assert_eq!(
@@ -254,7 +254,7 @@ mod tests {
     fn quotas_are_one_or_a_list_with_one_for_each_time() {
         #[derive(Deserialize)]
         struct Held {
-            quota: Quotas,
+            quota: QuotasSetting,
         }
         let read = |text: &str| match toml::from_str::<Held>(&format!("quota = {text}")) {
             Ok(held) => held.quota.to_string(),

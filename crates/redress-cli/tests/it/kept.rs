@@ -31,7 +31,7 @@ fn the_guide_to_the_configuration_has_the_table_of_settings() {
 fn the_guide_to_the_command_names_every_code_of_the_command() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command.md");
     let guide = fs::read_to_string(path).unwrap();
-    for code in redress_cli::TroubleCode::ALL {
+    for code in redress_cli::CliErrorCode::ALL {
         assert!(guide.contains(code.as_str()), "docs/command.md does not name {code}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::stream;
 use redress_core::{
     DynamicFailure, Events, Operation, Registry, consent_grant,
-    contract::{self, Access, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Effect, FailureDeclaration, Kind, Recovery},
 };
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ fn at() -> Value {
     })
 }
 
-fn failures(operation: contract::Operation) -> contract::Operation {
-    let missing = Failure::new("NOTE_NOT_FOUND", Kind::NotFound)
+fn failures(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
+    let missing = FailureDeclaration::new("NOTE_NOT_FOUND", Kind::NotFound)
         .with_when("The note does not exist.")
         .with_message("no note at {path}")
         .with_effect(Effect::None)
@@ -27,7 +27,7 @@ fn failures(operation: contract::Operation) -> contract::Operation {
         .with_recovery(
             Recovery::call("notes.list", "List the folder and pick a note that exists.").why("see what is there"),
         );
-    let busy = Failure::new("DISK_BUSY", Kind::Unavailable)
+    let busy = FailureDeclaration::new("DISK_BUSY", Kind::Unavailable)
         .with_when("The disk is busy with something else.")
         .with_effect(Effect::None)
         .with_recovery(Recovery::wait("Wait a moment, then read the note again."));
@@ -36,24 +36,25 @@ fn failures(operation: contract::Operation) -> contract::Operation {
 
 /// The operations.
 pub(crate) fn registry() -> Registry {
-    let read =
-        contract::Operation::query("notes.read").with_summary("Read a note.").with_output(json!({"type": "string"}));
+    let read = contract::OperationDeclaration::query("notes.read")
+        .with_summary("Read a note.")
+        .with_output(json!({"type": "string"}));
     let read = Operation::dynamic(failures(read)).with_handler(|_, input: Value| async move {
         match input["path"].as_str().unwrap_or_default() {
             "a.md" => Ok(json!("Say how it fails.")),
             path => Err(DynamicFailure::new("NOTE_NOT_FOUND", json!({"path": path})).into()),
         }
     });
-    let list = contract::Operation::query("notes.list")
+    let list = contract::OperationDeclaration::query("notes.list")
         .with_summary("List the notes.")
         .with_access(Access::caller().scope("notes:read"))
         .with_output(json!({"type": "array"}));
     let list = Operation::dynamic(list).with_handler(|_, _| async { Ok(json!(["a.md"])) });
-    let wipe = contract::Operation::mutation("notes.wipe")
+    let wipe = contract::OperationDeclaration::mutation("notes.wipe")
         .with_summary("Remove every note.")
         .with_access(Access::caller().consent());
     let wipe = Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!("wiped")) });
-    let follow = contract::Operation::subscription("notes.follow").with_summary("Follow a note.");
+    let follow = contract::OperationDeclaration::subscription("notes.follow").with_summary("Follow a note.");
     let follow = Operation::dynamic(failures(follow)).with_stream_handler(|_, input: Value| async move {
         let torn = input["path"] == "torn.md";
         let end = torn.then(|| Err(DynamicFailure::new("NOTE_NOT_FOUND", json!({"path": "torn.md"})).into()));

@@ -3,7 +3,7 @@
 use redress_cli::Program;
 use redress_core::{
     DynamicFailure, Operation, Outcome, Registry,
-    contract::{self, Access, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Effect, FailureDeclaration, Kind, Recovery},
 };
 use redress_serve::{Faces, discovery};
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ fn of(properties: Value) -> Value {
 }
 
 /// The code as `shop.buy` declares it, but for what its others may say in another way.
-fn out_of_stock() -> Failure {
-    Failure::new("OUT_OF_STOCK", Kind::Conflict)
+fn out_of_stock() -> FailureDeclaration {
+    FailureDeclaration::new("OUT_OF_STOCK", Kind::Conflict)
         .with_when("There are too few in the store.")
         .with_message("only {left} are left")
         .with_effect(Effect::None)
@@ -25,8 +25,8 @@ fn out_of_stock() -> Failure {
         .with_recovery(Recovery::fix_input("/number", FIX))
 }
 
-fn operation(name: &str, failure: Failure) -> contract::Operation {
-    contract::Operation::mutation(name)
+fn operation(name: &str, failure: FailureDeclaration) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::mutation(name)
         .with_summary("Take something from the store.")
         .with_access(Access::anyone())
         .with_input(of(json!({"number": {"type": "integer"}})))
@@ -34,7 +34,7 @@ fn operation(name: &str, failure: Failure) -> contract::Operation {
 }
 
 fn registry() -> Registry {
-    let moved = Failure::new("OUT_OF_STOCK", Kind::Conflict)
+    let moved = FailureDeclaration::new("OUT_OF_STOCK", Kind::Conflict)
         .with_when("There are too few in the store.")
         .with_message("the shelf `{shelf}` is empty")
         .with_effect(Effect::Unknown)

@@ -110,8 +110,9 @@ fn a_set_up_that_panics_ends_the_command_and_not_the_process() {
 #[test]
 fn unsound_declarations_are_told_as_findings_whoever_builds_them() {
     let nameless = || {
-        let declared =
-            contract::Operation::query("no_namespace").with_summary("Nothing.").with_access(Access::anyone());
+        let declared = contract::OperationDeclaration::query("no_namespace")
+            .with_summary("Nothing.")
+            .with_access(Access::anyone());
         Registry::builder().add(Operation::dynamic(declared).with_handler(|_, _| async { Ok(Value::Null) }))
     };
     let by_function = Program::opening(async move |_| Ok(nameless().build()?)).named("hd");

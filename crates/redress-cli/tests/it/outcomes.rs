@@ -5,8 +5,8 @@ use std::{net::TcpListener, sync::Arc, thread, time::Duration};
 use futures_util::future::BoxFuture;
 use redress_cli::Program;
 use redress_core::{
-    DynamicFailure, Fittings, IdentityError, IdentityProvider, Operation, Outcome, Registry, Secret,
-    contract::{self, Access, Caller, Effect, Failure, Kind, Verification},
+    DynamicFailure, IdentityError, IdentityProvider, Layers, Operation, Outcome, Registry, Secret,
+    contract::{self, Access, Caller, Effect, FailureDeclaration, Kind, Verification},
 };
 use redress_serve::Faces;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn the_doctor_knows_that_a_program_may_know_its_callers_itself() {
     };
     let (code, out) = looked(registry());
     assert!(code == 1 && out.contains("other machines could call, and nothing says who may"), "{out}");
-    let (code, out) = looked(registry().fitted(Fittings::new().identity(Arc::new(Strict))));
+    let (code, out) = looked(registry().with_layers(Layers::new().identity(Arc::new(Strict))));
     assert!(code == 0 && out.contains("tokens would travel unencrypted"), "{out}");
 }
 
@@ -135,16 +135,20 @@ fn a_program_with_its_own_registry_has_no_folder() {
 fn cut_off() -> Registry {
     let order = json!({"type": "object", "properties": {"order": {"type": "integer"}}, "required": ["order"]});
     let paid = json!({"type": "object", "properties": {"paid": {"type": "boolean"}}, "required": ["paid"]});
-    let unsure = Failure::new("BANK_UNSURE", Kind::Unavailable)
+    let unsure = FailureDeclaration::new("BANK_UNSURE", Kind::Unavailable)
         .with_when("The bank does not know whether it took the payment.")
         .with_effect(Effect::Unknown)
         .with_details(order.clone())
         .with_recovery(verification().into());
-    let send = contract::Operation::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
+    let send =
+        contract::OperationDeclaration::mutation("pay.send").with_access(Access::anyone()).with_input(order.clone());
     let send = send.with_deadline(Duration::from_millis(20)).with_verification(verification()).fails(unsure);
     let send =
         Operation::dynamic(send).with_handler(|_, _: Value| std::future::pending::<Outcome<Value, DynamicFailure>>());
-    let get = contract::Operation::query("pay.get").with_access(Access::anyone()).with_input(order).with_output(paid);
+    let get = contract::OperationDeclaration::query("pay.get")
+        .with_access(Access::anyone())
+        .with_input(order)
+        .with_output(paid);
     let get = Operation::dynamic(get).with_handler(|_, _: Value| async { Ok(json!({"paid": true})) });
     Registry::builder().add(send).add(get).build().unwrap()
 }

@@ -15,21 +15,21 @@ use serde_json::{Map, Value};
 
 use super::{
     BundleError, Holds,
-    locate::{Led, Places, Target, address},
+    locate::{Led, RefTarget, SubschemaIndex, address},
     pointer,
 };
 
 /// How deep a schema may nest.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 /// How many parts may be copied. Without dynamic references there are hardly any.
-const MOST_COPIED: usize = 10_000;
+const MAX_COPIED: usize = 10_000;
 /// How many scopes dynamic references may have.
-const MOST_SCOPES: usize = 1_000;
+const MAX_SCOPES: usize = 1_000;
 
 /// The schema, bundled.
 pub(super) fn bundled(schema: &Value) -> Result<Value, BundleError> {
     let Value::Object(_) = schema else { return Ok(schema.clone()) };
-    let places = Places::of(schema)?;
+    let places = SubschemaIndex::of(schema)?;
     let (resource, scope) = places.place(schema).map_or((0, 0), |place| (place.resource, place.scope));
     let taken = schema.get("$defs").and_then(Value::as_object);
     let taken = taken.into_iter().flat_map(Map::keys).cloned().collect();
@@ -42,10 +42,10 @@ pub(super) fn bundled(schema: &Value) -> Result<Value, BundleError> {
         left: Vec::new(),
         copied: 0,
     };
-    let mut made = bundler.schema(At { resource, scope, depth: 0, is_copy: false }, schema)?;
+    let mut made = bundler.schema(BundleCursor { resource, scope, depth: 0, is_copy: false }, schema)?;
     let mut copies = Map::new();
     while let Some((name, target, scope)) = bundler.left.pop() {
-        let at = At { resource: target.resource, scope, depth: 0, is_copy: true };
+        let at = BundleCursor { resource: target.resource, scope, depth: 0, is_copy: true };
         copies.insert(name, bundler.schema(at, target.schema)?);
     }
     if !copies.is_empty()
@@ -58,7 +58,7 @@ pub(super) fn bundled(schema: &Value) -> Result<Value, BundleError> {
 }
 
 struct Bundler<'s> {
-    places: Places<'s>,
+    places: SubschemaIndex<'s>,
     /// The whole schema, and its resource.
     root: (usize, usize),
     /// The names of the copies, by what was copied and the scope.
@@ -67,13 +67,13 @@ struct Bundler<'s> {
     /// The number that the next copy of a name gets.
     numbers: HashMap<String, usize>,
     /// The copies that are still to be made.
-    left: Vec<(String, Target<'s>, usize)>,
+    left: Vec<(String, RefTarget<'s>, usize)>,
     copied: usize,
 }
 
 /// Where in the schema, and in which scope.
 #[derive(Clone, Copy)]
-struct At {
+struct BundleCursor {
     resource: usize,
     scope: usize,
     depth: usize,
@@ -81,10 +81,10 @@ struct At {
 }
 
 impl<'s> Bundler<'s> {
-    fn schema(&mut self, mut at: At, schema: &'s Value) -> Result<Value, BundleError> {
+    fn schema(&mut self, mut at: BundleCursor, schema: &'s Value) -> Result<Value, BundleError> {
         let Value::Object(keywords) = schema else { return Ok(schema.clone()) };
-        if at.depth == DEEPEST {
-            return Err(BundleError::TooDeep { most: DEEPEST });
+        if at.depth == MAX_DEPTH {
+            return Err(BundleError::TooDeep { max: MAX_DEPTH });
         }
         at.depth += 1;
         if let Some(resource) = self.places.place(schema).map(|place| place.resource)
@@ -95,8 +95,8 @@ impl<'s> Bundler<'s> {
         }
         if at.is_copy {
             self.copied += 1;
-            if self.copied > MOST_COPIED {
-                return Err(BundleError::TooLarge { most: MOST_COPIED });
+            if self.copied > MAX_COPIED {
+                return Err(BundleError::TooLarge { max: MAX_COPIED });
             }
         }
         let is_root = address(schema) == self.root.0 && !at.is_copy;
@@ -132,7 +132,7 @@ impl<'s> Bundler<'s> {
         Ok(Value::Object(made))
     }
 
-    fn value(&mut self, at: At, keyword: &str, value: &'s Value) -> Result<Value, BundleError> {
+    fn value(&mut self, at: BundleCursor, keyword: &str, value: &'s Value) -> Result<Value, BundleError> {
         match (Holds::by(keyword), value) {
             (Holds::Schema, _) => self.schema(at, value),
             (Holds::List, Value::Array(schemas)) => {
@@ -147,7 +147,7 @@ impl<'s> Bundler<'s> {
         }
     }
 
-    fn reference(&mut self, at: At, reference: &str) -> Result<String, BundleError> {
+    fn reference(&mut self, at: BundleCursor, reference: &str) -> Result<String, BundleError> {
         let target = match self.places.find(at.resource, reference)? {
             Led::Inside(target) => target,
             Led::Outside(uri) => return Ok(uri),
@@ -157,7 +157,7 @@ impl<'s> Bundler<'s> {
         Ok(if is_here && is_said_so { reference.to_owned() } else { name })
     }
 
-    fn dynamic(&mut self, at: At, reference: &str) -> Result<String, BundleError> {
+    fn dynamic(&mut self, at: BundleCursor, reference: &str) -> Result<String, BundleError> {
         match self.places.find_dynamic(at.resource, at.scope, reference)? {
             Led::Inside(target) => Ok(self.leads_to(at, target)?.0),
             Led::Outside(uri) => Ok(uri),
@@ -165,10 +165,10 @@ impl<'s> Bundler<'s> {
     }
 
     /// The reference to `target`, and whether that is where it stands.
-    fn leads_to(&mut self, at: At, target: Target<'s>) -> Result<(String, bool), BundleError> {
+    fn leads_to(&mut self, at: BundleCursor, target: RefTarget<'s>) -> Result<(String, bool), BundleError> {
         let scope = self.places.enter(at.scope, target.resource);
-        if self.places.scopes() > MOST_SCOPES {
-            return Err(BundleError::TooLarge { most: MOST_SCOPES });
+        if self.places.scopes() > MAX_SCOPES {
+            return Err(BundleError::TooLarge { max: MAX_SCOPES });
         }
         if self.places.place(target.schema).is_some_and(|place| place.scope == scope) {
             let pointer = self.places.pointer(target.schema).unwrap_or_default();
@@ -400,7 +400,7 @@ mod tests {
             all.push(json!({"$ref": format!("#/x-parts{}", "/not".repeat(n))}));
         }
         let schema = json!({"x-parts": parts, "anyOf": all});
-        assert!(matches!(bundled(&schema), Err(BundleError::TooLarge { most: MOST_COPIED })));
+        assert!(matches!(bundled(&schema), Err(BundleError::TooLarge { max: MAX_COPIED })));
     }
 
     #[test]

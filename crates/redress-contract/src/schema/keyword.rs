@@ -49,18 +49,21 @@ impl Holds {
 }
 
 /// The schemas right below `keywords`.
-pub(super) fn below<'s>(keywords: &'s Map<String, Value>, mut each: impl FnMut(&'s str, Option<Name<'s>>, &'s Value)) {
+pub(super) fn below<'s>(
+    keywords: &'s Map<String, Value>,
+    mut each: impl FnMut(&'s str, Option<SubschemaName<'s>>, &'s Value),
+) {
     for (keyword, value) in keywords {
         match (Holds::by(keyword), value) {
             (Holds::Schema, _) => each(keyword, None, value),
             (Holds::List, Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    each(keyword, Some(Name::Index(index)), schema);
+                    each(keyword, Some(SubschemaName::Index(index)), schema);
                 }
             }
             (Holds::Named, Value::Object(named)) => {
                 for (name, schema) in named {
-                    each(keyword, Some(Name::Text(name)), schema);
+                    each(keyword, Some(SubschemaName::Text(name)), schema);
                 }
             }
             (Holds::List | Holds::Named | Holds::Data, _) => {}
@@ -70,7 +73,7 @@ pub(super) fn below<'s>(keywords: &'s Map<String, Value>, mut each: impl FnMut(&
 
 /// What a schema is called under its keyword.
 #[derive(Clone, Copy)]
-pub(super) enum Name<'s> {
+pub(super) enum SubschemaName<'s> {
     Index(usize),
     Text(&'s str),
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     BundleError, DIALECT,
-    keyword::{Name, below},
+    keyword::{SubschemaName, below},
     pointer,
 };
 
@@ -16,15 +16,15 @@ use super::{
 const NOWHERE: &str = "json-schema:///";
 
 /// The parts of a schema. Addresses stand for them: the schema is borrowed for as long as this is.
-pub(super) struct Places<'s> {
-    resources: Vec<Resource<'s>>,
+pub(super) struct SubschemaIndex<'s> {
+    resources: Vec<SchemaResource<'s>>,
     by_uri: HashMap<String, usize>,
-    known: HashMap<usize, Place>,
+    known: HashMap<usize, SubschemaLocation>,
     scopes: Scopes<'s>,
 }
 
 /// A schema with an identifier of its own, or the whole.
-struct Resource<'s> {
+struct SchemaResource<'s> {
     uri: Uri<String>,
     root: &'s Value,
     anchors: HashMap<&'s str, &'s Value>,
@@ -32,7 +32,7 @@ struct Resource<'s> {
 }
 
 /// Where a part stands.
-pub(super) struct Place {
+pub(super) struct SubschemaLocation {
     /// The part around it.
     around: Option<usize>,
     /// The way from there, as a JSON Pointer.
@@ -44,14 +44,14 @@ pub(super) struct Place {
 
 /// What a reference leads to.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'s> {
+pub(super) struct RefTarget<'s> {
     pub(super) schema: &'s Value,
     pub(super) resource: usize,
 }
 
 /// What a reference leads to, or where to.
 pub(super) enum Led<'s> {
-    Inside(Target<'s>),
+    Inside(RefTarget<'s>),
     /// A metaschema of the standard, which every reader of the dialect knows, by its whole URI.
     Outside(String),
 }
@@ -60,7 +60,7 @@ pub(super) fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema).addr()
 }
 
-impl<'s> Places<'s> {
+impl<'s> SubschemaIndex<'s> {
     pub(super) fn of(schema: &'s Value) -> Result<Self, BundleError> {
         let nowhere = Uri::parse(NOWHERE.to_owned()).map_err(|_| BundleError::unresolved(NOWHERE))?;
         let mut places =
@@ -80,14 +80,14 @@ impl<'s> Places<'s> {
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => outer,
             };
             let here = address(schema);
-            self.known.insert(here, Place { around, way, resource, scope: 0 });
+            self.known.insert(here, SubschemaLocation { around, way, resource, scope: 0 });
             if let Value::Object(keywords) = schema {
                 below(keywords, |keyword, name, schema| {
                     let mut way = String::new();
                     pointer::push(&mut way, keyword);
                     match name {
-                        Some(Name::Index(index)) => pointer::push(&mut way, &index.to_string()),
-                        Some(Name::Text(name)) => pointer::push(&mut way, name),
+                        Some(SubschemaName::Index(index)) => pointer::push(&mut way, &index.to_string()),
+                        Some(SubschemaName::Text(name)) => pointer::push(&mut way, name),
                         None => {}
                     }
                     left.push((schema, Some(here), way, resource));
@@ -151,7 +151,7 @@ impl<'s> Places<'s> {
         if self.by_uri.insert(uri.as_str().to_owned(), resource).is_some() {
             return Err(BundleError::Ambiguous { name: uri.as_str().to_owned() });
         }
-        self.resources.push(Resource { uri, root, anchors: HashMap::new(), dynamic: BTreeMap::new() });
+        self.resources.push(SchemaResource { uri, root, anchors: HashMap::new(), dynamic: BTreeMap::new() });
         Ok(resource)
     }
 
@@ -184,13 +184,13 @@ impl<'s> Places<'s> {
         let root = self.resources.get(inside).ok_or_else(nothing)?;
         let fragment = pointer::decoded(fragment).ok_or_else(nothing)?;
         if fragment.is_empty() {
-            return Ok(Led::Inside(Target { schema: root.root, resource: inside }));
+            return Ok(Led::Inside(RefTarget { schema: root.root, resource: inside }));
         }
         if !fragment.starts_with('/') {
             let schema = root.anchors.get(&*fragment).copied().ok_or_else(nothing)?;
-            return Ok(Led::Inside(Target { schema, resource: inside }));
+            return Ok(Led::Inside(RefTarget { schema, resource: inside }));
         }
-        let mut target = Target { schema: root.root, resource: inside };
+        let mut target = RefTarget { schema: root.root, resource: inside };
         for segment in pointer::segments(&fragment) {
             target.schema = pointer::step(target.schema, &segment).ok_or_else(nothing)?;
             if let Some(place) = self.known.get(&address(target.schema)) {
@@ -214,7 +214,7 @@ impl<'s> Places<'s> {
         };
         let (resource, inside) = outermost;
         let schema = inside.anchors.get(name).copied().unwrap_or(target.schema);
-        Ok(Led::Inside(Target { schema, resource }))
+        Ok(Led::Inside(RefTarget { schema, resource }))
     }
 
     /// Whether the schema has a say in what a metaschema of the standard means.
@@ -238,7 +238,7 @@ impl<'s> Places<'s> {
     }
 
     /// Where a part stands; nothing for what is no schema where it stands.
-    pub(super) fn place(&self, schema: &Value) -> Option<&Place> {
+    pub(super) fn place(&self, schema: &Value) -> Option<&SubschemaLocation> {
         self.known.get(&address(schema))
     }
 

@@ -49,17 +49,17 @@ fn compare_mixed(whole: i128, real: f64) -> Option<Ordering> {
 
 /// What a schema says about a number.
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
-    least: Option<Figure>,
+pub(super) struct NumberBounds {
+    min: Option<Figure>,
     above: Option<Figure>,
-    most: Option<Figure>,
+    max: Option<Figure>,
     below: Option<Figure>,
     step: Option<i128>,
     /// Whether the schema asks for an integer.
     pub(super) whole: bool,
 }
 
-impl Bounds {
+impl NumberBounds {
     /// The keywords read here.
     pub(super) const KEYWORDS: [&'static str; 5] =
         ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"];
@@ -76,9 +76,9 @@ impl Bounds {
             Some(Figure::Whole(_) | Figure::Real(_)) => return None,
         };
         Some(Self {
-            least: figure("minimum")?,
+            min: figure("minimum")?,
             above: figure("exclusiveMinimum")?,
-            most: figure("maximum")?,
+            max: figure("maximum")?,
             below: figure("exclusiveMaximum")?,
             step,
             whole,
@@ -90,9 +90,9 @@ impl Bounds {
         let keeps = |bound: Option<Figure>, fits: fn(Ordering) -> bool| {
             bound.is_none_or(|bound| figure.compare(bound).is_some_and(fits))
         };
-        keeps(self.least, Ordering::is_ge)
+        keeps(self.min, Ordering::is_ge)
             && keeps(self.above, Ordering::is_gt)
-            && keeps(self.most, Ordering::is_le)
+            && keeps(self.max, Ordering::is_le)
             && keeps(self.below, Ordering::is_lt)
             && self.step.is_none_or(|step| match figure {
                 Figure::Whole(whole) => whole % step == 0,
@@ -102,7 +102,7 @@ impl Bounds {
 
     /// Whether nothing is said.
     pub(super) fn is_empty(&self) -> bool {
-        let none = [self.least, self.above, self.most, self.below].iter().all(Option::is_none);
+        let none = [self.min, self.above, self.max, self.below].iter().all(Option::is_none);
         none && self.step.is_none()
     }
 
@@ -118,7 +118,7 @@ impl Bounds {
 
     /// An integer within the bounds where they leave one, for trying a type.
     pub(super) fn sample(&self) -> i64 {
-        let edges = [self.least, self.above, self.most, self.below];
+        let edges = [self.min, self.above, self.max, self.below];
         let near = edges.into_iter().flatten().flat_map(|edge| {
             let edge = match edge {
                 Figure::Whole(whole) => i64::try_from(whole).unwrap_or(0),
@@ -136,8 +136,8 @@ mod tests {
 
     use super::*;
 
-    fn bounds(schema: Value) -> Bounds {
-        Bounds::read(schema.as_object().unwrap(), true).unwrap()
+    fn bounds(schema: Value) -> NumberBounds {
+        NumberBounds::read(schema.as_object().unwrap(), true).unwrap()
     }
 
     #[test]

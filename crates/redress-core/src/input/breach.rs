@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Shape;
+use super::InputShape;
 
 /// The first place where a value breaks its schema. It holds none of the value: no more than the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct Breach {
 
 impl Breach {
     /// Where `json` is not what `shape` says; nothing where it fits.
-    pub(crate) fn of(shape: Option<&Shape>, json: &[u8]) -> Option<Breach> {
+    pub(crate) fn of(shape: Option<&InputShape>, json: &[u8]) -> Option<Breach> {
         let only = |rule: &str| Some(Breach { pointer: String::new(), rule: rule.to_owned() });
         let Some(shape) = shape else { return only("schema") };
         let Ok(value) = serde_json::from_slice::<Value>(json) else { return only("json") };
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn a_breach_says_where_and_by_which_rule_and_not_what_is_there() {
         let schema = json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "string"}}}});
-        let shape = Shape::dynamic(schema).unwrap();
+        let shape = InputShape::dynamic(schema).unwrap();
         assert_eq!(Breach::of(Some(&shape), br#"{"rows": ["a"]}"#), None);
         let breach = Breach::of(Some(&shape), br#"{"rows": ["a", {"hunter2": 7}]}"#).unwrap();
         assert_eq!((breach.pointer.as_str(), breach.rule.as_str()), ("/rows/1", "type"));

@@ -9,26 +9,26 @@ use std::cell::Cell;
 ///
 /// A step is a bounded amount of work: one rule of a schema at one value, one name looked up, one option
 /// or 64 bytes of text compared.
-pub(super) struct Budget<'a> {
+pub(super) struct StepBudget<'a> {
     left: Cell<u64>,
     used: Cell<u64>,
     ended: Cell<bool>,
     stop: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> StepBudget<'a> {
     /// What even the smallest document may take: schemas with thousands of alternatives exist.
-    const LEAST: u64 = 200_000;
+    const MIN: u64 = 200_000;
     /// What a byte of a document adds to that.
     const PER_BYTE: u64 = 16;
     /// What no document may take. Measured in an optimised build, that many take 0.06 s where a step is cheap; where it
     /// hashes or compares text, half a million take 0.2 s, so that all of them may take more than a second.
-    const MOST: u64 = 4_000_000;
+    const MAX: u64 = 4_000_000;
 
     /// The budget for a document of this many bytes. `stop` is asked every so many steps.
     pub(super) fn of(bytes: usize, stop: &'a dyn Fn() -> bool) -> Self {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        Self::new(Self::LEAST.saturating_add(bytes.saturating_mul(Self::PER_BYTE)).min(Self::MOST), stop)
+        Self::new(Self::MIN.saturating_add(bytes.saturating_mul(Self::PER_BYTE)).min(Self::MAX), stop)
     }
 
     /// A budget of `steps`.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_budget_ends_once_and_for_all() {
-        let budget = Budget::new(3, &|| false);
+        let budget = StepBudget::new(3, &|| false);
         assert!(budget.spend(2));
         assert!(!budget.spend(2), "there is one left");
         assert!(!budget.spend(1), "it ended before");
@@ -95,7 +95,7 @@ mod tests {
             asked.set(asked.get() + 1);
             asked.get() == 4
         };
-        let budget = Budget::new(1_000_000, &stop);
+        let budget = StepBudget::new(1_000_000, &stop);
         while budget.spend(1) {}
         assert!(budget.is_spent());
         assert_eq!((asked.get(), budget.used()), (4, 3071));
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_budget_grows_with_the_document_up_to_a_cap() {
-        let left = |bytes| Budget::of(bytes, &|| false).left.get();
-        assert_eq!(left(0), Budget::LEAST);
-        assert_eq!(left(1000), Budget::LEAST + 1000 * Budget::PER_BYTE);
-        assert_eq!(left(usize::MAX), Budget::MOST);
+        let left = |bytes| StepBudget::of(bytes, &|| false).left.get();
+        assert_eq!(left(0), StepBudget::MIN);
+        assert_eq!(left(1000), StepBudget::MIN + 1000 * StepBudget::PER_BYTE);
+        assert_eq!(left(usize::MAX), StepBudget::MAX);
     }
 }

@@ -3,10 +3,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
+use super::duplicate_keys::twice;
 use super::guide::Guide;
-use super::shape::{Check, Shape};
+use super::shape::{InputCheck, InputShape};
 use super::strict::Strict;
-use super::twice::twice;
 
 /// Why an input was not decoded. It holds nothing of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,19 +20,19 @@ pub(crate) enum DecodeError {
 }
 
 /// Decodes an input of type `T`. No bytes at all stand for `{}`.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &Shape) -> Result<T, DecodeError> {
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &InputShape) -> Result<T, DecodeError> {
     let bytes = document(bytes);
     let guide = match shape.check() {
-        Check::Plain => None,
-        Check::Guided(guide) => Some(guide),
-        Check::Validated => return decode_validated(bytes, shape),
+        InputCheck::Plain => None,
+        InputCheck::Guided(guide) => Some(guide),
+        InputCheck::Validated => return decode_validated(bytes, shape),
     };
     let input = decode_strictly(bytes, guide)?;
     if shape.takes_twice() && twice(bytes).is_some() { Err(DecodeError::Refused) } else { Ok(input) }
 }
 
 /// Accepts an input that no type stands for.
-pub(crate) fn accept(bytes: &[u8], shape: &Shape) -> Result<Value, DecodeError> {
+pub(crate) fn accept(bytes: &[u8], shape: &InputShape) -> Result<Value, DecodeError> {
     let value = parse(bytes)?;
     if shape.is_valid(&value) && twice(bytes).is_none() { Ok(value) } else { Err(DecodeError::Refused) }
 }
@@ -68,7 +68,7 @@ fn refusal(bytes: &[u8]) -> DecodeError {
     }
 }
 
-fn decode_validated<T: DeserializeOwned>(bytes: &[u8], shape: &Shape) -> Result<T, DecodeError> {
+fn decode_validated<T: DeserializeOwned>(bytes: &[u8], shape: &InputShape) -> Result<T, DecodeError> {
     let mut value = accept(bytes, shape)?;
     // The type is decoded from the bytes, because a value holds integers of 128 bits as doubles.
     if let Ok(input) = serde_json::from_slice(bytes) {

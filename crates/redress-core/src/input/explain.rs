@@ -9,16 +9,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::budget::Budget;
+use super::budget::StepBudget;
 use super::decode::{document, parse};
+use super::duplicate_keys::twice;
 use super::fix::{changes, fix, is_true_to};
-use super::place::{push, shown, shown_at};
-use super::problem::{Context, Problem, problems};
-use super::shape::Shape;
-use super::twice::twice;
+use super::instance_path::{push, shown, shown_at};
+use super::shape::InputShape;
+use super::violation::{Violation, ViolationContext, problems};
 
 /// The most issues that are told: few enough to be read.
-pub(super) const MOST: usize = 30;
+pub(super) const MAX: usize = 30;
 /// The steps for finding near words, for all issues together.
 const NEAR: u64 = 300_000;
 
@@ -26,7 +26,7 @@ const NEAR: u64 = 300_000;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Explanation {
     /// What is wrong, in the order of the schema; at least one.
-    pub(crate) issues: Vec<Issue>,
+    pub(crate) issues: Vec<InputIssue>,
     /// A JSON Patch (RFC 6902) that, applied to the input, makes it acceptable. Its values come from
     /// the input, so it belongs in the reply to the caller and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub(crate) struct Explanation {
 
 /// One thing wrong with an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Issue {
+pub(crate) struct InputIssue {
     /// Where (RFC 6901).
     pub(crate) pointer: String,
     /// The schema keyword that was broken; `json` for a text that is no JSON, `duplicate` for a
@@ -54,7 +54,7 @@ pub(crate) struct Issue {
 /// still worth its work: it is asked again and again, and once it is `true` what was found so far is told.
 pub(crate) fn explain(
     bytes: &[u8],
-    shape: &Shape,
+    shape: &InputShape,
     accepts: &dyn Fn(&[u8]) -> bool,
     pointer: &dyn Fn(&[u8]) -> Option<String>,
     stop: &dyn Fn() -> bool,
@@ -65,7 +65,7 @@ pub(crate) fn explain(
 /// Explains a refusal, and says how many steps that took.
 pub(super) fn explain_counted(
     bytes: &[u8],
-    shape: &Shape,
+    shape: &InputShape,
     accepts: &dyn Fn(&[u8]) -> bool,
     pointer: &dyn Fn(&[u8]) -> Option<String>,
     stop: &dyn Fn() -> bool,
@@ -81,11 +81,11 @@ pub(super) fn explain_counted(
         return (only(shown(&place), "decode", "a value this field's type accepts"), 0);
     }
     let tree = shape.tree();
-    let budget = Budget::of(bytes.len(), stop);
-    let words = Budget::new(NEAR, stop);
+    let budget = StepBudget::of(bytes.len(), stop);
+    let words = StepBudget::new(NEAR, stop);
     let (issues, changes) = {
-        let found = problems(tree, &value, &budget, MOST);
-        let context = Context::new(tree, &value, &words);
+        let found = problems(tree, &value, &budget, MAX);
+        let context = ViolationContext::new(tree, &value, &words);
         (issues(&found, &context), changes(&found, &context))
     };
     if issues.is_empty() {
@@ -116,17 +116,17 @@ pub(crate) fn pointer_of<T: DeserializeOwned>(bytes: &[u8]) -> Option<String> {
 }
 
 fn only(pointer: String, rule: &str, expected: &str) -> Explanation {
-    let issue = Issue { pointer, rule: rule.to_owned(), expected: expected.to_owned(), near: None };
+    let issue = InputIssue { pointer, rule: rule.to_owned(), expected: expected.to_owned(), near: None };
     Explanation { issues: vec![issue], fix: None }
 }
 
 /// The first issues, few enough to be read.
-fn issues<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Vec<Issue> {
+fn issues<'a>(found: &[Violation<'a>], context: &ViolationContext<'a>) -> Vec<InputIssue> {
     const ROOM: usize = 4096;
-    let mut issues: Vec<Issue> = Vec::new();
+    let mut issues: Vec<InputIssue> = Vec::new();
     let mut size = 0;
-    for problem in found.iter().take(MOST) {
-        let issue = Issue {
+    for problem in found.iter().take(MAX) {
+        let issue = InputIssue {
             pointer: shown_at(&problem.at, problem.name()),
             rule: problem.rule.to_owned(),
             expected: context.expected(problem),

@@ -8,17 +8,17 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::budget::Budget;
+use super::budget::StepBudget;
 use super::digits::{has_real, read_exactly, survive};
-use super::explain::MOST;
-use super::patch::Change;
-use super::place::pointer_to;
-use super::problem::{Cause, Context, Problem, problems};
-use super::shape::Shape;
-use super::twice::twice;
+use super::duplicate_keys::twice;
+use super::explain::MAX;
+use super::instance_path::pointer_to;
+use super::patch::PatchOperation;
+use super::shape::InputShape;
+use super::violation::{Violation, ViolationCause, ViolationContext, problems};
 
 /// The most bytes that a patch may have.
-const LARGEST: usize = 2048;
+const MAX_SIZE: usize = 2048;
 
 /// Whether nothing of the document was lost when it was read that the patch `operations` is about: the caller
 /// applies it to the text that was sent.
@@ -30,10 +30,10 @@ pub(super) fn is_true_to(bytes: &[u8], operations: &[Value]) -> bool {
 /// The patch for `document` that begins with `changes`, as operations of RFC 6902.
 pub(super) fn fix(
     mut document: Value,
-    mut next: Vec<Change>,
-    shape: &Shape,
-    budget: &Budget<'_>,
-    words: &Budget<'_>,
+    mut next: Vec<PatchOperation>,
+    shape: &InputShape,
+    budget: &StepBudget<'_>,
+    words: &StepBudget<'_>,
     accepts: &dyn Fn(&[u8]) -> bool,
 ) -> Option<Vec<Value>> {
     // One level of a document shows its problems only once the level above is repaired.
@@ -44,30 +44,30 @@ pub(super) fn fix(
             change.apply(&mut document)?;
             operations.push(change.operation());
         }
-        if budget.is_spent() || !is_within(&operations, LARGEST) {
+        if budget.is_spent() || !is_within(&operations, MAX_SIZE) {
             return None;
         }
         if shape.is_valid(&document) {
             let bytes = serde_json::to_vec(&document).ok()?;
             return accepts(&bytes).then_some(operations);
         }
-        let found = problems(shape.tree(), &document, budget, MOST);
-        next = changes(&found, &Context::new(shape.tree(), &document, words))?;
+        let found = problems(shape.tree(), &document, budget, MAX);
+        next = changes(&found, &ViolationContext::new(shape.tree(), &document, words))?;
     }
     None
 }
 
 /// The one repair of each problem; `None` as soon as one has none.
-pub(super) fn changes<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Option<Vec<Change>> {
+pub(super) fn changes<'a>(found: &[Violation<'a>], context: &ViolationContext<'a>) -> Option<Vec<PatchOperation>> {
     // A document with more problems than are told was not meant for this operation.
-    if found.is_empty() || found.len() > MOST {
+    if found.is_empty() || found.len() > MAX {
         return None;
     }
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<PatchOperation> = Vec::new();
     let mut missing: Vec<String> = Vec::new();
     for problem in found {
-        if let Cause::Missing { name, .. } = problem.cause {
-            missing.push(pointer_to(&problem.at, Some(name), LARGEST)?);
+        if let ViolationCause::Missing { name, .. } = problem.cause {
+            missing.push(pointer_to(&problem.at, Some(name), MAX_SIZE)?);
             continue;
         }
         let change = change(problem, context)?;
@@ -77,30 +77,30 @@ pub(super) fn changes<'a>(found: &[Problem<'a>], context: &Context<'a>) -> Optio
     }
     let moved_to = |place: &String| {
         changes.iter().any(|change| match change {
-            Change::Move { path, .. } => path == place,
-            Change::Replace { .. } => false,
+            PatchOperation::Move { path, .. } => path == place,
+            PatchOperation::Replace { .. } => false,
         })
     };
     missing.iter().all(moved_to).then_some(changes)
 }
 
-fn change<'a>(problem: &Problem<'a>, context: &Context<'a>) -> Option<Change> {
+fn change<'a>(problem: &Violation<'a>, context: &ViolationContext<'a>) -> Option<PatchOperation> {
     match &problem.cause {
-        Cause::Unknown { name, object } => {
+        ViolationCause::Unknown { name, object } => {
             let near = context.near_and_free(problem, name, *object).filter(|near| near.certain)?;
-            let from = pointer_to(&problem.at, Some(name), LARGEST)?;
-            Some(Change::Move { from, path: pointer_to(&problem.at, Some(near.word), LARGEST)? })
+            let from = pointer_to(&problem.at, Some(name), MAX_SIZE)?;
+            Some(PatchOperation::Move { from, path: pointer_to(&problem.at, Some(near.word), MAX_SIZE)? })
         }
-        Cause::Type { names } => {
+        ViolationCause::Type { names } => {
             let value = converted(context.value(problem)?, names)?;
-            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, MAX_SIZE)?, value })
         }
-        Cause::Choice { .. } => {
+        ViolationCause::Choice { .. } => {
             let near = context.near(problem).filter(|near| near.certain)?;
             let value = Value::String(near.word.to_owned());
-            Some(Change::Replace { path: pointer_to(&problem.at, None, LARGEST)?, value })
+            Some(PatchOperation::Replace { path: pointer_to(&problem.at, None, MAX_SIZE)?, value })
         }
-        Cause::Missing { .. } | Cause::Rule { .. } | Cause::Behind { .. } => None,
+        ViolationCause::Missing { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => None,
     }
 }
 
@@ -145,7 +145,7 @@ fn reading(value: &Value, name: &str) -> Option<Value> {
 
 fn parsed(text: &str) -> Option<Value> {
     // Longer than this, and what is in it would be larger than a patch may be.
-    let is_short = text.len() <= 4 * LARGEST;
+    let is_short = text.len() <= 4 * MAX_SIZE;
     let value = is_short.then(|| serde_json::from_str(text).ok()).flatten()?;
     (twice(text.as_bytes()).is_none() && survive(text.as_bytes())).then_some(value)
 }
@@ -153,14 +153,14 @@ fn parsed(text: &str) -> Option<Value> {
 /// A single value where only a list is wanted is a list of one.
 fn wrapped(value: &Value, wanted: &[&str]) -> Option<Value> {
     let list = wanted.contains(&"array") && wanted.iter().all(|name| matches!(*name, "array" | "null"));
-    (list && !value.is_null() && is_within(value, LARGEST)).then(|| Value::Array(vec![value.clone()]))
+    (list && !value.is_null() && is_within(value, MAX_SIZE)).then(|| Value::Array(vec![value.clone()]))
 }
 
-/// Whether `value` takes at most `most` bytes as JSON. It is not written any further than that.
-fn is_within(value: &impl Serialize, most: usize) -> bool {
-    struct Room(usize);
+/// Whether `value` takes at most `max` bytes as JSON. It is not written any further than that.
+fn is_within(value: &impl Serialize, max: usize) -> bool {
+    struct PatchRoom(usize);
 
-    impl io::Write for Room {
+    impl io::Write for PatchRoom {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
             Ok(bytes.len())
@@ -171,5 +171,5 @@ fn is_within(value: &impl Serialize, most: usize) -> bool {
         }
     }
 
-    serde_json::to_writer(Room(most), value).is_ok()
+    serde_json::to_writer(PatchRoom(max), value).is_ok()
 }

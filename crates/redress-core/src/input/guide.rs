@@ -1,16 +1,16 @@
 //! The rules that are left to check while a type is decoded.
 
-use super::bounds::Bounds;
-use super::node::{Kind, Node};
-use super::text::Text;
+use super::bounds::NumberBounds;
+use super::node::{DecodeKind, DecodeNode};
+use super::string_rules::StringRules;
 
 /// Rules at one place of an input and below; a place without any has no guide.
 #[derive(Debug)]
 pub(super) enum Guide {
     /// Rules of a number.
-    Number(Bounds),
+    Number(NumberBounds),
     /// Rules of a string.
-    Text(Text),
+    Text(StringRules),
     /// Rules of a list and its items.
     List(ListGuide),
     /// Rules of a tuple's items.
@@ -30,8 +30,8 @@ pub(super) static LOOSE: Guide = Guide::Loose;
 #[derive(Debug)]
 pub(super) struct ListGuide {
     pub(super) item: Option<Box<Guide>>,
-    pub(super) least: Option<usize>,
-    pub(super) most: Option<usize>,
+    pub(super) min: Option<usize>,
+    pub(super) max: Option<usize>,
 }
 
 /// Rules of an object.
@@ -52,27 +52,23 @@ impl FieldsGuide {
 impl Guide {
     /// What is left of `node` once the rules that the type itself keeps are taken away; `proof` says
     /// by node id whether it does.
-    pub(super) fn of(node: Node, proof: &[bool]) -> Option<Self> {
+    pub(super) fn of(node: DecodeNode, proof: &[bool]) -> Option<Self> {
         let proved = proof.get(node.id).copied().unwrap_or(false);
         match node.kind {
-            Kind::Any | Kind::Null | Kind::Bool => None,
-            Kind::Number(bounds) => (!proved).then_some(Self::Number(bounds)),
-            Kind::Text(text) => (!proved).then_some(Self::Text(text)),
-            Kind::List(list) => {
+            DecodeKind::Any | DecodeKind::Null | DecodeKind::Bool => None,
+            DecodeKind::Number(bounds) => (!proved).then_some(Self::Number(bounds)),
+            DecodeKind::Text(text) => (!proved).then_some(Self::Text(text)),
+            DecodeKind::List(list) => {
                 let item = Self::of(*list.item, proof).map(Box::new);
-                let (least, most) = if proved { (None, None) } else { (list.least, list.most) };
-                (item.is_some() || least.is_some() || most.is_some()).then_some(Self::List(ListGuide {
-                    item,
-                    least,
-                    most,
-                }))
+                let (min, max) = if proved { (None, None) } else { (list.min, list.max) };
+                (item.is_some() || min.is_some() || max.is_some()).then_some(Self::List(ListGuide { item, min, max }))
             }
-            Kind::Tuple(items) => {
+            DecodeKind::Tuple(items) => {
                 let items: Vec<_> = items.into_iter().map(|item| Self::of(item, proof)).collect();
                 items.iter().any(Option::is_some).then_some(Self::Tuple(items))
             }
-            Kind::Map(value) => Self::of(*value, proof).map(|value| Self::Map(Box::new(value))),
-            Kind::Fields(fields) => {
+            DecodeKind::Map(value) => Self::of(*value, proof).map(|value| Self::Map(Box::new(value))),
+            DecodeKind::Fields(fields) => {
                 let ruled: Vec<_> = fields
                     .known
                     .into_iter()

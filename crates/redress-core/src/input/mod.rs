@@ -1,7 +1,7 @@
 //! Input: what an operation accepts, and what it tells a caller whose input it refused.
 //!
 //! One promise holds this folder together: *what is advertised is what is accepted*. The schema of
-//! an input is derived from its type ([`input_schema`]); registration turns it into a [`Shape`],
+//! an input is derived from its type ([`input_schema`]); registration turns it into a [`InputShape`],
 //! which finds out by trial what the type checks by itself; [`decode`] then goes from bytes to the
 //! type in one pass and checks the rest on the way. Only a refused call pays for [`explain`].
 //!
@@ -23,25 +23,25 @@
 mod bounds;
 mod breach;
 mod budget;
-mod close;
+mod closed_objects;
 mod decode;
 mod digits;
+mod duplicate_keys;
 mod explain;
 mod extent;
 mod fix;
 mod guide;
-mod near;
+mod instance_path;
+mod near_words;
 mod node;
 mod patch;
-mod place;
 mod probe;
-mod problem;
 mod schema;
 mod shape;
 mod strict;
-mod text;
+mod string_rules;
 mod tree;
-mod twice;
+mod violation;
 mod visit;
 mod walk;
 mod wording;
@@ -51,7 +51,7 @@ mod tests;
 
 pub(crate) use breach::Breach;
 pub(crate) use decode::{DecodeError, accept, decode, document};
-pub(crate) use explain::{Explanation, Issue, explain, pointer_of};
+pub(crate) use explain::{Explanation, InputIssue, explain, pointer_of};
 pub(crate) use extent::{Beyond, Extent};
 pub(crate) use schema::{input_schema, output_schema};
-pub(crate) use shape::{SchemaError, Shape};
+pub(crate) use shape::{InputShape, SchemaError};

@@ -7,96 +7,96 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::bounds::Bounds;
+use super::bounds::NumberBounds;
 use super::shape::SchemaError;
-use super::text::{Text, size};
+use super::string_rules::{StringRules, size};
 
 /// One place of a schema.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct DecodeNode {
     /// The place among all nodes of its schema, counted from the root.
     pub(super) id: usize,
     /// Whether `null` is accepted besides what `kind` says.
     pub(super) nullable: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: DecodeKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum DecodeKind {
     Any,
     Null,
     Bool,
-    Number(Bounds),
-    Text(Text),
-    List(List),
-    Tuple(Vec<Node>),
-    Fields(Fields),
-    Map(Box<Node>),
+    Number(NumberBounds),
+    Text(StringRules),
+    List(DecodeList),
+    Tuple(Vec<DecodeNode>),
+    Fields(DecodeFields),
+    Map(Box<DecodeNode>),
 }
 
 #[derive(Debug)]
-pub(super) struct List {
-    pub(super) item: Box<Node>,
-    pub(super) least: Option<usize>,
-    pub(super) most: Option<usize>,
+pub(super) struct DecodeList {
+    pub(super) item: Box<DecodeNode>,
+    pub(super) min: Option<usize>,
+    pub(super) max: Option<usize>,
 }
 
 #[derive(Debug)]
-pub(super) struct Fields {
-    pub(super) known: Vec<Field>,
+pub(super) struct DecodeFields {
+    pub(super) known: Vec<DecodeField>,
     /// Whether fields that are not known are accepted.
     pub(super) open: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct DecodeField {
     pub(super) name: String,
     pub(super) required: bool,
-    pub(super) node: Node,
+    pub(super) node: DecodeNode,
 }
 
-impl Node {
+impl DecodeNode {
     /// Reads a schema; `None` when it says something that only the validator understands.
     pub(super) fn read(schema: &Value) -> Result<Option<Self>, SchemaError> {
-        Reader { next: 0 }.node(schema)
+        NodeReader { next: 0 }.node(schema)
     }
 
     /// Whether an object here or below takes fields by any name: a type that does not know them
     /// cannot tell that one stands twice.
     pub(super) fn takes_any_name(&self) -> bool {
         match &self.kind {
-            Kind::Any | Kind::Map(_) => true,
-            Kind::Null | Kind::Bool | Kind::Number(_) | Kind::Text(_) => false,
-            Kind::List(list) => list.item.takes_any_name(),
-            Kind::Tuple(items) => items.iter().any(Self::takes_any_name),
-            Kind::Fields(fields) => fields.open || fields.known.iter().any(|field| field.node.takes_any_name()),
+            DecodeKind::Any | DecodeKind::Map(_) => true,
+            DecodeKind::Null | DecodeKind::Bool | DecodeKind::Number(_) | DecodeKind::Text(_) => false,
+            DecodeKind::List(list) => list.item.takes_any_name(),
+            DecodeKind::Tuple(items) => items.iter().any(Self::takes_any_name),
+            DecodeKind::Fields(fields) => fields.open || fields.known.iter().any(|field| field.node.takes_any_name()),
         }
     }
 
     /// How many nodes there are, this one and all below.
     pub(super) fn count(&self) -> usize {
         1 + match &self.kind {
-            Kind::Any | Kind::Null | Kind::Bool | Kind::Number(_) | Kind::Text(_) => 0,
-            Kind::List(list) => list.item.count(),
-            Kind::Map(value) => value.count(),
-            Kind::Tuple(items) => items.iter().map(Self::count).sum(),
-            Kind::Fields(fields) => fields.known.iter().map(|field| field.node.count()).sum(),
+            DecodeKind::Any | DecodeKind::Null | DecodeKind::Bool | DecodeKind::Number(_) | DecodeKind::Text(_) => 0,
+            DecodeKind::List(list) => list.item.count(),
+            DecodeKind::Map(value) => value.count(),
+            DecodeKind::Tuple(items) => items.iter().map(Self::count).sum(),
+            DecodeKind::Fields(fields) => fields.known.iter().map(|field| field.node.count()).sum(),
         }
     }
 }
 
-type Read<T> = Result<Option<T>, SchemaError>;
+type NodeResult<T> = Result<Option<T>, SchemaError>;
 
-struct Reader {
+struct NodeReader {
     next: usize,
 }
 
-impl Reader {
-    fn node(&mut self, schema: &Value) -> Read<Node> {
+impl NodeReader {
+    fn node(&mut self, schema: &Value) -> NodeResult<DecodeNode> {
         let id = self.next;
         self.next += 1;
         let keywords = match schema {
-            Value::Bool(true) => return Ok(Some(node(id, Kind::Any))),
+            Value::Bool(true) => return Ok(Some(node(id, DecodeKind::Any))),
             Value::Object(keywords) => keywords,
             Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                 return Ok(None);
@@ -114,17 +114,17 @@ impl Reader {
             return Ok(Some(inner));
         }
         if let Some(choices) = documented_choices(keywords) {
-            let text = Text::read(&Map::new(), Some(choices))?;
-            return Ok(text.map(|text| node(id, Kind::Text(text))));
+            let text = StringRules::read(&Map::new(), Some(choices))?;
+            return Ok(text.map(|text| node(id, DecodeKind::Text(text))));
         }
         let Some((name, mut nullable)) = single_type(keywords) else {
             return Ok(None);
         };
         let kind = match name {
-            None if says_only(keywords, &[]) => Some(Kind::Any),
+            None if says_only(keywords, &[]) => Some(DecodeKind::Any),
             None => None,
-            Some("null") if says_only(keywords, &["type"]) => Some(Kind::Null),
-            Some("boolean") if says_only(keywords, &["type"]) => Some(Kind::Bool),
+            Some("null") if says_only(keywords, &["type"]) => Some(DecodeKind::Null),
+            Some("boolean") if says_only(keywords, &["type"]) => Some(DecodeKind::Bool),
             Some("integer") => number(keywords, true),
             Some("number") => number(keywords, false),
             Some("string") => text(keywords, &mut nullable)?,
@@ -132,15 +132,15 @@ impl Reader {
             Some("object") => self.object(keywords)?,
             Some(_) => None,
         };
-        Ok(kind.map(|kind| Node { id, nullable, kind }))
+        Ok(kind.map(|kind| DecodeNode { id, nullable, kind }))
     }
 
-    fn array(&mut self, keywords: &Map<String, Value>) -> Read<Kind> {
-        let (Some(least), Some(most)) = (size(keywords, "minItems"), size(keywords, "maxItems")) else {
+    fn array(&mut self, keywords: &Map<String, Value>) -> NodeResult<DecodeKind> {
+        let (Some(min), Some(max)) = (size(keywords, "minItems"), size(keywords, "maxItems")) else {
             return Ok(None);
         };
         if let Some(Value::Array(prefix)) = keywords.get("prefixItems") {
-            let exact = least == Some(prefix.len()) && most == least;
+            let exact = min == Some(prefix.len()) && max == min;
             if !exact || !says_only(keywords, &["type", "prefixItems", "minItems", "maxItems"]) {
                 return Ok(None);
             }
@@ -151,17 +151,17 @@ impl Reader {
                 };
                 items.push(item);
             }
-            return Ok(Some(Kind::Tuple(items)));
+            return Ok(Some(DecodeKind::Tuple(items)));
         }
         // `uniqueItems` would need all items at hand at the end of the list.
         if !says_only(keywords, &["type", "items", "minItems", "maxItems"]) {
             return Ok(None);
         }
         let item = self.node(keywords.get("items").unwrap_or(&Value::Bool(true)))?;
-        Ok(item.map(|item| Kind::List(List { item: Box::new(item), least, most })))
+        Ok(item.map(|item| DecodeKind::List(DecodeList { item: Box::new(item), min, max })))
     }
 
-    fn object(&mut self, keywords: &Map<String, Value>) -> Read<Kind> {
+    fn object(&mut self, keywords: &Map<String, Value>) -> NodeResult<DecodeKind> {
         if !says_only(keywords, &["type", "properties", "required", "additionalProperties"]) {
             return Ok(None);
         }
@@ -175,7 +175,7 @@ impl Reader {
             None if further == &Value::Bool(false) => &Map::new(),
             None if required.is_empty() => {
                 let value = self.node(further)?;
-                return Ok(value.map(|value| Kind::Map(Box::new(value))));
+                return Ok(value.map(|value| DecodeKind::Map(Box::new(value))));
             }
             None => return Ok(None),
         };
@@ -190,28 +190,28 @@ impl Reader {
             let Some(node) = self.node(schema)? else {
                 return Ok(None);
             };
-            known.push(Field { name: name.clone(), required: required.contains(name.as_str()), node });
+            known.push(DecodeField { name: name.clone(), required: required.contains(name.as_str()), node });
         }
-        Ok(Some(Kind::Fields(Fields { known, open })))
+        Ok(Some(DecodeKind::Fields(DecodeFields { known, open })))
     }
 }
 
-fn node(id: usize, kind: Kind) -> Node {
-    Node { id, nullable: false, kind }
+fn node(id: usize, kind: DecodeKind) -> DecodeNode {
+    DecodeNode { id, nullable: false, kind }
 }
 
-fn number(keywords: &Map<String, Value>, whole: bool) -> Option<Kind> {
+fn number(keywords: &Map<String, Value>, whole: bool) -> Option<DecodeKind> {
     let mut known = vec!["type"];
-    known.extend(Bounds::KEYWORDS);
+    known.extend(NumberBounds::KEYWORDS);
     if !says_only(keywords, &known) {
         return None;
     }
-    Bounds::read(keywords, whole).map(Kind::Number)
+    NumberBounds::read(keywords, whole).map(DecodeKind::Number)
 }
 
-fn text(keywords: &Map<String, Value>, nullable: &mut bool) -> Read<Kind> {
+fn text(keywords: &Map<String, Value>, nullable: &mut bool) -> NodeResult<DecodeKind> {
     let mut known = vec!["type", "enum", "const"];
-    known.extend(Text::KEYWORDS);
+    known.extend(StringRules::KEYWORDS);
     if !says_only(keywords, &known) {
         return Ok(None);
     }
@@ -222,13 +222,13 @@ fn text(keywords: &Map<String, Value>, nullable: &mut bool) -> Read<Kind> {
         _ => return Ok(None),
     };
     let Some(listed) = listed else {
-        return Ok(Text::read(keywords, None)?.map(Kind::Text));
+        return Ok(StringRules::read(keywords, None)?.map(DecodeKind::Text));
     };
     *nullable &= listed.contains(&Value::Null);
     let choices: Option<Vec<String>> =
         listed.iter().filter(|value| !value.is_null()).map(|value| value.as_str().map(str::to_owned)).collect();
     match choices {
-        Some(choices) if !choices.is_empty() => Ok(Text::read(keywords, Some(choices))?.map(Kind::Text)),
+        Some(choices) if !choices.is_empty() => Ok(StringRules::read(keywords, Some(choices))?.map(DecodeKind::Text)),
         _ => Ok(None),
     }
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::place::{around, last};
+use super::instance_path::{around, last};
 
 /// One change to a document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Change {
+pub(super) enum PatchOperation {
     /// Another value at a place.
     Replace { path: String, value: Value },
     /// The value under another name in the same object.
     Move { from: String, path: String },
 }
 
-impl Change {
+impl PatchOperation {
     /// Makes the change; `None` if the document has no such place, or has one where there should
     /// be none.
     pub(super) fn apply(&self, document: &mut Value) -> Option<()> {
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_move_does_not_overwrite() {
-        let change = Change::Move { from: "/a".to_owned(), path: "/b".to_owned() };
+        let change = PatchOperation::Move { from: "/a".to_owned(), path: "/b".to_owned() };
         let mut document = json!({"a": 1, "b": 2});
         assert_eq!(change.apply(&mut document), None);
         let mut document = json!({"a": 1});

@@ -8,24 +8,24 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::close::close;
+use super::closed_objects::close;
 
 /// The schema of `T` as an input. A type is opened to unknown fields by
 /// `#[schemars(extend("additionalProperties" = true))]`.
 pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     let settings = settings().for_deserialize();
-    normalise(generate::<T>(settings), Side::Input)
+    normalise(generate::<T>(settings), CallSide::Input)
 }
 
 /// The schema of `T` as an output.
 pub(crate) fn output_schema<T: JsonSchema>() -> Value {
     let settings = settings().for_serialize();
-    normalise(generate::<T>(settings), Side::Output)
+    normalise(generate::<T>(settings), CallSide::Output)
 }
 
 /// The end of a call that a schema describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum CallSide {
     Input,
     Output,
 }
@@ -38,13 +38,13 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-fn normalise(mut schema: Value, side: Side) -> Value {
+fn normalise(mut schema: Value, side: CallSide) -> Value {
     if let Value::Object(root) = &mut schema {
         root.remove("$schema");
         root.remove("title");
     }
     exact_numbers(&mut schema);
-    if side == Side::Input {
+    if side == CallSide::Input {
         close(&mut schema);
     }
     schema

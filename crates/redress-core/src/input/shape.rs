@@ -8,21 +8,21 @@ use redress_contract::{BundleError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::budget::Budget;
+use super::budget::StepBudget;
 use super::guide::Guide;
-use super::node::Node;
-use super::place::pointer_to;
+use super::instance_path::pointer_to;
+use super::node::DecodeNode;
 use super::probe::prove;
-use super::problem::problems;
-use super::text::build;
+use super::string_rules::build;
 use super::tree::Tree;
+use super::violation::problems;
 
 /// A schema made ready for calls, once, at registration.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct InputShape {
     /// With plain references only.
     schema: Schema,
-    check: Check,
+    check: InputCheck,
     /// Whether the type lets a field pass that stands twice.
     takes_twice: bool,
     // A validator costs as much to build as a hundred calls, and a typed operation
@@ -33,7 +33,7 @@ pub(crate) struct Shape {
 
 /// What has to be done besides decoding the type.
 #[derive(Debug)]
-pub(super) enum Check {
+pub(super) enum InputCheck {
     /// Nothing: the type, decoded strictly, accepts what the schema accepts.
     Plain,
     /// The rules that the type does not know are checked while it is decoded.
@@ -90,15 +90,15 @@ fn bundled(schema: Value) -> Result<Schema, SchemaError> {
     Ok(bundled)
 }
 
-impl Shape {
+impl InputShape {
     /// The shape of an input that is decoded to `T`.
     pub(crate) fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
         let schema = bundled(schema)?;
-        let Some(node) = Node::read(schema.as_value())? else { return Self::validated(schema) };
+        let Some(node) = DecodeNode::read(schema.as_value())? else { return Self::validated(schema) };
         let takes_twice = node.takes_any_name();
         let check = match prove::<T>(&node) {
-            Some(proof) => Guide::of(node, &proof).map_or(Check::Plain, Check::Guided),
-            None => Check::Validated,
+            Some(proof) => Guide::of(node, &proof).map_or(InputCheck::Plain, InputCheck::Guided),
+            None => InputCheck::Validated,
         };
         Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), tree: OnceLock::new() })
     }
@@ -107,10 +107,10 @@ impl Shape {
     /// that is only ever validated.
     pub(crate) fn dynamic(schema: Value) -> Result<Self, SchemaError> {
         let schema = bundled(schema)?;
-        if Node::read(schema.as_value())?.is_none() {
+        if DecodeNode::read(schema.as_value())?.is_none() {
             return Self::validated(schema);
         }
-        let (check, takes_twice) = (Check::Validated, true);
+        let (check, takes_twice) = (InputCheck::Validated, true);
         Ok(Self { schema, check, takes_twice, validator: OnceLock::new(), tree: OnceLock::new() })
     }
 
@@ -120,7 +120,7 @@ impl Shape {
         let validator = build(schema.as_value())?;
         Ok(Self {
             schema,
-            check: Check::Validated,
+            check: InputCheck::Validated,
             takes_twice: true,
             validator: OnceLock::from(Some(validator)),
             tree: OnceLock::new(),
@@ -138,16 +138,16 @@ impl Shape {
             return None;
         }
         const STEPS: u64 = 1_000_000;
-        const LONGEST: usize = 4096;
-        let budget = Budget::new(STEPS, &|| false);
+        const MAX_LENGTH: usize = 4096;
+        let budget = StepBudget::new(STEPS, &|| false);
         let first = problems(self.tree(), value, &budget, 1).into_iter().next();
         Some(first.map_or_else(Default::default, |problem| {
-            let place = pointer_to(&problem.at, problem.name(), LONGEST);
+            let place = pointer_to(&problem.at, problem.name(), MAX_LENGTH);
             (place.unwrap_or_default(), problem.rule.to_owned())
         }))
     }
 
-    pub(super) fn check(&self) -> &Check {
+    pub(super) fn check(&self) -> &InputCheck {
         &self.check
     }
 

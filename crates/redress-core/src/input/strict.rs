@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::guide::Guide;
-use super::visit::{Along, Checked, Integer, Single, Struct, Variant};
+use super::visit::{Along, CheckedLeaf, EnumVariant, Integer, Single, Struct};
 
 /// A deserializer, with the rules for what comes out of it.
 pub(super) struct Strict<'g, D> {
@@ -46,7 +46,7 @@ macro_rules! leaves {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
             match self.guide {
                 None => self.inner.$method(visitor),
-                Some(guide) => self.inner.$method(Checked { visitor, guide }),
+                Some(guide) => self.inner.$method(CheckedLeaf { visitor, guide }),
             }
         }
     )*};
@@ -157,7 +157,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_str(Variant { visitor, guide: self.guide })
+        self.inner.deserialize_str(EnumVariant { visitor, guide: self.guide })
     }
 
     #[inline]

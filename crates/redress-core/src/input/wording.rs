@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// How long a description may be.
-const LONGEST: usize = 200;
+const MAX_LENGTH: usize = 200;
 
 /// "an integer", "a string or null".
 pub(super) fn types<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -62,17 +62,17 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
 
 /// The text, cut to what an issue may hold.
 pub(super) fn cut(text: String) -> String {
-    if text.chars().count() <= LONGEST {
+    if text.chars().count() <= MAX_LENGTH {
         return text;
     }
-    let mut short: String = text.chars().take(LONGEST - 1).collect();
+    let mut short: String = text.chars().take(MAX_LENGTH - 1).collect();
     short.push('…');
     short
 }
 
 /// A list that ends early rather than in the middle of a word.
 fn listing(opening: &str, entries: impl Iterator<Item = String>) -> String {
-    const ROOM: usize = LONGEST - 10;
+    const ROOM: usize = MAX_LENGTH - 10;
     let mut text = opening.to_owned();
     let mut first = true;
     for entry in entries {
@@ -100,7 +100,7 @@ mod tests {
         let options: Vec<Value> = (0..100).map(|n| json!(format!("option-{n}"))).collect();
         let text = choice(&options);
         assert!(text.ends_with(", …"), "{text}");
-        assert!(text.chars().count() <= LONGEST);
+        assert!(text.chars().count() <= MAX_LENGTH);
     }
 
     #[test]

@@ -6,16 +6,17 @@ use redress_contract::{Caller, Denied, EngineCode, Json};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Asked, Bad, Call, quota::Quota};
+use super::{Call, CallInput, FailedCall, quota::QuotaReservation};
 use crate::{
-    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, consent,
+    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal,
+    hooks::consent,
     input::{Beyond, Extent, document},
     offload::offload,
-    registry::Entry,
+    registry::RegisteredOperation,
 };
 
 /// What the person behind a call says to it.
-enum Agreed {
+enum ConsentOutcome {
     Yes,
     No,
     Unanswered,
@@ -28,7 +29,7 @@ pub(crate) struct Permits {
     first: Option<Permit>,
     others: Vec<Permit>,
     /// What the call takes from the allowances of its caller.
-    pub(super) quota: Option<Quota>,
+    pub(super) quota: Option<QuotaReservation>,
 }
 
 impl Permits {
@@ -43,15 +44,15 @@ impl Permits {
 /// Whether a call had to wait for more than its handler since the limits admitted it, by no doing of the handler's: for
 /// a check, a guard, a quota's file or another thread that reads a large input.
 #[inline]
-pub(super) fn waited(entry: &Entry, asked: &Asked<'_>, counted: bool) -> bool {
-    counted || entry.check.is_some() || !entry.guards.is_empty() || asked.is_large()
+pub(super) fn waited(entry: &RegisteredOperation, call_input: &CallInput<'_>, counted: bool) -> bool {
+    counted || entry.check.is_some() || !entry.guards.is_empty() || call_input.is_large()
 }
 
 impl Call {
     /// Tells who calls: the face's own word, or a token that the identity provider knows.
     /// A token that tells nobody refuses the call, since its sender believes to be somebody.
-    pub(super) async fn identify(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>, Box<Bad>> {
-        let Some(token) = &asked.token else { return Ok(self.ctx.caller.clone()) };
+    pub(super) async fn identify(&self, call_input: &CallInput<'_>) -> Result<Option<Arc<Caller>>, Box<FailedCall>> {
+        let Some(token) = &call_input.token else { return Ok(self.ctx.caller.clone()) };
         match self.ctx.registry.identify(token).await {
             Ok(caller) => Ok(Some(caller)),
             Err(error) => {
@@ -63,7 +64,7 @@ impl Call {
 
     /// Access comes before decoding: a caller who may not call an operation must not learn
     /// its input schema from our error text.
-    pub(super) fn access(&self, entry: &Entry) -> Result<(), Box<Bad>> {
+    pub(super) fn access(&self, entry: &RegisteredOperation) -> Result<(), Box<FailedCall>> {
         match entry.declaration.access().admit(self.ctx.caller.as_deref()) {
             Ok(()) => Ok(()),
             Err(Denied::NoCaller) => {
@@ -75,13 +76,13 @@ impl Call {
                 Err(bad)
             }
             Err(Denied::Scopes { missing, one_is_enough }) => {
-                Err(Bad::new(Refusal::missing_scopes(&missing, one_is_enough).into_problem()))
+                Err(FailedCall::new(Refusal::missing_scopes(&missing, one_is_enough).into_problem()))
             }
         }
     }
 
     /// Whether a person has agreed that this caller calls an operation that needs it (B4).
-    pub(super) async fn has_agreed(&self, entry: &Entry) -> Result<bool, Box<Bad>> {
+    pub(super) async fn has_agreed(&self, entry: &RegisteredOperation) -> Result<bool, Box<FailedCall>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "the consents cannot tell, and the call is refused");
@@ -94,11 +95,11 @@ impl Call {
     /// hand out is held while the person thinks, and for the rest of the call.
     pub(super) async fn agree_within_limits(
         &self,
-        entry: &Arc<Entry>,
-        asked: &Asked<'_>,
-    ) -> Result<Option<Box<Permits>>, Box<Bad>> {
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
         let permits = if self.can_ask_consent() { Some(Box::new(self.all_limits(entry).await?)) } else { None };
-        self.within(self.agree(entry, asked)).await?;
+        self.within(self.agree(entry, call_input)).await?;
         Ok(permits)
     }
 
@@ -110,14 +111,14 @@ impl Call {
 
     /// Asks the person behind the call, or says what that person can do. Nothing here grants a consent, and no next
     /// action does: an agent that follows what it is told must not end up agreeing for its user.
-    async fn agree(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    async fn agree(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         let declaration = &entry.declaration;
-        let (answer, hint) = match self.ask_consent(entry, asked).await {
-            Agreed::Yes => return Ok(()),
-            Agreed::No => (Some("declined"), consent::DECLINED.to_owned()),
-            Agreed::Unanswered => (Some("none"), consent::UNANSWERED.to_owned()),
-            Agreed::Unasked => (None, consent::hint(&self.ctx.registry, declaration, caller)),
+        let (answer, hint) = match self.ask_consent(entry, call_input).await {
+            ConsentOutcome::Yes => return Ok(()),
+            ConsentOutcome::No => (Some("declined"), consent::DECLINED.to_owned()),
+            ConsentOutcome::Unanswered => (Some("none"), consent::UNANSWERED.to_owned()),
+            ConsentOutcome::Unasked => (None, consent::hint(&self.ctx.registry, declaration, caller)),
         };
         let mut details = json!({"operation": declaration.name()});
         if let Some(answer) = answer {
@@ -130,33 +131,33 @@ impl Call {
 
     /// Asks the person, where the face can, whether this call may be made, with this input, once. The answer is kept
     /// nowhere but in the conversation of this call.
-    async fn ask_consent(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Agreed {
+    async fn ask_consent(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> ConsentOutcome {
         if !self.can_ask_consent() {
-            return Agreed::Unasked;
+            return ConsentOutcome::Unasked;
         }
-        let Some(question) = self.consent_question(entry, asked).await else {
+        let Some(question) = self.consent_question(entry, call_input).await else {
             tracing::debug!(request_id = %self.ctx.request_id, "nobody is asked for consent: the input is too much to be looked through");
-            return Agreed::Unasked;
+            return ConsentOutcome::Unasked;
         };
         match self.ctx.ask(consent::CONSENT_QUESTION, question).await {
-            Ok(Answer::Accepted(form)) if form["agree"] == true => Agreed::Yes,
-            Ok(Answer::Accepted(_) | Answer::Declined) => Agreed::No,
-            Ok(Answer::Cancelled) => Agreed::Unanswered,
+            Ok(Answer::Accepted(form)) if form["agree"] == true => ConsentOutcome::Yes,
+            Ok(Answer::Accepted(_) | Answer::Declined) => ConsentOutcome::No,
+            Ok(Answer::Cancelled) => ConsentOutcome::Unanswered,
             Err(error) => {
                 tracing::debug!(request_id = %self.ctx.request_id, %error, "nobody could be asked for consent");
-                Agreed::Unasked
+                ConsentOutcome::Unasked
             }
         }
     }
 
     /// The question for the person. To write it reads the whole input, which is work for elsewhere where it is large.
-    async fn consent_question(&self, entry: &Arc<Entry>, asked: &Asked<'_>) -> Option<Question> {
+    async fn consent_question(&self, entry: &Arc<RegisteredOperation>, call_input: &CallInput<'_>) -> Option<Question> {
         // Nobody is asked for what is refused all the same.
-        if asked.input.len() > entry.max_input {
+        if call_input.input.len() > entry.max_input {
             return None;
         }
-        let input = document(&asked.input);
-        if !asked.is_large() {
+        let input = document(&call_input.input);
+        if !call_input.is_large() {
             return consent::question(&entry.declaration, input);
         }
         let (entry, input) = (Arc::clone(entry), input.to_vec());
@@ -164,7 +165,7 @@ impl Call {
     }
 
     /// The call, as a limit is asked about it.
-    pub(super) fn limited<'a>(&'a self, entry: &'a Entry) -> LimitedCall<'a> {
+    pub(super) fn limited<'a>(&'a self, entry: &'a RegisteredOperation) -> LimitedCall<'a> {
         let ctx = &self.ctx;
         LimitedCall {
             operation: &entry.declaration,
@@ -175,7 +176,7 @@ impl Call {
     }
 
     /// Asks every limit; what they hand out is held until the call ends.
-    pub(super) fn limits(&self, entry: &Entry) -> Result<Permits, Box<Bad>> {
+    pub(super) fn limits(&self, entry: &RegisteredOperation) -> Result<Permits, Box<FailedCall>> {
         let mut permits = Permits::default();
         for limit in &self.ctx.registry.0.limits {
             let call = self.limited(entry);
@@ -186,7 +187,7 @@ impl Call {
                 Err(Limited { capacity, retry_after_ms, name }) => {
                     let code = if capacity { EngineCode::Overloaded } else { EngineCode::RateLimited };
                     let details = name.and_then(|name| Json::of(&name).ok());
-                    return Err(Bad::new(self.engine(code, details, retry_after_ms)));
+                    return Err(FailedCall::new(self.engine(code, details, retry_after_ms)));
                 }
             }
         }
@@ -194,24 +195,24 @@ impl Call {
     }
 
     /// Asks every limit, and sets the call aside in its allowances.
-    pub(super) async fn all_limits(&self, entry: &Entry) -> Result<Permits, Box<Bad>> {
+    pub(super) async fn all_limits(&self, entry: &RegisteredOperation) -> Result<Permits, Box<FailedCall>> {
         let mut permits = self.limits(entry)?;
         permits.quota = self.set_aside(entry).await?;
         Ok(permits)
     }
 
     /// Refuses an input of too many bytes before anything is made of it.
-    pub(super) fn size(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        if asked.input.len() <= entry.max_input {
+    pub(super) fn size(&self, entry: &RegisteredOperation, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        if call_input.input.len() <= entry.max_input {
             return Ok(());
         }
-        let details = json!({"limit_bytes": entry.max_input, "size_bytes": asked.input.len()});
+        let details = json!({"limit_bytes": entry.max_input, "size_bytes": call_input.input.len()});
         Err(self.refuse_with(EngineCode::PayloadTooLarge, &details))
     }
 
     /// Refuses an input that nests too deep or holds too much.
-    pub(super) fn measure(&self, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
-        match self.extent().passed_by(&asked.input) {
+    pub(super) fn measure(&self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        match self.extent().passed_by(&call_input.input) {
             Some(beyond) => Err(self.beyond(beyond)),
             None => Ok(()),
         }
@@ -225,7 +226,7 @@ impl Call {
 
     /// Says which bound an input passes.
     #[cold]
-    pub(super) fn beyond(&self, beyond: Beyond) -> Box<Bad> {
+    pub(super) fn beyond(&self, beyond: Beyond) -> Box<FailedCall> {
         let Extent { depth, members } = self.extent();
         let details = match beyond {
             Beyond::Depth => json!({"limit_depth": depth.min(Extent::PARSER_DEPTH)}),

@@ -8,7 +8,7 @@ use std::{
 
 use redress_contract::{EngineCode, Problem, Started};
 
-use super::{Asked, Bad, Call};
+use super::{Call, CallInput, FailedCall};
 use crate::{AuditedCall, Fingerprint, Receipt, Refusal};
 
 /// What is known of a call for its record. A registry with no audit makes none.
@@ -29,20 +29,20 @@ impl Call {
 
     /// Makes the digest of the input for the record. This waits until the limits have let the call pass, since a flood
     /// that they refuse is not recorded, and goes before whatever may be dropped, when no input is left to look at.
-    pub(super) fn note_input(&mut self, asked: &Asked<'_>) {
-        if self.wants_digest(asked)
+    pub(super) fn note_input(&mut self, call_input: &CallInput<'_>) {
+        if self.wants_digest(call_input)
             && let Some(audit) = &self.ctx.registry.0.audit
         {
-            let digest = audit.digest(&asked.input);
+            let digest = audit.digest(&call_input.input);
             self.note_digest(digest);
         }
     }
 
     /// Whether the record still lacks the digest of the input.
     #[inline]
-    pub(super) fn wants_digest(&self, asked: &Asked<'_>) -> bool {
+    pub(super) fn wants_digest(&self, call_input: &CallInput<'_>) -> bool {
         self.audited.as_ref().is_some_and(|audited| audited.input.is_none())
-            && self.ctx.entry.as_ref().is_some_and(|entry| asked.input.len() <= entry.max_input)
+            && self.ctx.entry.as_ref().is_some_and(|entry| call_input.input.len() <= entry.max_input)
     }
 
     /// Takes note of the digest of the input.
@@ -60,7 +60,7 @@ impl Call {
     }
 
     /// Refuses a call that could not be recorded (closed, not open): what nobody can account for does not run.
-    pub(super) fn recordable(&self) -> Result<(), Box<Bad>> {
+    pub(super) fn recordable(&self) -> Result<(), Box<FailedCall>> {
         match &self.ctx.registry.0.audit {
             Some(audit) if !audit.is_open() => Err(Call::cannot_keep()),
             Some(_) | None => Ok(()),
@@ -68,8 +68,8 @@ impl Call {
     }
 
     /// The refusal of a call that has not started, while a store is broken.
-    pub(super) fn cannot_keep() -> Box<Bad> {
-        Bad::new(Refusal::cannot_keep().into_problem())
+    pub(super) fn cannot_keep() -> Box<FailedCall> {
+        FailedCall::new(Refusal::cannot_keep().into_problem())
     }
 
     /// Records how the call ended, and keeps the receipt for whoever answers.

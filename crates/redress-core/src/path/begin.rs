@@ -12,8 +12,8 @@ use std::{
 use redress_contract::{Allowance, EngineCode, RequestId, Started};
 use tokio::time::Instant;
 
-use super::{Bad, audit::Audited};
-use crate::{Ctx, registry::Entry};
+use super::{FailedCall, audit::Audited};
+use crate::{Ctx, registry::RegisteredOperation};
 
 /// One call, from its first moment to its last. What the handler is told about it grows with
 /// the steps, in one place, and is lent to the handler as it is.
@@ -51,7 +51,7 @@ impl Call {
 
     /// Takes note of the operation that is called, and until when it may take: its own word,
     /// or the caller's if that is sooner.
-    pub(super) fn found(&mut self, entry: Arc<Entry>) {
+    pub(super) fn found(&mut self, entry: Arc<RegisteredOperation>) {
         let own = self.since.checked_add(entry.deadline);
         self.ctx.deadline = self.ctx.deadline.into_iter().chain(own).min();
         self.ctx.entry = Some(entry);
@@ -71,13 +71,16 @@ impl Call {
     }
 
     /// The operation that is called, once it is found.
-    pub(super) fn entry(&self) -> Result<&Arc<Entry>, Box<Bad>> {
+    pub(super) fn entry(&self) -> Result<&Arc<RegisteredOperation>, Box<FailedCall>> {
         self.ctx.entry.as_ref().ok_or_else(|| self.refuse(EngineCode::NotFound))
     }
 
     /// Waits for `step`, which runs code of the author's before the handler, no longer than the
     /// call itself may take.
-    pub(super) async fn within<T>(&self, step: impl Future<Output = Result<T, Box<Bad>>>) -> Result<T, Box<Bad>> {
+    pub(super) async fn within<T>(
+        &self,
+        step: impl Future<Output = Result<T, Box<FailedCall>>>,
+    ) -> Result<T, Box<FailedCall>> {
         // What a composed call asks puts down the whole tree, at its root: to end this call alone
         // would fail what has no part in the question.
         let asks = async {

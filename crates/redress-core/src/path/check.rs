@@ -6,14 +6,16 @@ use std::{future::Future, panic::AssertUnwindSafe};
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{Bad, Call, drive::panic_text};
+use super::{Call, FailedCall, drive::panic_text};
 use crate::{
     Fault, Refusal,
-    cause::LoggedCause,
-    check::Check,
-    fail::{Cause, Ending},
-    handler::ReadInput,
-    registry::Entry,
+    author::{
+        access_check::OperationCheck,
+        fail::{ErasedFail, FailCause},
+        handler::ReadInput,
+    },
+    call::logged_cause::LoggedCause,
+    registry::RegisteredOperation,
 };
 
 impl Call {
@@ -26,15 +28,15 @@ impl Call {
     /// The future is made before it is waited for, since an input need not be one that two threads may look at.
     pub(super) fn check<'a>(
         &'a self,
-        entry: &'a Entry,
-        check: &Check,
+        entry: &'a RegisteredOperation,
+        check: &OperationCheck,
         input: &'a ReadInput,
-    ) -> impl Future<Output = Result<Option<Box<Bad>>, Box<Bad>>> + Send + 'a {
+    ) -> impl Future<Output = Result<Option<Box<FailedCall>>, Box<FailedCall>>> + Send + 'a {
         let checking = check.run(&self.ctx, &**input);
         let verdict = async move {
             match AssertUnwindSafe(checking).catch_unwind().await {
                 Ok(Ok(true)) => Ok(None),
-                Ok(Ok(false)) => Err(Bad::new(Refusal::not_allowed().into_problem())),
+                Ok(Ok(false)) => Err(FailedCall::new(Refusal::not_allowed().into_problem())),
                 Ok(Err(ending)) => self.map_check(entry, *ending),
                 Err(payload) => Err(self.check_panicked(&*payload)),
             }
@@ -45,8 +47,12 @@ impl Call {
     /// A bad ending that the check returned. A declared failure stands for the handler's own: it must be the same to
     /// the last member, or the difference tells that there is something to hide. Whatever else it is refuses the call,
     /// of which nothing has run.
-    fn map_check(&self, entry: &Entry, ending: Ending) -> Result<Option<Box<Bad>>, Box<Bad>> {
-        if !matches!(ending.cause, Cause::Failure(_)) {
+    fn map_check(
+        &self,
+        entry: &RegisteredOperation,
+        ending: ErasedFail,
+    ) -> Result<Option<Box<FailedCall>>, Box<FailedCall>> {
+        if !matches!(ending.cause, FailCause::Failure(_)) {
             return Err(self.map_ending(entry, ending));
         }
         let mut bad = self.as_if_started(|| self.map_ending(entry, ending));
@@ -59,7 +65,11 @@ impl Call {
     }
 
     /// Ends the call with the declared failure of its check, at the handler's place.
-    pub(super) fn end_checked<T>(&self, entry: &Entry, bad: Box<Bad>) -> Result<T, Box<Bad>> {
+    pub(super) fn end_checked<T>(
+        &self,
+        entry: &RegisteredOperation,
+        bad: Box<FailedCall>,
+    ) -> Result<T, Box<FailedCall>> {
         match self.start_handler() {
             None => Err(bad),
             Some(never) => self.map(entry, never),
@@ -67,7 +77,7 @@ impl Call {
     }
 
     #[cold]
-    fn check_panicked(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
+    fn check_panicked(&self, payload: &(dyn std::any::Any + Send)) -> Box<FailedCall> {
         let text =
             LoggedCause::of_text(panic_text(payload)).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "an access check panicked, and the call is refused");

@@ -7,11 +7,11 @@ use redress_contract::Envelope;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Asked, Bad, Call, admit::Permits, make_id};
-use crate::{Classification, Registry, Request, registry::Entry};
+use super::{Call, CallInput, FailedCall, admit::Permits, make_id};
+use crate::{Classification, Registry, Request, registry::RegisteredOperation};
 
 /// How many values are given at once.
-const AT_MOST: usize = 100;
+const MAX: usize = 100;
 
 /// What a member of an input may be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Completion {
 
 impl Completion {
     fn of(mut values: Vec<String>) -> Completion {
-        let left_out = values.len().saturating_sub(AT_MOST);
-        values.truncate(AT_MOST);
+        let left_out = values.len().saturating_sub(MAX);
+        values.truncate(MAX);
         Completion { values, left_out }
     }
 }
@@ -46,8 +46,8 @@ impl Registry {
         given: &BTreeMap<String, String>,
         request: Request<'_>,
     ) -> Result<Completion, Envelope> {
-        let (mut call, asked) = self.begin(name, request);
-        let admitted = AssertUnwindSafe(call.completing(&asked, argument)).catch_unwind().await;
+        let (mut call, call_input) = self.begin(name, request);
+        let admitted = AssertUnwindSafe(call.completing(&call_input, argument)).catch_unwind().await;
         // What the limits have handed out is held until the operation below has ended.
         let (entry, _permits) = match admitted.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(admitted) => admitted,
@@ -67,8 +67,8 @@ impl Registry {
         call.ended = true;
         let mut call = Call::begin(ctx, since);
         let input = json!({"argument": argument, "value": value, "given": given}).to_string();
-        let asked = Asked { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
-        let ended = call.answer(&asked, None).await;
+        let call_input = CallInput { name: source.as_str(), input: Cow::Owned(input.into_bytes()), token: None };
+        let ended = call.answer(&call_input, None).await;
         let envelope = call.end_recorded(ended).await;
         match envelope.output().map(serde_json::from_slice) {
             Some(Ok(values)) => Ok(Completion::of(values)),
@@ -95,10 +95,10 @@ impl Call {
     /// is a composed call, which no limit holds, since the call that makes it has passed them.
     async fn completing(
         &mut self,
-        asked: &Asked<'_>,
+        call_input: &CallInput<'_>,
         argument: &str,
-    ) -> Result<(Arc<Entry>, Option<Permits>), Box<Bad>> {
-        let entry = self.look(asked).await?;
+    ) -> Result<(Arc<RegisteredOperation>, Option<Permits>), Box<FailedCall>> {
+        let entry = self.look(call_input).await?;
         // Nothing is changed, whatever the operation itself would change.
         if self.ctx.idempotency_key.is_some() {
             return Err(self.needless_key());
@@ -109,13 +109,16 @@ impl Call {
     }
 
     /// The steps up to access: the operation itself is not run, so nobody has to agree to it.
-    pub(super) async fn look(&mut self, asked: &Asked<'_>) -> Result<Arc<Entry>, Box<Bad>> {
-        let Some(entry) = self.find(asked) else {
-            return Err(self.not_found(asked).await);
+    pub(super) async fn look(
+        &mut self,
+        call_input: &CallInput<'_>,
+    ) -> Result<Arc<RegisteredOperation>, Box<FailedCall>> {
+        let Some(entry) = self.find(call_input) else {
+            return Err(self.not_found(call_input).await);
         };
         self.found(Arc::clone(&entry));
-        if asked.token.is_some() {
-            self.ctx.caller = self.within(self.identify(asked)).await?;
+        if call_input.token.is_some() {
+            self.ctx.caller = self.within(self.identify(call_input)).await?;
         }
         self.access(&entry)?;
         Ok(entry)

@@ -3,8 +3,8 @@
 use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{Bad, Call, map::pointer};
-use crate::{Blocked, Registry, registry::Entry};
+use super::{Call, FailedCall, map::pointer};
+use crate::{Blocked, Registry, registry::RegisteredOperation};
 
 /// Why source is not run, and what is said about it.
 pub(super) struct BlockedSource {
@@ -17,7 +17,7 @@ pub(super) struct BlockedSource {
 impl Registry {
     /// Asks the content guard of the language. Registration has made sure that there is one,
     /// so none at all is a refusal too.
-    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), BlockedSource> {
+    pub(super) fn content(&self, entry: &RegisteredOperation, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
         let pointer = || pointer(member);
         let Some(guard) = self.0.content.get(language) else {
@@ -42,13 +42,13 @@ impl Registry {
 
 impl Call {
     /// Asks the content guard about an input that is not large.
-    pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), Box<Bad>> {
+    pub(super) fn content(&self, entry: &RegisteredOperation, input: &[u8]) -> Result<(), Box<FailedCall>> {
         self.ctx.registry.content(entry, input).map_err(|blocked| self.blocked(blocked))
     }
 
     /// The refusal of source, as the caller sees it. The log has the same hash, so that a caller who tells it can be
     /// helped by whoever has only the log.
-    pub(super) fn blocked(&self, BlockedSource { code, details, pointer }: BlockedSource) -> Box<Bad> {
+    pub(super) fn blocked(&self, BlockedSource { code, details, pointer }: BlockedSource) -> Box<FailedCall> {
         let code_hash = details.as_ref().and_then(|details| details["code_hash"].as_str());
         tracing::info!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), code_hash, "source was refused");
         let mut bad = match details {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, EngineCode, Envelope, Meta, Output};
+use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Bad, Call, admit::Permits, apart::Taken};
+use super::{Call, CallInput, FailedCall, admit::Permits, detached::OwnedCallInput};
 use crate::{
     Conversation, Question, Registry, Request,
-    ask::{Asking, Round},
-    consent::Written,
+    call::ask::{AskContext, Round},
+    hooks::consent::WrittenJson,
     input::document,
-    registry::Entry,
+    registry::RegisteredOperation,
 };
 
 /// How one round of a call ends.
@@ -46,7 +46,7 @@ impl Registry {
     /// use serde_json::json;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let greet = contract::Operation::query("door.greet")
+    /// let greet = contract::OperationDeclaration::query("door.greet")
     ///     .with_summary("Greet whoever is there.")
     ///     .with_access(contract::Access::anyone());
     /// let greet = Operation::dynamic(greet).with_handler(|ctx, _| async move {
@@ -67,15 +67,15 @@ impl Registry {
     /// # });
     /// ```
     pub async fn converse(&self, name: &str, request: Request<'_>, conversation: Conversation) -> Turn {
-        let (mut call, asked) = self.begin(name, request);
-        let asking = Arc::new(Asking::rounds(conversation));
+        let (mut call, call_input) = self.begin(name, request);
+        let asking = Arc::new(AskContext::rounds(conversation));
         call.ctx.asking = Some(Arc::clone(&asking));
-        let Some(apart) = call.apart(&asked) else { return call.round(&asked, &asking, None).await };
-        match Box::pin(call.admitted(&asked)).await {
-            Err(bad) => call.turn(&asked, &asking, Err(bad)).await,
+        let Some(apart) = call.detached(&call_input) else { return call.round(&call_input, &asking, None).await };
+        match Box::pin(call.admitted(&call_input)).await {
+            Err(bad) => call.turn(&call_input, &asking, Err(bad)).await,
             Ok(permits) => {
-                let taken = Taken::from(asked);
-                let round = async move { call.round(&taken.asked(), &asking, Some(permits)).await };
+                let taken = OwnedCallInput::from(call_input);
+                let round = async move { call.round(&taken.call_input(), &asking, Some(permits)).await };
                 Box::pin(apart.run(round)).await.unwrap_or_else(Turn::Ended)
             }
         }
@@ -84,16 +84,21 @@ impl Registry {
 
 impl Call {
     /// One round, up to its outcome or its questions.
-    async fn round(&mut self, asked: &Asked<'_>, asking: &Asking, permits: Option<Permits>) -> Turn {
+    async fn round(&mut self, call_input: &CallInput<'_>, asking: &AskContext, permits: Option<Permits>) -> Turn {
         let _over = asking.over().clone().drop_guard();
-        let ended = self.answer(asked, permits).await;
-        self.turn(asked, asking, ended).await
+        let ended = self.answer(call_input, permits).await;
+        self.turn(call_input, asking, ended).await
     }
 
     /// What a round that ended like this comes to.
-    async fn turn(&mut self, asked: &Asked<'_>, asking: &Asking, ended: Result<Output, Box<Bad>>) -> Turn {
+    async fn turn(
+        &mut self,
+        call_input: &CallInput<'_>,
+        asking: &AskContext,
+        ended: Result<OutputJson, Box<FailedCall>>,
+    ) -> Turn {
         let turn = match ended {
-            Err(bad) if bad.asks => match self.fingerprint(asked).await.and_then(|call| asking.questions(call)) {
+            Err(bad) if bad.asks => match self.fingerprint(call_input).await.and_then(|call| asking.questions(call)) {
                 Some(Round { questions, state }) => Turn::Asks(Asks { questions, state, meta: self.end_round() }),
                 None => {
                     tracing::error!(request_id = %self.ctx.request_id, "a call remembers more than a state can hold");
@@ -110,7 +115,7 @@ impl Call {
     }
 
     /// The ending of a call that goes on in its next round.
-    pub(super) fn asks(&self) -> Box<Bad> {
+    pub(super) fn asks(&self) -> Box<FailedCall> {
         let mut bad = self.refuse(EngineCode::Cancelled);
         bad.asks = true;
         bad
@@ -118,9 +123,13 @@ impl Call {
 
     /// A state says which call it belongs to: this operation, of this caller, with this input.
     /// With any other the answers would be given to a question that nobody was asked.
-    pub(super) fn belongs(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) fn belongs(
+        &self,
+        entry: &RegisteredOperation,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         let Some(asking) = self.resumable() else { return Ok(()) };
-        if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input)) {
+        if asking.belongs(|| fingerprint_of(entry, self.ctx.caller.as_deref(), &call_input.input)) {
             Ok(())
         } else {
             Err(self.of_another_call())
@@ -128,30 +137,30 @@ impl Call {
     }
 
     /// What a call at the root of its tree may ask by.
-    pub(super) fn resumable(&self) -> Option<&Asking> {
+    pub(super) fn resumable(&self) -> Option<&AskContext> {
         self.ctx.asking.as_deref().filter(|_| self.ctx.parent.is_none())
     }
 
     /// Refuses a state that belongs to another call.
-    pub(super) fn of_another_call(&self) -> Box<Bad> {
+    pub(super) fn of_another_call(&self) -> Box<FailedCall> {
         let mut bad = self.refuse_with(EngineCode::InvalidRequest, &serde_json::json!({"state": "of another call"}));
         bad.problem.hint = "Send the state only with the call that it came from, its input unchanged.".into();
         bad
     }
 
     /// What a state belongs to. Most calls ask nothing, so it is made for those alone that do.
-    async fn fingerprint(&self, asked: &Asked<'_>) -> Option<String> {
+    async fn fingerprint(&self, call_input: &CallInput<'_>) -> Option<String> {
         let entry = self.ctx.entry.as_ref()?;
-        if asked.is_large() {
+        if call_input.is_large() {
             // Not within the time of the call: that it asks something would end this too.
-            return Some(Box::pin(self.large_fingerprint(entry, asked)).await);
+            return Some(Box::pin(self.large_fingerprint(entry, call_input)).await);
         }
-        Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &asked.input))
+        Some(fingerprint_of(entry, self.ctx.caller.as_deref(), &call_input.input))
     }
 }
 
 /// What a state belongs to.
-pub(super) fn fingerprint_of(entry: &Entry, caller: Option<&Caller>, input: &[u8]) -> String {
+pub(super) fn fingerprint_of(entry: &RegisteredOperation, caller: Option<&Caller>, input: &[u8]) -> String {
     let mut digest = Sha256::new();
     for part in [entry.declaration.name().as_str(), caller.map(Caller::id).unwrap_or_default()] {
         digest.update(part.len().to_le_bytes());
@@ -160,7 +169,7 @@ pub(super) fn fingerprint_of(entry: &Entry, caller: Option<&Caller>, input: &[u8
     // A caller may write its input anew, with the members in another order. One that is too
     // large is refused in a moment, and not read here.
     let input = document(input);
-    match (input.len() <= entry.max_input).then(|| Written::read(input)).flatten() {
+    match (input.len() <= entry.max_input).then(|| WrittenJson::read(input)).flatten() {
         Some(written) => digest.update(written.sorted().to_string()),
         None => digest.update(input),
     }

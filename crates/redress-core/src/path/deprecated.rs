@@ -9,11 +9,11 @@ use std::{
 use redress_contract::Name;
 
 use super::Call;
-use crate::registry::Entry;
+use crate::registry::RegisteredOperation;
 
 /// Of how many callers of one operation, by each of its names, it is known that they were told of. More are not told of at all: an operation
 /// that so many call is not about to go.
-const MOST_CALLERS: usize = 1024;
+const MAX_CALLERS: usize = 1024;
 
 /// Who has called a deprecated operation, or one by an alias: a hash of the caller's id and, if it was one, of the alias.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl StillCalled {
     /// Whether nobody was told of this caller yet.
     fn is_news(&self, caller: &str, alias: Option<&str>) -> bool {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.len() < MOST_CALLERS && callers.insert(self.hasher.hash_one((caller, alias)))
+        callers.len() < MAX_CALLERS && callers.insert(self.hasher.hash_one((caller, alias)))
     }
 }
 
@@ -34,7 +34,7 @@ impl Call {
     /// Says once of each caller that it calls a deprecated operation, or one by an alias, so that its operator knows whom
     /// to tell before the operation or the name goes.
     #[cold]
-    pub(super) fn note_deprecated(&self, entry: &Entry, called: &str, still_called: &StillCalled) {
+    pub(super) fn note_deprecated(&self, entry: &RegisteredOperation, called: &str, still_called: &StillCalled) {
         let caller = self.ctx.caller.as_ref().map_or("anonymous", |caller| caller.id());
         let deprecated = entry.declaration.deprecated();
         if let Some(deprecation) = deprecated.filter(|_| still_called.is_news(caller, None)) {
@@ -59,7 +59,7 @@ mod tests {
         assert!(still_called.is_news("ada", None) && still_called.is_news("bob", None));
         assert!(!still_called.is_news("ada", None) && !still_called.is_news("bob", None));
         assert!(still_called.is_news("ada", Some("orders.old")) && !still_called.is_news("ada", Some("orders.old")));
-        let told = (0..2 * MOST_CALLERS).filter(|number| still_called.is_news(&number.to_string(), None)).count();
-        assert_eq!(told, MOST_CALLERS - 3);
+        let told = (0..2 * MAX_CALLERS).filter(|number| still_called.is_news(&number.to_string(), None)).count();
+        assert_eq!(told, MAX_CALLERS - 3);
     }
 }

@@ -10,10 +10,10 @@ use std::{
 };
 
 use super::Call;
-use crate::{Ctx, handler::BoxFuture};
+use crate::{Ctx, author::handler::BoxFuture};
 
 /// How a handler ended.
-pub(super) enum Driven<T> {
+pub(super) enum HandlerRun<T> {
     /// By itself.
     Returned(T),
     /// With a panic, whose payload is for the log.
@@ -29,24 +29,24 @@ pub(super) enum Driven<T> {
 }
 
 impl Call {
-    pub(super) async fn drive<T>(&self, running: BoxFuture<'_, T>) -> Driven<T> {
+    pub(super) async fn drive<T>(&self, running: BoxFuture<'_, T>) -> HandlerRun<T> {
         if let Some(never) = self.start_handler() {
             return never;
         }
         let ctx = &self.ctx;
         let mut leaving = Leaving { ctx, returned: false };
-        let driven = Drive { running: Some(running), ctx, stop: None }.await;
-        leaving.returned = matches!(driven, Driven::Returned(_));
+        let driven = HandlerFuture { running: Some(running), ctx, stop: None }.await;
+        leaving.returned = matches!(driven, HandlerRun::Returned(_));
         driven
     }
 
     /// Takes note that the handler starts, unless it is too late for that.
-    pub(super) fn start_handler<T>(&self) -> Option<Driven<T>> {
+    pub(super) fn start_handler<T>(&self) -> Option<HandlerRun<T>> {
         if self.ctx.is_cancelled() {
-            return Some(Driven::Cancelled);
+            return Some(HandlerRun::Cancelled);
         }
         if self.ctx.deadline.is_some_and(|deadline| deadline <= self.since) {
-            return Some(Driven::TimedOut);
+            return Some(HandlerRun::TimedOut);
         }
         self.start();
         None
@@ -73,7 +73,7 @@ impl Drop for Leaving<'_> {
 
 /// A handler that runs, and what may stop it. Most handlers are done on the first poll, so
 /// the timer and the cancellation are only set up when one is not.
-struct Drive<'a, T> {
+struct HandlerFuture<'a, T> {
     running: Option<BoxFuture<'a, T>>,
     ctx: &'a Ctx,
     stop: Option<BoxFuture<'static, Stop>>,
@@ -86,24 +86,24 @@ enum Stop {
     Question,
 }
 
-impl<T> Future for Drive<'_, T> {
-    type Output = Driven<T>;
+impl<T> Future for HandlerFuture<'_, T> {
+    type Output = HandlerRun<T>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Driven<T>> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<HandlerRun<T>> {
         let this = self.get_mut();
         let Some(running) = &mut this.running else { return Poll::Pending };
         let ended = match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
-            Ok(Poll::Ready(value)) => Driven::Returned(value),
-            Err(payload) => Driven::Panicked(payload),
+            Ok(Poll::Ready(value)) => HandlerRun::Returned(value),
+            Err(payload) => HandlerRun::Panicked(payload),
             Ok(Poll::Pending) => {
                 let ctx = this.ctx;
                 let stop = this.stop.get_or_insert_with(|| stop(ctx));
                 match stop.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Stop::Deadline) if ctx.reserves() => Driven::NoRoom,
-                    Poll::Ready(Stop::Deadline) => Driven::TimedOut,
-                    Poll::Ready(Stop::Cancellation) => Driven::Cancelled,
-                    Poll::Ready(Stop::Question) => Driven::Asks,
+                    Poll::Ready(Stop::Deadline) if ctx.reserves() => HandlerRun::NoRoom,
+                    Poll::Ready(Stop::Deadline) => HandlerRun::TimedOut,
+                    Poll::Ready(Stop::Cancellation) => HandlerRun::Cancelled,
+                    Poll::Ready(Stop::Question) => HandlerRun::Asks,
                 }
             }
         };
@@ -113,7 +113,7 @@ impl<T> Future for Drive<'_, T> {
 }
 
 /// A path that is dropped while its handler runs drops the handler just as carefully.
-impl<T> Drop for Drive<'_, T> {
+impl<T> Drop for HandlerFuture<'_, T> {
     fn drop(&mut self) {
         let_go(self.running.take());
     }

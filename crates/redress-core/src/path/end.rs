@@ -6,14 +6,14 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{EngineCode, Envelope, Kind, Meta, Output, Problem};
+use redress_contract::{EngineCode, Envelope, Kind, Meta, OutputJson, Problem};
 
-use super::{Bad, Call, drive::let_go};
-use crate::{AnyFailure, EndedCall, Fault, registry::Entry};
+use super::{Call, FailedCall, drive::let_go};
+use crate::{AnyFailure, EndedCall, Fault, registry::RegisteredOperation};
 
 /// How a call ended, as far as those who watch are told.
 #[derive(Clone, Copy, Default)]
-struct Ended<'a> {
+struct CallEnd<'a> {
     problem: Option<&'a Problem>,
     fault: Option<Fault>,
     cause: Option<Kind>,
@@ -22,7 +22,10 @@ struct Ended<'a> {
 
 impl Call {
     /// Ends the call: envelope, log and observers, once.
-    pub(crate) fn end(&mut self, outcome: Result<Output, Box<Bad>>) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
+    pub(crate) fn end(
+        &mut self,
+        outcome: Result<OutputJson, Box<FailedCall>>,
+    ) -> (Envelope, Option<Arc<dyn AnyFailure>>) {
         self.ended = true;
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
@@ -37,12 +40,12 @@ impl Call {
             Some(allowances) => envelope.with_allowances(allowances),
             None => envelope,
         };
-        self.tell(Ended { problem: envelope.problem(), fault, cause, asks: false }, elapsed);
+        self.tell(CallEnd { problem: envelope.problem(), fault, cause, asks: false }, elapsed);
         (envelope, failure)
     }
 
     /// Ends a call from outside, where nobody can match the failure by its type.
-    pub(super) fn end_outside(&mut self, outcome: Result<Output, Box<Bad>>) -> Envelope {
+    pub(super) fn end_outside(&mut self, outcome: Result<OutputJson, Box<FailedCall>>) -> Envelope {
         let (envelope, failure) = self.end(outcome);
         let_go(failure);
         envelope
@@ -52,7 +55,7 @@ impl Call {
     pub(super) fn end_stream(&mut self, characters: u64) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
-        self.tell(Ended::default(), elapsed);
+        self.tell(CallEnd::default(), elapsed);
         Meta { estimated_tokens: characters.div_ceil(4), ..self.meta(elapsed) }
     }
 
@@ -60,7 +63,7 @@ impl Call {
     pub(super) fn end_round(&mut self) -> Meta {
         self.ended = true;
         let elapsed = self.since.elapsed();
-        self.tell(Ended { asks: true, ..Ended::default() }, elapsed);
+        self.tell(CallEnd { asks: true, ..CallEnd::default() }, elapsed);
         self.meta(elapsed)
     }
 
@@ -74,7 +77,7 @@ impl Call {
     }
 
     /// Tells the observers that the operation exists and its call is on its way.
-    pub(super) fn tell_began(&self, entry: &Entry) {
+    pub(super) fn tell_began(&self, entry: &RegisteredOperation) {
         for observer in &self.ctx.registry.0.observers {
             if catch_unwind(AssertUnwindSafe(|| observer.began(&entry.declaration))).is_err() {
                 tracing::error!(request_id = %self.ctx.request_id, "an observer panicked");
@@ -83,13 +86,13 @@ impl Call {
     }
 
     /// Tells the log and the observers how the call ended.
-    fn tell(&mut self, ended: Ended<'_>, elapsed: Duration) {
+    fn tell(&mut self, ended: CallEnd<'_>, elapsed: Duration) {
         self.tell_observers(ended, elapsed);
         self.record(ended.problem, ended.asks, elapsed);
     }
 
-    fn tell_observers(&self, ended: Ended<'_>, elapsed: Duration) {
-        let Ended { problem, fault, cause, asks } = ended;
+    fn tell_observers(&self, ended: CallEnd<'_>, elapsed: Duration) {
+        let CallEnd { problem, fault, cause, asks } = ended;
         // What is logged of the call, here or by an observer, belongs to its span.
         let _inside = (!self.span.is_disabled()).then(|| self.span.enter());
         let operation = self.ctx.entry.as_ref().map(|entry| &entry.declaration);
@@ -137,10 +140,10 @@ impl Drop for Call {
             return;
         }
         if self.ctx.asking.as_ref().is_some_and(|asking| asking.is_waiting()) {
-            self.tell(Ended { asks: true, ..Ended::default() }, self.since.elapsed());
+            self.tell(CallEnd { asks: true, ..CallEnd::default() }, self.since.elapsed());
         } else {
             let problem = self.engine(EngineCode::Cancelled, None, None);
-            self.tell(Ended { problem: Some(&problem), ..Ended::default() }, self.since.elapsed());
+            self.tell(CallEnd { problem: Some(&problem), ..CallEnd::default() }, self.since.elapsed());
         }
     }
 }

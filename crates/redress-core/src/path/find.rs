@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use redress_contract::{EngineCode, Name, Operation, Shape, Similar};
+use redress_contract::{EngineCode, Name, OperationDeclaration, Shape, Similar};
 
-use super::{Asked, Bad, Call};
-use crate::{Shown, registry::Entry, similar};
+use super::{Call, CallInput, FailedCall};
+use crate::{Shown, registry::RegisteredOperation, similar};
 
 impl Call {
     /// Finds the operation, under its name or an alias, in any form that the wire may use.
     /// An internal one does not exist for callers from outside, nor one that their face does not show, nor for agents
     /// one that is for persons.
-    pub(super) fn find(&self, asked: &Asked<'_>) -> Option<Arc<Entry>> {
-        let entry = self.ctx.registry.find(asked.name).filter(|entry| !entry.is_hidden())?;
+    pub(super) fn find(&self, call_input: &CallInput<'_>) -> Option<Arc<RegisteredOperation>> {
+        let entry = self.ctx.registry.find(call_input.name).filter(|entry| !entry.is_hidden())?;
         if !self.is_for_this_face(&entry.declaration) {
             return None;
         }
@@ -20,12 +20,12 @@ impl Call {
         (self.ctx.parent.is_some() || exists()).then(|| Arc::clone(entry))
     }
 
-    fn is_for_this_face(&self, operation: &Operation) -> bool {
+    fn is_for_this_face(&self, operation: &OperationDeclaration) -> bool {
         !(self.ctx.face.is_for_agents() && operation.access().is_for_persons())
     }
 
     /// A call goes to a query or a mutation, a subscription is subscribed to.
-    pub(super) fn shape(&self, entry: &Entry, wanted: Shape) -> Result<(), Box<Bad>> {
+    pub(super) fn shape(&self, entry: &RegisteredOperation, wanted: Shape) -> Result<(), Box<FailedCall>> {
         let streams = |shape| matches!(shape, Shape::Subscription);
         let declared = entry.declaration.shape();
         if streams(declared) == streams(wanted) {
@@ -36,11 +36,11 @@ impl Call {
     }
 
     /// Says that there is no such operation, and what is near.
-    pub(super) async fn not_found(&self, asked: &Asked<'_>) -> Box<Bad> {
+    pub(super) async fn not_found(&self, call_input: &CallInput<'_>) -> Box<FailedCall> {
         // Near names help only those who may call them, so who asks has to be known first.
         // What is near is no reason to let them wait: what is not known by the deadline is not told.
-        let caller = self.within(self.identify(asked)).await.ok().flatten();
-        let wanted = Name::from_wire(asked.name);
+        let caller = self.within(self.identify(call_input)).await.ok().flatten();
+        let wanted = Name::from_wire(call_input.name);
         let open = self.ctx.registry.open_to(caller.as_deref());
         let open = open.filter(|operation| self.is_for_this_face(operation));
         let open = open.map(|operation| operation.name().as_str().to_owned());

@@ -5,17 +5,21 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use redress_contract::EngineCode;
 
-use super::{Asked, Bad, Call};
-use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::Entry};
+use super::{Call, CallInput, FailedCall};
+use crate::{DynamicFailure, GuardBroken, GuardedCall, Veto, WhenBroken, registry::RegisteredOperation};
 
 impl Call {
-    pub(super) async fn guards(&self, entry: &Entry, asked: &Asked<'_>) -> Result<(), Box<Bad>> {
+    pub(super) async fn guards(
+        &self,
+        entry: &RegisteredOperation,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
         for guard in &entry.guards {
             let call = GuardedCall {
                 operation: &entry.declaration,
                 caller: self.ctx.caller.as_deref(),
                 request_id: &self.ctx.request_id,
-                input: &asked.input,
+                input: &call_input.input,
             };
             let verdict = AssertUnwindSafe(async { guard.check(&call).await }).catch_unwind().await;
             let broken: Box<dyn std::error::Error + Send + Sync> = match verdict {

@@ -7,48 +7,52 @@ use std::{
 };
 
 use redress_contract::{
-    Category, Code, Effect, EncodeError, EngineCode, Json, Output, Problem, Recovery, Retry, Shape, Started,
+    Category, Code, Effect, EncodeError, EngineCode, Json, OutputJson, Problem, Recovery, Retry, Shape, Started,
 };
 use serde_json::json;
 
 use super::{
-    Bad, Call,
-    drive::{Driven, panic_text},
+    Call, FailedCall,
+    drive::{HandlerRun, panic_text},
 };
 use crate::{
-    AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
-    cause::LoggedCause,
-    encode::OutputUnwritten,
-    fail::{Cause, Ending},
+    AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault,
+    author::fail::{ErasedFail, FailCause},
+    call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
     input::Breach,
-    measure::Measured,
-    prepared::{Occurrence, Prepared},
-    registry::Entry,
+    registry::{
+        RegisteredOperation,
+        prepared::{Occurrence, Prepared},
+    },
 };
 
 impl Call {
     /// Turns how the handler ended into an outcome.
-    pub(super) fn map<T>(&self, entry: &Entry, driven: Driven<Result<T, Box<Ending>>>) -> Result<T, Box<Bad>> {
+    pub(super) fn map<T>(
+        &self,
+        entry: &RegisteredOperation,
+        driven: HandlerRun<Result<T, Box<ErasedFail>>>,
+    ) -> Result<T, Box<FailedCall>> {
         match driven {
-            Driven::Returned(Ok(output)) => Ok(output),
-            Driven::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
-            Driven::Panicked(payload) => Err(self.map_panic(&*payload)),
+            HandlerRun::Returned(Ok(output)) => Ok(output),
+            HandlerRun::Returned(Err(ending)) => Err(self.map_ending(entry, *ending)),
+            HandlerRun::Panicked(payload) => Err(self.map_panic(&*payload)),
             // What a mutation did before it waited, nobody knows.
-            Driven::NoRoom if entry.declaration.shape() == Shape::Query => Err(self.no_room()),
-            Driven::TimedOut | Driven::NoRoom => Err(self.too_late()),
-            Driven::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
-            Driven::Asks => Err(self.asks()),
+            HandlerRun::NoRoom if entry.declaration.shape() == Shape::Query => Err(self.no_room()),
+            HandlerRun::TimedOut | HandlerRun::NoRoom => Err(self.too_late()),
+            HandlerRun::Cancelled => Err(self.refuse(EngineCode::Cancelled)),
+            HandlerRun::Asks => Err(self.asks()),
         }
     }
 
     /// The deadline has passed.
-    pub(super) fn too_late(&self) -> Box<Bad> {
+    pub(super) fn too_late(&self) -> Box<FailedCall> {
         let given = self.ctx.deadline.map(|deadline| deadline.duration_since(self.since).as_millis());
         self.refuse_with(EngineCode::Timeout, &json!({"deadline_ms": given}))
     }
 
     /// A panic is contained: its text goes to the log and nowhere else.
-    pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<Bad> {
+    pub(super) fn map_panic(&self, payload: &(dyn std::any::Any + Send)) -> Box<FailedCall> {
         let text =
             LoggedCause::of_text(panic_text(payload)).without(self.ctx.entry.as_ref().map(|entry| &entry.credentials));
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::Internal.as_str(), panic = %text, "a handler panicked");
@@ -57,17 +61,17 @@ impl Call {
 
     /// A bad ending that the handler itself returned. Telling it apart runs code of the
     /// author's (`Display`, `Serialize`, `source`), which may panic like the handler itself.
-    pub(super) fn map_ending(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
+    pub(super) fn map_ending(&self, entry: &RegisteredOperation, ending: ErasedFail) -> Box<FailedCall> {
         match catch_unwind(AssertUnwindSafe(|| self.tell_apart(entry, ending))) {
             Ok(bad) => bad,
             Err(payload) => self.map_panic(&*payload),
         }
     }
 
-    fn tell_apart(&self, entry: &Entry, ending: Ending) -> Box<Bad> {
-        let Ending { cause, hint, next_actions, similar } = ending;
+    fn tell_apart(&self, entry: &RegisteredOperation, ending: ErasedFail) -> Box<FailedCall> {
+        let ErasedFail { cause, hint, next_actions, similar } = ending;
         match cause {
-            Cause::Failure(failure) => {
+            FailCause::Failure(failure) => {
                 let mut bad = self.map_failure(entry, failure);
                 // Only a declared failure keeps what the call site added to it.
                 if bad.failure.is_some() {
@@ -84,16 +88,16 @@ impl Call {
                 }
                 bad
             }
-            Cause::Undeclared(failure) => self.undeclared(&*failure),
+            FailCause::Undeclared(failure) => self.undeclared(&*failure),
             // Whatever a cancelled handler throws, the reason is the cancellation.
-            Cause::Foreign(_) if self.ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
-            Cause::Foreign(error) => self.map_foreign(&*error),
+            FailCause::Foreign(_) if self.ctx.is_cancelled() => self.refuse(EngineCode::Cancelled),
+            FailCause::Foreign(error) => self.map_foreign(&*error),
         }
     }
 
     /// A hint that the call site gives is held to the same rule as a declared one, which stays where the new one is too
     /// short to act on.
-    fn hint_at_site(&self, bad: &mut Bad, hint: String) {
+    fn hint_at_site(&self, bad: &mut FailedCall, hint: String) {
         if hint.split_whitespace().count() >= Recovery::HINT_WORDS {
             bad.problem.hint = hint.into();
         } else {
@@ -103,7 +107,7 @@ impl Call {
 
     /// A structured failure: (1) a declared code passes, its details checked; (2) any other
     /// becomes INTERNAL, with only its code in the details (K-37, K-38).
-    pub(super) fn map_failure(&self, entry: &Entry, failure: Arc<dyn AnyFailure>) -> Box<Bad> {
+    pub(super) fn map_failure(&self, entry: &RegisteredOperation, failure: Arc<dyn AnyFailure>) -> Box<FailedCall> {
         let Some(prepared) = entry.failure(failure.code()) else { return self.undeclared(&*failure) };
         let details = match failure.details() {
             Ok(details) => details,
@@ -125,11 +129,19 @@ impl Call {
         let problem = self.declared(entry, prepared, &*failure, dynamic, details);
         let printed = Some(prepared.printed(&problem));
         let next_fits = prepared.next_fits(&self.ctx.registry);
-        Box::new(Bad { problem, printed, failure: Some(failure), fault: None, cause: None, next_fits, asks: false })
+        Box::new(FailedCall {
+            problem,
+            printed,
+            failure: Some(failure),
+            fault: None,
+            cause: None,
+            next_fits,
+            asks: false,
+        })
     }
 
     /// A failure that is not among those that the operation declares: only its code leaves.
-    fn undeclared(&self, failure: &dyn AnyFailure) -> Box<Bad> {
+    fn undeclared(&self, failure: &dyn AnyFailure) -> Box<FailedCall> {
         let cause = std::error::Error::source(failure).map(|cause| tracing::field::display(self.logged(cause)));
         // A text that is not a code may hold anything, so it does not leave, and no exporter sends it.
         let code = Code::new(failure.code()).ok();
@@ -158,7 +170,7 @@ impl Call {
 
     fn declared(
         &self,
-        entry: &Entry,
+        entry: &RegisteredOperation,
         prepared: &Prepared,
         failure: &dyn AnyFailure,
         dynamic: Option<&DynamicFailure>,
@@ -186,7 +198,7 @@ impl Call {
     }
 
     /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
-    fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
+    fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<FailedCall> {
         if let Some(OutputUnwritten { error: EncodeError::TooLarge { max }, measured }) = error.downcast_ref() {
             return self.too_large(*max, measured.as_ref());
         }
@@ -198,10 +210,10 @@ impl Call {
             return self.map_ask(error);
         }
         // A composed call asks the same caller, who can do as much about it.
-        if let Some(kind) = Called::unasked_in(error) {
+        if let Some(kind) = CallFailed::unasked_in(error) {
             return self.map_ask(&AskError::Unable(kind));
         }
-        let (found, retry_after_ms) = match Called::problem_in(error) {
+        let (found, retry_after_ms) = match CallFailed::problem_in(error) {
             Some(problem) => (Classification::of_called(problem), problem.retry_after_ms),
             None => (self.ctx.registry.classifier().classify(error), None),
         };
@@ -222,7 +234,7 @@ impl Call {
         if problem.retryable {
             problem.retry_after_ms = Some(retry_after_ms.unwrap_or(COME_AGAIN_MS));
         }
-        Bad::new(problem).by(Fault::Contained).caused_by(kind)
+        FailedCall::new(problem).by(Fault::Contained).caused_by(kind)
     }
 
     /// The name of the operation, for the log.
@@ -240,7 +252,7 @@ impl Call {
     }
 
     /// An answer that is too large. The handler came to its own good end, so what a mutation does is done.
-    fn too_large(&self, max: usize, measured: Option<&Measured>) -> Box<Bad> {
+    fn too_large(&self, max: usize, measured: Option<&Measured>) -> Box<FailedCall> {
         let mut details = json!({"limit_bytes": max});
         if let Some(size) = measured.and_then(|measured| measured.size) {
             details["size_bytes"] = size.into();
@@ -264,7 +276,7 @@ impl Call {
     }
 
     /// A question that has no answer says so, since it is the caller who can do something.
-    fn map_ask(&self, error: &AskError) -> Box<Bad> {
+    fn map_ask(&self, error: &AskError) -> Box<FailedCall> {
         tracing::debug!(request_id = %self.ctx.request_id, %error, "a question has no answer");
         let mut bad = match error {
             AskError::Unable(kind) => {
@@ -290,12 +302,16 @@ impl Call {
 
     /// Whether what the handler gives is checked against the schemas.
     #[inline]
-    pub(super) fn checks(&self, entry: &Entry) -> bool {
+    pub(super) fn checks(&self, entry: &RegisteredOperation) -> bool {
         !entry.typed || self.ctx.registry.0.settings.check_outputs
     }
 
     /// Checks what the handler gave against what it promised, where that is switched on.
-    pub(super) fn check_output(&self, entry: &Entry, output: Output) -> Result<Output, Box<Bad>> {
+    pub(super) fn check_output(
+        &self,
+        entry: &RegisteredOperation,
+        output: OutputJson,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         match self.checks(entry).then(|| entry.output_breach(&output)).flatten() {
             None => Ok(output),
             Some(breach) => Err(self.unfit_output(&breach)),
@@ -305,7 +321,7 @@ impl Call {
     /// Where an output breaks its schema is for whoever mends it, and so is in the log: by names that stay on the
     /// machine, as the way to a place may be made of values.
     #[cold]
-    pub(super) fn unfit_output(&self, Breach { pointer, rule }: &Breach) -> Box<Bad> {
+    pub(super) fn unfit_output(&self, Breach { pointer, rule }: &Breach) -> Box<FailedCall> {
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), output_pointer = pointer, rule, "an output breaks its schema");
         self.refuse(EngineCode::InvalidOutput)
     }

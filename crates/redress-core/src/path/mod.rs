@@ -7,7 +7,7 @@
 
 mod admit;
 mod allow;
-mod apart;
+mod answer_budget;
 mod audit;
 mod begin;
 mod check;
@@ -15,18 +15,18 @@ mod complete;
 mod content;
 mod converse;
 mod deprecated;
+mod detached;
 mod drive;
 mod end;
 mod find;
 mod guards;
-mod large;
+mod idempotency;
+mod invalid_input;
+mod large_work;
 mod map;
-mod next;
+mod next_calls;
 mod quota;
-mod read;
-mod refuse;
-mod repeat;
-mod room;
+mod refusal;
 mod subscribe;
 mod verify;
 
@@ -40,25 +40,29 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use redress_contract::{EngineCode, Envelope, Output, Shape};
+use redress_contract::{EngineCode, Envelope, OutputJson, Shape};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use admit::{Permits, waited};
-use apart::{Apart, Taken};
 pub(crate) use begin::{Call, make_id};
 pub use complete::Completion;
 pub use converse::{Asks, Turn};
 pub(crate) use deprecated::StillCalled;
-use drive::Driven;
-pub(crate) use refuse::Bad;
-pub use refuse::Refusal;
+use detached::{Detached, OwnedCallInput};
+use drive::HandlerRun;
+pub(crate) use refusal::FailedCall;
+pub use refusal::Refusal;
 pub use subscribe::{Event, Subscription};
 
-use crate::{Ctx, Registry, Request, Secret, ask::Asking, handler::Bound, listener::Bounded};
+use crate::{
+    Ctx, Registry, Request, Secret,
+    author::handler::BoundHandler,
+    call::{ask::AskContext, progress::BoundedListener},
+};
 
 /// What one call asks for. Everything else that it brings along is in the context.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CallInput<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: Cow<'a, [u8]>,
     pub(crate) token: Option<Secret>,
@@ -70,17 +74,17 @@ impl Registry {
     /// waited for. A call with an idempotency key runs to its end in that last case, so that
     /// its outcome can be had by the same call once more.
     pub async fn call(&self, name: &str, request: Request<'_>) -> Envelope {
-        let (mut call, asked) = self.begin(name, request);
-        if let Some(apart) = call.apart(&asked) {
-            return Box::pin(call.answer_apart(apart, asked)).await;
+        let (mut call, call_input) = self.begin(name, request);
+        if let Some(apart) = call.detached(&call_input) {
+            return Box::pin(call.answer_apart(apart, call_input)).await;
         }
-        let ended = call.answer(&asked, None).await;
+        let ended = call.answer(&call_input, None).await;
         call.end_recorded(ended).await
     }
 
     /// The call that a request from outside makes.
     #[inline]
-    fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, Asked<'a>) {
+    fn begin<'a>(&self, name: &'a str, request: Request<'a>) -> (Call, CallInput<'a>) {
         let since = Instant::now();
         // One that no clock can show is none: the operation has its own.
         let deadline = request.deadline.and_then(|deadline| since.checked_add(deadline));
@@ -99,15 +103,15 @@ impl Registry {
             session_id: request.session_id,
             idempotency_key: request.idempotency_key,
             last_event_id: request.last_event_id,
-            listener: request.listener.map(Bounded::around),
-            asking: request.asker.map(|asker| Arc::new(Asking::live(asker))),
+            listener: request.listener.map(BoundedListener::around),
+            asking: request.asker.map(|asker| Arc::new(AskContext::live(asker))),
             above: request.cancellation,
             own: OnceLock::new(),
             account: request.account,
             room: OnceLock::new(),
             reserves: OnceLock::new(),
         };
-        (Call::begin(ctx, since), Asked { name, input: request.input, token: request.token })
+        (Call::begin(ctx, since), CallInput { name, input: request.input, token: request.token })
     }
 }
 
@@ -116,10 +120,14 @@ impl Call {
     /// code of the author's (stores, limits, guards, decoders), so this is where a panic ends.
     ///
     /// The steps are polled where they stand: each combinator around them would copy them.
-    pub(crate) async fn answer(&mut self, asked: &Asked<'_>, permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+    pub(crate) async fn answer(
+        &mut self,
+        call_input: &CallInput<'_>,
+        permits: Option<Permits>,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         let span = (!self.span.is_disabled()).then(|| self.span.clone());
         let ended = {
-            let mut steps = pin!(self.steps(asked, permits));
+            let mut steps = pin!(self.steps(call_input, permits));
             poll_fn(|cx| {
                 let _inside = span.as_ref().map(tracing::Span::enter);
                 match catch_unwind(AssertUnwindSafe(|| steps.as_mut().poll(cx))) {
@@ -129,17 +137,17 @@ impl Call {
             })
             .await
         };
-        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload))).map_err(|bad| self.to_verify(asked, bad))
+        ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload))).map_err(|bad| self.to_verify(call_input, bad))
     }
 
     /// A call that runs in a task of its own, from when it is admitted.
-    async fn answer_apart(mut self, apart: Apart, asked: Asked<'_>) -> Envelope {
-        match self.admitted(&asked).await {
+    async fn answer_apart(mut self, apart: Detached, call_input: CallInput<'_>) -> Envelope {
+        match self.admitted(&call_input).await {
             Err(bad) => self.end_recorded(Err(bad)).await,
             Ok(permits) => {
-                let taken = Taken::from(asked);
+                let taken = OwnedCallInput::from(call_input);
                 let rest = async move {
-                    let ended = self.answer(&taken.asked(), Some(permits)).await;
+                    let ended = self.answer(&taken.call_input(), Some(permits)).await;
                     self.end_recorded(ended).await
                 };
                 apart.run(rest).await.unwrap_or_else(|gone| gone)
@@ -148,7 +156,7 @@ impl Call {
     }
 
     /// Ends a call from outside, and waits until that is recorded.
-    async fn end_recorded(&mut self, ended: Result<Output, Box<Bad>>) -> Envelope {
+    async fn end_recorded(&mut self, ended: Result<OutputJson, Box<FailedCall>>) -> Envelope {
         let envelope = self.end_outside(ended);
         if let Some(receipt) = self.receipt() {
             receipt.await;
@@ -157,10 +165,10 @@ impl Call {
     }
 
     /// The steps up to the limits, for a call that goes on elsewhere.
-    pub(super) async fn admitted(&mut self, asked: &Asked<'_>) -> Result<Permits, Box<Bad>> {
+    pub(super) async fn admitted(&mut self, call_input: &CallInput<'_>) -> Result<Permits, Box<FailedCall>> {
         let span = self.span.clone();
         let steps = async {
-            let held = self.admit(asked, Shape::Query).await?;
+            let held = self.admit(call_input, Shape::Query).await?;
             self.room().await?;
             match held {
                 Some(permits) => Ok(*permits),
@@ -171,9 +179,13 @@ impl Call {
         ended.unwrap_or_else(|payload| Err(self.map_panic(&*payload)))
     }
 
-    async fn steps(&mut self, asked: &Asked<'_>, mut permits: Option<Permits>) -> Result<Output, Box<Bad>> {
+    async fn steps(
+        &mut self,
+        call_input: &CallInput<'_>,
+        mut permits: Option<Permits>,
+    ) -> Result<OutputJson, Box<FailedCall>> {
         if permits.is_none() {
-            permits = self.admit(asked, Shape::Query).await?.map(|held| *held);
+            permits = self.admit(call_input, Shape::Query).await?.map(|held| *held);
             if self.expects_much() {
                 Box::pin(self.room()).await?;
             }
@@ -188,47 +200,47 @@ impl Call {
                 permits
             }
         };
-        self.note_any_input(asked).await?;
+        self.note_any_input(call_input).await?;
         // From here on the call only grows older: the handler borrows what is known of it.
         let this = &*self;
         let entry = this.entry()?;
-        this.size(entry, asked)?;
-        let Bound::Once(handler) = &entry.bound else {
+        this.size(entry, call_input)?;
+        let BoundHandler::Once(handler) = &entry.bound else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
-        let running = if asked.is_large() || entry.check.is_some() {
-            match Box::pin(this.read_checked(entry, Arc::clone(handler) as _, asked)).await? {
+        let running = if call_input.is_large() || entry.check.is_some() {
+            match Box::pin(this.read_checked(entry, Arc::clone(handler) as _, call_input)).await? {
                 (input, None) => Ok(handler.ready_with(&this.ctx, input)),
                 (_, Some(failed)) => Err(failed),
             }
         } else {
-            this.measure(asked)?;
-            let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
+            this.measure(call_input)?;
+            let running = match handler.ready(&this.ctx, &entry.input, &call_input.input) {
                 Ok(running) => running,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(Box::pin(this.explain_apart(entry, Arc::clone(handler) as _, asked, error)).await);
+                Err(error) if call_input.is_long_to_explain() => {
+                    return Err(Box::pin(this.explain_apart(entry, Arc::clone(handler) as _, call_input, error)).await);
                 }
-                Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
+                Err(error) => return Err(this.explain(entry, &**handler, &call_input.input, error)),
             };
-            this.content(entry, &asked.input)?;
+            this.content(entry, &call_input.input)?;
             Ok(running)
         };
         // What most calls do without is boxed, so that it takes no room in every call.
         if !entry.guards.is_empty() {
-            Box::pin(this.within(this.guards(entry, asked))).await?;
+            Box::pin(this.within(this.guards(entry, call_input))).await?;
         }
         let claim = match &this.ctx.idempotency_key {
             None => None,
             Some(key) => match Box::pin(this.within(this.claim(
                 entry,
-                asked,
+                call_input,
                 key,
-                permits.quota.as_ref().and_then(quota::Quota::exhausted),
+                permits.quota.as_ref().and_then(quota::QuotaReservation::exhausted),
             )))
             .await?
             {
-                repeat::Claimed::Run(claim) => Some(claim),
-                repeat::Claimed::Again(kept) => {
+                idempotency::Claimed::Run(claim) => Some(claim),
+                idempotency::Claimed::Again(kept) => {
                     return match (running, kept) {
                         // What is kept is not for somebody who may not have it any more.
                         (Err(failed), _) => Err(failed),
@@ -246,14 +258,14 @@ impl Call {
         };
         let outcome = match running {
             Ok(running) => {
-                let began = (claim.is_some() || waited(entry, asked, counted.is_some())).then(Instant::now);
+                let began = (claim.is_some() || waited(entry, call_input, counted.is_some())).then(Instant::now);
                 // Whether a person was waited for is known at the end alone.
                 if this.ctx.asking.is_none() {
                     permits.ran(began);
                 }
                 let ended = this.drive(running).await;
                 if let Some(counted) = counted {
-                    counted.ended(matches!(ended, Driven::Asks));
+                    counted.ended(matches!(ended, HandlerRun::Asks));
                 }
                 if this.ctx.asking.as_ref().is_some_and(|asking| !asking.has_asked()) {
                     permits.ran(began);
@@ -283,20 +295,24 @@ impl Call {
     /// The steps that every call takes before anything of it is decoded: find, visibility,
     /// shape, caller, access, key, consent. Where a person is asked for consent, the limits come before the question,
     /// and what they handed out comes back.
-    async fn admit(&mut self, asked: &Asked<'_>, wanted: Shape) -> Result<Option<Box<Permits>>, Box<Bad>> {
-        let Some(entry) = self.find(asked) else {
+    async fn admit(
+        &mut self,
+        call_input: &CallInput<'_>,
+        wanted: Shape,
+    ) -> Result<Option<Box<Permits>>, Box<FailedCall>> {
+        let Some(entry) = self.find(call_input) else {
             self.found_nothing();
-            return Err(Box::pin(self.not_found(asked)).await);
+            return Err(Box::pin(self.not_found(call_input)).await);
         };
         self.tell_began(&entry);
         self.found(entry);
         self.shape(self.entry()?, wanted)?;
-        if let Some(token) = &asked.token {
+        if let Some(token) = &call_input.token {
             let known =
                 self.ctx.registry.0.identity.as_ref().and_then(|provider| provider.known(token.expose().as_bytes()));
             self.ctx.caller = match known {
                 Some(caller) => Some(caller),
-                None => Box::pin(self.within(self.identify(asked))).await?,
+                None => Box::pin(self.within(self.identify(call_input))).await?,
             };
         }
         self.recordable()?;
@@ -306,20 +322,20 @@ impl Call {
             self.note_audited();
         }
         if let (Ok(()), Some(still_called)) = (&admitted, &self.entry()?.still_called) {
-            self.note_deprecated(self.entry()?, asked.name, still_called);
+            self.note_deprecated(self.entry()?, call_input.name, still_called);
         }
         let admitted = admitted.and_then(|()| self.takes_key(self.entry()?));
         let admitted = match admitted {
-            Ok(()) if asked.is_large() => Box::pin(self.large_belongs(self.entry()?, asked)).await,
-            admitted => admitted.and_then(|()| self.belongs(self.entry()?, asked)),
+            Ok(()) if call_input.is_large() => Box::pin(self.large_belongs(self.entry()?, call_input)).await,
+            admitted => admitted.and_then(|()| self.belongs(self.entry()?, call_input)),
         };
         let admitted = match admitted {
             Ok(()) if self.entry()?.declaration.access().needs_consent() => {
                 match Box::pin(self.within(self.has_agreed(self.entry()?))).await {
                     Ok(false) => {
                         // Who is asked may leave.
-                        self.note_any_input(asked).await?;
-                        Box::pin(self.agree_within_limits(self.entry()?, asked)).await
+                        self.note_any_input(call_input).await?;
+                        Box::pin(self.agree_within_limits(self.entry()?, call_input)).await
                     }
                     agreed => agreed.map(|_| None),
                 }
@@ -328,7 +344,7 @@ impl Call {
         };
         if admitted.is_err() {
             // Why it is refused is known, even if its record has to do without a digest.
-            let _ = self.note_any_input(asked).await;
+            let _ = self.note_any_input(call_input).await;
         }
         admitted
     }

@@ -3,26 +3,26 @@
 
 use redress_contract::{EngineCode, Json, Started};
 
-use super::{Bad, Call};
-use crate::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, registry::Entry};
+use super::{Call, FailedCall};
+use crate::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, registry::RegisteredOperation};
 
 /// What the allowances of the caller have said.
-pub(super) enum Quota {
+pub(super) enum QuotaReservation {
     /// The call is set aside, and given back when this is dropped.
     Held(Box<dyn QuotaHold>),
     /// One is used up, and the call has a key: it may still get the outcome that it had before, and nothing else.
     Exhausted(Box<Exhausted>),
 }
 
-impl Quota {
+impl QuotaReservation {
     /// What is used up, where something is.
     pub(super) fn exhausted(&self) -> Option<&Exhausted> {
-        if let Quota::Exhausted(exhausted) = self { Some(exhausted) } else { None }
+        if let QuotaReservation::Exhausted(exhausted) = self { Some(exhausted) } else { None }
     }
 }
 
 /// A call that is counted. Where its handler has not started, or goes on in a next round, it is given back.
-pub(super) struct Counted<'a> {
+pub(super) struct CountedQuota<'a> {
     call: &'a Call,
     hold: Option<Box<dyn QuotaHold>>,
 }
@@ -30,7 +30,10 @@ pub(super) struct Counted<'a> {
 impl Call {
     /// Sets the call aside in the allowances that the limits name. A composed call is taken from none: the call that
     /// makes it has been.
-    pub(super) async fn set_aside(&self, entry: &Entry) -> Result<Option<Quota>, Box<Bad>> {
+    pub(super) async fn set_aside(
+        &self,
+        entry: &RegisteredOperation,
+    ) -> Result<Option<QuotaReservation>, Box<FailedCall>> {
         let registry = &self.ctx.registry.0;
         if !registry.has_quotas || self.ctx.parent.is_some() {
             return Ok(None);
@@ -47,8 +50,10 @@ impl Call {
         let caller = self.key_holder();
         let reserved = self.within(async { Ok(store.reserve(&caller, &shares).await) }).await?;
         match reserved {
-            Ok(hold) => Ok(Some(Quota::Held(hold))),
-            Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => Ok(Some(Quota::Exhausted(exhausted))),
+            Ok(hold) => Ok(Some(QuotaReservation::Held(hold))),
+            Err(QuotaRefused::Exhausted(exhausted)) if self.has_key(entry) => {
+                Ok(Some(QuotaReservation::Exhausted(exhausted)))
+            }
             Err(QuotaRefused::Exhausted(exhausted)) => Err(self.exhausted(&exhausted)),
             Err(QuotaRefused::Broken(error)) => {
                 tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a quota cannot be read, and the call is refused");
@@ -58,17 +63,20 @@ impl Call {
     }
 
     /// Counts the call, so that it stays counted whatever becomes of the process while its handler runs.
-    pub(super) async fn counted(&self, quota: Option<Quota>) -> Result<Option<Counted<'_>>, Box<Bad>> {
+    pub(super) async fn counted(
+        &self,
+        quota: Option<QuotaReservation>,
+    ) -> Result<Option<CountedQuota<'_>>, Box<FailedCall>> {
         let mut hold = match quota {
             None => return Ok(None),
-            Some(Quota::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted)),
-            Some(Quota::Held(hold)) => hold,
+            Some(QuotaReservation::Exhausted(exhausted)) => return Err(self.exhausted(&exhausted)),
+            Some(QuotaReservation::Held(hold)) => hold,
         };
         match self.within(async { Ok(hold.count().await) }).await? {
             Ok(allowances) => {
                 // A call is counted once.
                 let _ = self.allowances.set(allowances.into());
-                Ok(Some(Counted { call: self, hold: Some(hold) }))
+                Ok(Some(CountedQuota { call: self, hold: Some(hold) }))
             }
             Err(error) => {
                 tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), cause = %self.logged(&*error.0), "a call cannot be counted, and is refused");
@@ -77,19 +85,19 @@ impl Call {
         }
     }
 
-    fn has_key(&self, entry: &Entry) -> bool {
+    fn has_key(&self, entry: &RegisteredOperation) -> bool {
         self.ctx.idempotency_key.is_some() && entry.declaration.takes_idempotency_key()
     }
 
     #[cold]
-    pub(super) fn exhausted(&self, exhausted: &Exhausted) -> Box<Bad> {
+    pub(super) fn exhausted(&self, exhausted: &Exhausted) -> Box<FailedCall> {
         let _ = self.allowances.set(exhausted.allowances.clone().into());
         let (details, wait) = (Json::of(&exhausted.told()).ok(), exhausted.retry_after_ms());
-        Bad::new(self.engine(EngineCode::QuotaExhausted, details, Some(wait)))
+        FailedCall::new(self.engine(EngineCode::QuotaExhausted, details, Some(wait)))
     }
 }
 
-impl Counted<'_> {
+impl CountedQuota<'_> {
     /// The handler has ended, or its call ends with a question and goes on in a next round. That a question is open
     /// says nothing: the handler may have come to its end without the answer.
     pub(super) fn ended(mut self, asks: bool) {
@@ -100,7 +108,7 @@ impl Counted<'_> {
 }
 
 /// A call that is cut off in the middle stays counted.
-impl Drop for Counted<'_> {
+impl Drop for CountedQuota<'_> {
     fn drop(&mut self) {
         if self.call.started() != Started::No
             && let Some(hold) = self.hold.take()

@@ -12,7 +12,7 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
-use redress_contract::{EngineCode, Envelope, Meta, Output, Overflow, RequestId, Shape, Streaming};
+use redress_contract::{EngineCode, Envelope, Meta, OutputJson, Overflow, RequestId, Shape, Streaming};
 use serde_json::json;
 use tokio::{
     runtime::Handle,
@@ -23,21 +23,21 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::{
-    Asked, Bad, Call,
+    Call, CallInput, FailedCall,
     admit::{Permits, waited},
-    drive::{Driven, let_go},
+    drive::{HandlerRun, let_go},
 };
 use crate::{
     Ctx, Registry, Request,
-    handler::{Bound, Items},
-    registry::Entry,
+    author::handler::{BoundHandler, HandlerItems},
+    registry::RegisteredOperation,
 };
 
 /// What the reader of a stream gets: items, then one end.
 #[derive(Debug)]
 pub enum Event {
     /// One item.
-    Item(Output),
+    Item(OutputJson),
     /// The stream has ended well. Nothing comes after it.
     Completed(Meta),
     /// The stream has ended badly. Nothing comes after it.
@@ -48,7 +48,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Subscription {
     request_id: RequestId,
-    items: mpsc::Receiver<Output>,
+    items: mpsc::Receiver<OutputJson>,
     end: Option<oneshot::Receiver<Event>>,
     source: CancellationToken,
     _reader: DropGuard,
@@ -58,9 +58,9 @@ impl Registry {
     /// Subscribes to an operation. What refuses the call before the stream is open comes as
     /// an envelope; what happens later comes as the last event.
     pub async fn subscribe(&self, name: &str, request: Request<'_>) -> Result<Subscription, Envelope> {
-        let (mut call, asked) = self.begin(name, request);
+        let (mut call, call_input) = self.begin(name, request);
         let span = call.span.clone();
-        let opened = AssertUnwindSafe(call.open(&asked)).catch_unwind().instrument(span).await;
+        let opened = AssertUnwindSafe(call.open(&call_input)).catch_unwind().instrument(span).await;
         match opened.unwrap_or_else(|payload| Err(call.map_panic(&*payload))) {
             Ok(opened) => Ok(opened.carry(call)),
             Err(bad) => {
@@ -75,49 +75,49 @@ impl Registry {
 }
 
 /// A stream whose source is open, not yet carried to a reader.
-struct Opened {
-    entry: Arc<Entry>,
-    items: Items,
+struct OpenStream {
+    entry: Arc<RegisteredOperation>,
+    items: HandlerItems,
     permits: Permits,
     streaming: Streaming,
     runtime: Handle,
 }
 
 impl Call {
-    async fn open(&mut self, asked: &Asked<'_>) -> Result<Opened, Box<Bad>> {
-        let held = self.admit(asked, Shape::Subscription).await?;
+    async fn open(&mut self, call_input: &CallInput<'_>) -> Result<OpenStream, Box<FailedCall>> {
+        let held = self.admit(call_input, Shape::Subscription).await?;
         let entry = Arc::clone(self.entry()?);
         let mut permits = match held {
             Some(permits) => *permits,
             None => self.all_limits(&entry).await?,
         };
-        self.note_any_input(asked).await?;
+        self.note_any_input(call_input).await?;
         let this = &*self;
-        this.size(&entry, asked)?;
-        let (Bound::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
+        this.size(&entry, call_input)?;
+        let (BoundHandler::Stream(handler), Ok(runtime)) = (&entry.bound, Handle::try_current()) else {
             return Err(this.refuse(EngineCode::HandlerNotBound));
         };
         // The stream outlives the request, and its context shares the token that its reader cancels. The operation's own
         // deadline is for the opening, which `drive` bounds; the stream itself has none but its caller's.
         let outlives = || Ctx { deadline: this.ctx.caller_deadline, ..this.ctx.clone() };
-        let opening = if asked.is_large() || entry.check.is_some() {
-            match this.read_checked(&entry, Arc::clone(handler) as _, asked).await? {
+        let opening = if call_input.is_large() || entry.check.is_some() {
+            match this.read_checked(&entry, Arc::clone(handler) as _, call_input).await? {
                 (input, None) => Ok(handler.ready_with(outlives(), input)),
                 (_, Some(failed)) => Err(failed),
             }
         } else {
-            this.measure(asked)?;
-            let opening = match handler.ready(outlives(), &entry.input, &asked.input) {
+            this.measure(call_input)?;
+            let opening = match handler.ready(outlives(), &entry.input, &call_input.input) {
                 Ok(opening) => opening,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, asked, error).await);
+                Err(error) if call_input.is_long_to_explain() => {
+                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, call_input, error).await);
                 }
-                Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
+                Err(error) => return Err(this.explain(&entry, &**handler, &call_input.input, error)),
             };
-            this.content(&entry, &asked.input)?;
+            this.content(&entry, &call_input.input)?;
             Ok(opening)
         };
-        this.within(this.guards(&entry, asked)).await?;
+        this.within(this.guards(&entry, call_input)).await?;
         let items = {
             let counted = this.counted(permits.quota.take()).await?;
             let opening = match opening {
@@ -125,20 +125,20 @@ impl Call {
                 // What was counted stays so, as where the handler fails.
                 Err(failed) => return this.end_checked(&entry, failed),
             };
-            permits.ran(waited(&entry, asked, counted.is_some()).then(Instant::now));
+            permits.ran(waited(&entry, call_input, counted.is_some()).then(Instant::now));
             let driven = this.drive(opening).await;
             if let Some(counted) = counted {
-                counted.ended(matches!(driven, Driven::Asks));
+                counted.ended(matches!(driven, HandlerRun::Asks));
             }
             this.map(&entry, driven)?
         };
         self.opened();
         let streaming = entry.declaration.streaming().copied().unwrap_or_default();
-        Ok(Opened { entry, items, permits, streaming, runtime })
+        Ok(OpenStream { entry, items, permits, streaming, runtime })
     }
 }
 
-impl Opened {
+impl OpenStream {
     /// Carries the items to a reader, in a task that ends with the stream or its reader.
     fn carry(self, call: Call) -> Subscription {
         let (sender, items) = mpsc::channel(self.streaming.buffer.max(1));
@@ -153,7 +153,7 @@ impl Opened {
         Subscription { request_id, items, end: Some(end), source, _reader: reader }
     }
 
-    async fn pump(mut self, mut call: Call, sender: mpsc::Sender<Output>, last: oneshot::Sender<Event>) {
+    async fn pump(mut self, mut call: Call, sender: mpsc::Sender<OutputJson>, last: oneshot::Sender<Event>) {
         let mut characters: u64 = 0;
         let ended = loop {
             match self.next(&call).await {
@@ -168,7 +168,7 @@ impl Opened {
             }
         };
         // The source goes first, so that nothing of it runs once the reader sees the end.
-        let Opened { items, permits, .. } = self;
+        let OpenStream { items, permits, .. } = self;
         let_go(items);
         drop(permits);
         let event = match ended {
@@ -183,7 +183,7 @@ impl Opened {
     }
 
     /// The next item of the source; nothing at its own end.
-    async fn next(&mut self, call: &Call) -> Result<Option<Output>, Box<Bad>> {
+    async fn next(&mut self, call: &Call) -> Result<Option<OutputJson>, Box<FailedCall>> {
         let idle = self.streaming.idle_ms.map(Duration::from_millis);
         let token = call.ctx.cancellation();
         let next = AssertUnwindSafe(self.items.next()).catch_unwind();
@@ -213,9 +213,9 @@ impl Opened {
 async fn hand_over(
     call: &Call,
     streaming: Streaming,
-    sender: &mpsc::Sender<Output>,
-    output: Output,
-) -> Result<(), Box<Bad>> {
+    sender: &mpsc::Sender<OutputJson>,
+    output: OutputJson,
+) -> Result<(), Box<FailedCall>> {
     let output = match sender.try_send(output) {
         Ok(()) => return Ok(()),
         Err(mpsc::error::TrySendError::Closed(_)) => return Err(call.refuse(EngineCode::Cancelled)),

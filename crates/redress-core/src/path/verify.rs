@@ -2,7 +2,7 @@
 
 use redress_contract::{Effect, EngineCode, Retry, Started};
 
-use super::{Asked, Bad, Call};
+use super::{Call, CallInput, FailedCall};
 
 /// The most bytes of an input that are read and told once more. What is larger is not worth its place in an answer.
 const MAX_INPUT: usize = 16 * 1024;
@@ -13,7 +13,7 @@ const NEW_KEY: &str = "A call that is made again needs a new idempotency key.";
 impl Call {
     /// The same ending with the query that shows whether the call took place, where nobody knows that and the
     /// operation says how to find out.
-    pub(super) fn to_verify(&self, asked: &Asked<'_>, mut bad: Box<Bad>) -> Box<Bad> {
+    pub(super) fn to_verify(&self, call_input: &CallInput<'_>, mut bad: Box<FailedCall>) -> Box<FailedCall> {
         let Some(entry) = &self.ctx.entry else { return bad };
         let Some(verifying) = &entry.verifying else { return bad };
         // A declared failure has a recovery of its own, and a call that asks goes on.
@@ -31,14 +31,14 @@ impl Call {
         let recovery = Some(&verifying.recovery);
         let retry =
             Retry::advise(code.kind().retryable(), bad.problem.effect, entry.declaration.shape(), started, recovery);
-        if retry != Retry::AfterVerify || asked.input.len() > MAX_INPUT {
+        if retry != Retry::AfterVerify || call_input.input.len() > MAX_INPUT {
             return bad;
         }
         // Whoever cannot make the query is told what is told where there is none.
         if verifying.step.target().is_none_or(|target| self.callable(target).is_none()) {
             return bad;
         }
-        let Some(query) = verifying.query(&asked.input) else { return bad };
+        let Some(query) = verifying.query(&call_input.input) else { return bad };
         let problem = &mut bad.problem;
         problem.retry = retry;
         problem.retryable = false;

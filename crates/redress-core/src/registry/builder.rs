@@ -8,16 +8,16 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{Contract, Failure, Finding, ProgramInfo};
+use redress_contract::{Contract, FailureDeclaration, Finding, ProgramInfo};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use super::{Entry, Inner, Registry, TextMap, check};
+use super::{RegisteredOperation, Registry, RegistryInner, TextMap, check};
 use crate::{
     Audit, Classifier, ConsentMemory, ConsentStore, ContentGuard, Extension, Guard, IdempotencyMemory,
     IdempotencyStore, IdentityProvider, IntoOperation, Limit, Observer, Operation, QuotaStore, Settings,
-    ctx::AnyState,
-    extension::{self, Loaded},
+    call::ctx::AnyState,
+    hooks::extension::{self, Loaded},
 };
 
 /// Gathers what a registry is made of. Nothing is judged before [`build`](Builder::build).
@@ -36,7 +36,7 @@ pub struct Builder {
     classifier: Option<Classifier>,
     pub(crate) settings: Settings,
     extensions: Vec<(Extension, Value)>,
-    pub(crate) codes: Vec<Failure>,
+    pub(crate) codes: Vec<FailureDeclaration>,
     program: Option<Arc<ProgramInfo>>,
     /// The types of which a state was given more than once.
     pub(crate) states_twice: Vec<&'static str>,
@@ -320,7 +320,7 @@ impl Builder {
         let mut index = TextMap::default();
         for operation in self.operations {
             let name = operation.declaration.name().clone();
-            match Entry::new(operation, entries.len(), &self.guards, &self.settings) {
+            match RegisteredOperation::new(operation, entries.len(), &self.guards, &self.settings) {
                 Ok(entry) => {
                     for known in entry.declaration.aliases().iter().chain([&name]) {
                         index.insert(known.as_str().into(), entries.len());
@@ -333,7 +333,7 @@ impl Builder {
         if !findings.is_empty() {
             return Err(BuildError::new(findings));
         }
-        Ok(Registry(Arc::new(Inner {
+        Ok(Registry(Arc::new(RegistryInner {
             entries,
             index,
             contract: Arc::new(contract),

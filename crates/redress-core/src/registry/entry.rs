@@ -9,30 +9,28 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{self as contract, Caller, Code, Content, Origin, Output};
+use redress_contract::{self as contract, Caller, Code, Content, Origin, OutputJson};
 
 use crate::{
     Credentials, Guard, Operation, Settings,
-    check::Check,
-    handler::Bound,
-    input::{Breach, SchemaError, Shape},
+    author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying},
+    input::{Breach, InputShape, SchemaError},
     path::StillCalled,
-    prepared::Prepared,
-    verification::Verifying,
+    registry::prepared::Prepared,
 };
 
 /// Outputs up to so many bytes are all the same.
 const SMALL_OUTPUT: usize = 1024;
 
 /// One operation, made ready to be called.
-pub(crate) struct Entry {
+pub(crate) struct RegisteredOperation {
     /// Its place among the entries.
     pub(crate) place: usize,
-    pub(crate) declaration: contract::Operation,
-    pub(crate) bound: Bound,
-    pub(crate) check: Option<Check>,
-    pub(crate) input: Shape,
-    output: OnceLock<Option<Shape>>,
+    pub(crate) declaration: contract::OperationDeclaration,
+    pub(crate) bound: BoundHandler,
+    pub(crate) check: Option<OperationCheck>,
+    pub(crate) input: InputShape,
+    output: OnceLock<Option<InputShape>>,
     failures: HashMap<Code, Prepared, foldhash::fast::RandomState>,
     pub(crate) deadline: Duration,
     pub(crate) max_input: usize,
@@ -55,13 +53,13 @@ pub(crate) struct Entry {
     pub(crate) guards: Vec<Arc<dyn Guard>>,
 }
 
-impl Entry {
+impl RegisteredOperation {
     pub(crate) fn new(
         operation: Operation,
         place: usize,
         guards: &[Arc<dyn Guard>],
         settings: &Settings,
-    ) -> Result<Entry, SchemaError> {
+    ) -> Result<RegisteredOperation, SchemaError> {
         let Operation { declaration, bound, typed, credentials, check, .. } = operation;
         let input = bound.shape(declaration.input().as_value().clone())?;
         let guards: Vec<_> = guards.iter().filter(|guard| guard.covers(&declaration)).cloned().collect();
@@ -72,7 +70,7 @@ impl Entry {
             .collect();
         let authority =
             Caller::new(format!("operation:{}", declaration.name())).scopes(declaration.authority().iter().cloned());
-        Ok(Entry {
+        Ok(RegisteredOperation {
             place,
             verifying: declaration.verification().map(|verification| Box::new(Verifying::new(verification))),
             authority: Arc::new(authority),
@@ -120,8 +118,8 @@ impl Entry {
     /// Whether it takes this input. A stream is not called for one answer, so none is taken for that.
     pub(crate) fn accepts(&self, input: &[u8]) -> bool {
         match &self.bound {
-            Bound::Once(handler) => handler.accepts(&self.input, input),
-            Bound::Stream(_) | Bound::Nothing => false,
+            BoundHandler::Once(handler) => handler.accepts(&self.input, input),
+            BoundHandler::Stream(_) | BoundHandler::Nothing => false,
         }
     }
 
@@ -134,8 +132,8 @@ impl Entry {
     }
 
     /// Where `output` is not what the declaration says. The schema is compiled on first use.
-    pub(crate) fn output_breach(&self, output: &Output) -> Option<Breach> {
-        let shape = self.output.get_or_init(|| Shape::dynamic(self.declaration.output().as_value().clone()).ok());
+    pub(crate) fn output_breach(&self, output: &OutputJson) -> Option<Breach> {
+        let shape = self.output.get_or_init(|| InputShape::dynamic(self.declaration.output().as_value().clone()).ok());
         Breach::of(shape.as_ref(), output.json())
     }
 

@@ -3,7 +3,9 @@
 mod builder;
 mod check;
 mod entry;
+pub(crate) mod prepared;
 mod roles;
+pub(crate) mod settings;
 mod view;
 
 use std::{
@@ -13,16 +15,20 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use redress_contract::{Caller, Code, Contract, EngineCode, Failure, Name, Operation, ProgramInfo};
+use redress_contract::{
+    Caller, Code, Contract, EngineCode, FailureDeclaration, Name, OperationDeclaration, ProgramInfo,
+};
 use tokio_util::task::TaskTracker;
 
 pub use builder::{BuildError, Builder};
-pub(crate) use entry::Entry;
+pub(crate) use entry::RegisteredOperation;
 pub use view::Shown;
 
 use crate::{
     Audit, Classifier, ConsentStore, ContentGuard, IdempotencyStore, IdentityError, IdentityProvider, Limit, Observer,
-    QuotaStore, Secret, Settings, changes::Announcer, ctx::AnyState, extension::Loaded,
+    QuotaStore, Secret, Settings,
+    call::{changes::Announcer, ctx::AnyState},
+    hooks::extension::Loaded,
 };
 
 /// The operations of a service, checked and ready to be called. Cloning is cheap, and all
@@ -30,14 +36,14 @@ use crate::{
 ///
 /// Built by [`Registry::builder`]; what is wrong with the declarations is told all at once.
 #[derive(Clone)]
-pub struct Registry(pub(crate) Arc<Inner>);
+pub struct Registry(pub(crate) Arc<RegistryInner>);
 
 /// A map from what programs write, hashed fast but not predictably.
 pub(crate) type TextMap<V> = HashMap<Box<str>, V, foldhash::fast::RandomState>;
 
 #[derive(Clone)]
-pub(crate) struct Inner {
-    pub(crate) entries: Vec<Arc<Entry>>,
+pub(crate) struct RegistryInner {
+    pub(crate) entries: Vec<Arc<RegisteredOperation>>,
     /// Every name and alias, to its place in `entries`.
     pub(crate) index: TextMap<usize>,
     pub(crate) contract: Arc<Contract>,
@@ -63,7 +69,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) extensions: Loaded,
     /// Codes that an extension declares beside those of its operations.
-    pub(crate) codes: Vec<Failure>,
+    pub(crate) codes: Vec<FailureDeclaration>,
     /// What the program says of itself.
     pub(crate) program: Option<Arc<ProgramInfo>>,
     pub(crate) announcer: Arc<Announcer>,
@@ -84,27 +90,27 @@ impl Registry {
 
     /// The operation of this name or alias, in any form that the wire may use, unless it is hidden
     /// at the time. Those that are hidden are in the [`contract`](Registry::contract) all the same.
-    pub fn operation(&self, name: &str) -> Option<&Operation> {
-        let shown = |entry: &&Arc<Entry>| !entry.is_hidden() && self.shows(entry) != Shown::No;
+    pub fn operation(&self, name: &str) -> Option<&OperationDeclaration> {
+        let shown = |entry: &&Arc<RegisteredOperation>| !entry.is_hidden() && self.shows(entry) != Shown::No;
         self.find(name).filter(shown).map(|entry| &entry.declaration)
     }
 
     /// The operations that `caller` may call from outside, the hidden ones left out. They are whole; what a caller may
     /// be shown of them is [`disclosed_to`](Registry::disclosed_to) it.
-    pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &Operation> {
-        let open = move |entry: &&Arc<Entry>| self.is_open(entry, caller);
+    pub fn open_to(&self, caller: Option<&Caller>) -> impl Iterator<Item = &OperationDeclaration> {
+        let open = move |entry: &&Arc<RegisteredOperation>| self.is_open(entry, caller);
         self.0.entries.iter().filter(open).map(|entry| &entry.declaration)
     }
 
     /// The operations that are not hidden, in the order they were declared.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &Operation> {
-        let shown = |entry: &&Arc<Entry>| !entry.is_hidden() && self.shows(entry) != Shown::No;
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &OperationDeclaration> {
+        let shown = |entry: &&Arc<RegisteredOperation>| !entry.is_hidden() && self.shows(entry) != Shown::No;
         self.0.entries.iter().filter(shown).map(|entry| &entry.declaration)
     }
 
     /// The declaration of a code: the engine's own, or the first operation's that has it. Kind, status and `retryable` are
     /// those of all of them; what else it says may differ by operation.
-    pub fn failure(&self, code: &str) -> Option<Failure> {
+    pub fn failure(&self, code: &str) -> Option<FailureDeclaration> {
         if let Some(engine) = EngineCode::parse(code) {
             return Some(engine.declaration());
         }
@@ -122,8 +128,8 @@ impl Registry {
         codes
     }
 
-    fn declared(&self) -> impl Iterator<Item = &Failure> {
-        self.0.contract.operations().iter().flat_map(Operation::failures).chain(&self.0.codes)
+    fn declared(&self) -> impl Iterator<Item = &FailureDeclaration> {
+        self.0.contract.operations().iter().flat_map(OperationDeclaration::failures).chain(&self.0.codes)
     }
 
     /// Where consents are kept.
@@ -203,10 +209,10 @@ impl Registry {
     /// The same registry with one more observer, for the test kit.
     #[cfg(feature = "testing")]
     pub(crate) fn observed_by(&self, observer: impl Observer) -> Registry {
-        self.fitted(crate::Fittings::new().observer(Arc::new(observer)))
+        self.with_layers(crate::Layers::new().observer(Arc::new(observer)))
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredOperation>> {
         let place = match self.0.index.get(name) {
             Some(place) => place,
             None => self.0.index.get(&*Name::from_wire(name))?,

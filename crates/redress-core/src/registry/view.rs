@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use redress_contract::{Caller, Contract, Disclosure, Failure, Name, Operation, Reach};
+use redress_contract::{Caller, Contract, Disclosure, FailureDeclaration, Name, OperationDeclaration, Reach};
 
-use super::{Entry, Inner, Registry};
+use super::{RegisteredOperation, Registry, RegistryInner};
 
 /// What a face shows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ impl Registry {
     /// use serde_json::json;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let open = |name: &str| contract::Operation::query(name).with_access(contract::Access::anyone());
+    /// let open = |name: &str| contract::OperationDeclaration::query(name).with_access(contract::Access::anyone());
     /// let one = |name: &str| Operation::dynamic(open(name)).with_handler(|_, _| async { Ok(json!(1)) });
     /// let whole = Registry::builder().add(one("lab.alpha")).add(one("lab.beta")).build().unwrap();
     ///
@@ -36,13 +36,13 @@ impl Registry {
     /// # });
     /// ```
     #[must_use]
-    pub fn view(&self, shown: impl Fn(&Operation) -> Shown) -> Registry {
+    pub fn view(&self, shown: impl Fn(&OperationDeclaration) -> Shown) -> Registry {
         let shown = self.0.entries.iter().map(|entry| shown(&entry.declaration).min(self.shows(entry))).collect();
-        Registry(Arc::new(Inner { view: Some(shown), ..Inner::clone(&self.0) }))
+        Registry(Arc::new(RegistryInner { view: Some(shown), ..RegistryInner::clone(&self.0) }))
     }
 
     /// What is shown of an operation, whoever asks.
-    pub(crate) fn shows(&self, entry: &Entry) -> Shown {
+    pub(crate) fn shows(&self, entry: &RegisteredOperation) -> Shown {
         match &self.0.view {
             None => Shown::Callable,
             Some(view) => view.get(entry.place).copied().unwrap_or(Shown::No),
@@ -50,7 +50,7 @@ impl Registry {
     }
 
     /// Whether the operation exists for `caller`, from outside and now.
-    pub(super) fn is_open(&self, entry: &Entry, caller: Option<&Caller>) -> bool {
+    pub(super) fn is_open(&self, entry: &RegisteredOperation, caller: Option<&Caller>) -> bool {
         !entry.is_hidden()
             && self.shows(entry) != Shown::No
             && entry.declaration.is_external()
@@ -58,7 +58,7 @@ impl Registry {
     }
 
     /// The operation that `caller` could call by this name now, from outside.
-    pub(crate) fn callable(&self, name: &str, caller: Option<&Caller>) -> Option<&Arc<Entry>> {
+    pub(crate) fn callable(&self, name: &str, caller: Option<&Caller>) -> Option<&Arc<RegisteredOperation>> {
         self.find(name).filter(|entry| self.is_open(entry, caller) && self.shows(entry) == Shown::Callable)
     }
 
@@ -71,7 +71,7 @@ impl Registry {
 
     /// The operation of this name or alias, or behind the tool of this name, as far as `caller` is told of it; nothing
     /// where it does not exist for them.
-    pub fn disclosed_operation(&self, name: &str, caller: Option<&Caller>) -> Option<Operation> {
+    pub fn disclosed_operation(&self, name: &str, caller: Option<&Caller>) -> Option<OperationDeclaration> {
         let entry = self.find(name).or_else(|| self.behind_tool(name));
         let entry = entry.filter(|entry| self.is_open(entry, caller))?;
         Some(self.disclose(&entry.declaration, caller))
@@ -79,30 +79,31 @@ impl Registry {
 
     /// The declaration of a code that no operation has for itself, the engine's own or an extension's, as far as `caller`
     /// is told of it.
-    pub fn disclosed_code(&self, code: &str, caller: Option<&Caller>) -> Option<Failure> {
-        let declares = |operation: &Operation| operation.failure(code).is_some();
+    pub fn disclosed_code(&self, code: &str, caller: Option<&Caller>) -> Option<FailureDeclaration> {
+        let declares = |operation: &OperationDeclaration| operation.failure(code).is_some();
         let failure = self.failure(code).filter(|_| !self.0.contract.operations().iter().any(declares))?;
         Some(failure.disclosed(&Disclosure::to(caller, &|name| self.reach(name, caller))))
     }
 
     /// The declarations of the codes that belong to extensions as a whole and to no operation, as far as `caller` is told
     /// of them.
-    pub fn disclosed_codes(&self, caller: Option<&Caller>) -> Vec<Failure> {
+    pub fn disclosed_codes(&self, caller: Option<&Caller>) -> Vec<FailureDeclaration> {
         self.0.codes.iter().filter_map(|failure| self.disclosed_code(failure.code().as_str(), caller)).collect()
     }
 
     /// The operation whose tool has this name: `files_read` is that of `files.read`. No two share one.
-    pub(crate) fn behind_tool(&self, name: &str) -> Option<&Arc<Entry>> {
+    pub(crate) fn behind_tool(&self, name: &str) -> Option<&Arc<RegisteredOperation>> {
         let fits = |known: &Name| {
             known.as_str().len() == name.len()
                 && known.as_str().bytes().map(|byte| if byte == b'.' { b'_' } else { byte }).eq(name.bytes())
         };
-        let named =
-            |entry: &&Arc<Entry>| fits(entry.declaration.name()) || entry.declaration.aliases().iter().any(fits);
+        let named = |entry: &&Arc<RegisteredOperation>| {
+            fits(entry.declaration.name()) || entry.declaration.aliases().iter().any(fits)
+        };
         self.0.entries.iter().find(named)
     }
 
-    fn disclose(&self, operation: &Operation, caller: Option<&Caller>) -> Operation {
+    fn disclose(&self, operation: &OperationDeclaration, caller: Option<&Caller>) -> OperationDeclaration {
         operation.disclosed(&Disclosure::to(caller, &|name| self.reach(name, caller)))
     }
 

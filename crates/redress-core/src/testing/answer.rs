@@ -1,6 +1,6 @@
 //! What came back from a call, with what a test wants to know about it.
 
-use redress_contract::{Envelope, Meta, Output, Problem};
+use redress_contract::{Envelope, Meta, OutputJson, Problem};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::Event;
 
 /// What came back from a call: the envelope, exactly as a face would send it.
 #[derive(Clone, Debug)]
-pub struct Answer(pub(super) Envelope);
+pub struct CallAnswer(pub(super) Envelope);
 
-impl Answer {
+impl CallAnswer {
     /// The output, read as `T`.
     ///
     /// # Panics
@@ -72,9 +72,9 @@ impl Answer {
     }
 }
 
-impl From<Envelope> for Answer {
-    fn from(envelope: Envelope) -> Answer {
-        Answer(envelope)
+impl From<Envelope> for CallAnswer {
+    fn from(envelope: Envelope) -> CallAnswer {
+        CallAnswer(envelope)
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn read<T: DeserializeOwned>(envelope: &Envelope) -> Result<T, String
 /// What came back from a subscription, read to its end.
 #[derive(Debug)]
 pub struct Collected {
-    pub(super) items: Vec<Output>,
+    pub(super) items: Vec<OutputJson>,
     /// The bad ending, if it was one.
     pub(super) failed: Option<Envelope>,
     pub(super) completed: Option<Meta>,
@@ -130,7 +130,7 @@ impl Collected {
     /// When an item is not a `T`.
     #[track_caller]
     pub fn items<T: DeserializeOwned>(&self) -> Vec<T> {
-        let read = |item: &Output| match serde_json::from_slice(item.json()) {
+        let read = |item: &OutputJson| match serde_json::from_slice(item.json()) {
             Ok(item) => item,
             Err(error) => panic!("an item is no `{}`: {error}", std::any::type_name::<T>()),
         };

@@ -4,10 +4,10 @@ use redress_contract::{Envelope, Problem};
 use serde_json::Value;
 
 use super::{
-    Answer, Collected,
+    CallAnswer, Collected,
     answer::{details, read},
 };
-use crate::{Called, Fail, Failure};
+use crate::{CallFailed, Fail, Failure};
 
 /// Asserts that something ended with the failure of this code, and returns what there is
 /// to look at further.
@@ -61,7 +61,7 @@ macro_rules! __assert_ok {
 }
 
 /// Something that ended well or badly.
-pub trait Ended {
+pub trait HasOutcome {
     /// What there is to look at after a good end.
     type Good<'a>
     where
@@ -87,7 +87,7 @@ pub trait Ended {
 ///
 /// When `ended` ended in any other way.
 #[track_caller]
-pub fn expect_failure<'a, E: Ended>(ended: &'a E, code: &str) -> E::Bad<'a> {
+pub fn expect_failure<'a, E: HasOutcome>(ended: &'a E, code: &str) -> E::Bad<'a> {
     if ended.code() == Some(code)
         && let Err(bad) = ended.ended()
     {
@@ -102,7 +102,7 @@ pub fn expect_failure<'a, E: Ended>(ended: &'a E, code: &str) -> E::Bad<'a> {
 ///
 /// When `ended` ended badly.
 #[track_caller]
-pub fn expect_ok<E: Ended>(ended: &E) -> E::Good<'_> {
+pub fn expect_ok<E: HasOutcome>(ended: &E) -> E::Good<'_> {
     match ended.ended() {
         Ok(good) => good,
         Err(_) => panic!("expected a good end, found {}", ended.told()),
@@ -114,7 +114,7 @@ fn told(problem: &Problem) -> String {
     format!("{} ({}): {}; details: {details}", problem.code, problem.kind, problem.error)
 }
 
-impl Ended for Envelope {
+impl HasOutcome for Envelope {
     type Good<'a> = Value;
     type Bad<'a> = Problem;
 
@@ -137,7 +137,7 @@ impl Ended for Envelope {
     }
 }
 
-impl Ended for Answer {
+impl HasOutcome for CallAnswer {
     type Good<'a> = Value;
     type Bad<'a> = Problem;
 
@@ -155,7 +155,7 @@ impl Ended for Answer {
 }
 
 /// A subscription's own good end is the items that it gave.
-impl Ended for Collected {
+impl HasOutcome for Collected {
     type Good<'a> = Vec<Value>;
     type Bad<'a> = Problem;
 
@@ -179,7 +179,7 @@ impl Ended for Collected {
     }
 }
 
-impl<E: Failure> Ended for Fail<E> {
+impl<E: Failure> HasOutcome for Fail<E> {
     type Good<'a> = std::convert::Infallible;
     type Bad<'a> = &'a Fail<E>;
 
@@ -199,7 +199,7 @@ impl<E: Failure> Ended for Fail<E> {
     }
 }
 
-impl<F: Failure> Ended for Called<F> {
+impl<F: Failure> HasOutcome for CallFailed<F> {
     type Good<'a> = std::convert::Infallible;
     type Bad<'a> = &'a Problem;
 
@@ -216,7 +216,7 @@ impl<F: Failure> Ended for Called<F> {
     }
 }
 
-impl<T, B: Ended> Ended for Result<T, B> {
+impl<T, B: HasOutcome> HasOutcome for Result<T, B> {
     type Good<'a>
         = &'a T
     where
@@ -231,7 +231,7 @@ impl<T, B: Ended> Ended for Result<T, B> {
     }
 
     fn code(&self) -> Option<&str> {
-        self.as_ref().err().and_then(Ended::code)
+        self.as_ref().err().and_then(HasOutcome::code)
     }
 
     fn told(&self) -> String {
@@ -243,7 +243,7 @@ impl<T, B: Ended> Ended for Result<T, B> {
 }
 
 /// A test that has only a reference asserts the same way.
-impl<E: Ended> Ended for &E {
+impl<E: HasOutcome> HasOutcome for &E {
     type Good<'a>
         = E::Good<'a>
     where

@@ -25,7 +25,7 @@ use super::needle::{self, Haystack, Needle};
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let canary = Canary::new();
 /// let password = canary.plant("the cause of a contained error");
-/// let login = contract::Operation::query("db.login").with_summary("Log in to the database.");
+/// let login = contract::OperationDeclaration::query("db.login").with_summary("Log in to the database.");
 /// let login = Operation::dynamic(login).with_handler(move |_, _| {
 ///     let text = format!("cannot log in as admin:{password}");
 ///     async move { Err(Fail::contain(text)) }
@@ -37,10 +37,10 @@ use super::needle::{self, Haystack, Needle};
 /// # });
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Canary(Arc<Mutex<Inner>>);
+pub struct Canary(Arc<Mutex<CanaryInner>>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CanaryInner {
     planted: Vec<Marker>,
     faces: BTreeSet<String>,
     bytes: usize,
@@ -66,7 +66,7 @@ pub struct Leak {
 
 /// What a canary has seen so far.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct CanaryReport {
     /// The places where markers were planted, in order.
     pub places: Vec<String>,
     /// The faces that were searched, sorted.
@@ -132,9 +132,9 @@ impl Canary {
     }
 
     /// What it has seen so far.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> CanaryReport {
         let inner = self.inner();
-        Report {
+        CanaryReport {
             places: inner.planted.iter().map(|marker| marker.place.clone()).collect(),
             faces: inner.faces.iter().cloned().collect(),
             bytes: inner.bytes,
@@ -155,15 +155,15 @@ impl Canary {
         assert!(report.found.is_empty(), "{report}");
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, CanaryInner> {
         // A panic of another test thread leaves the lists whole, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CanaryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { places, faces, bytes, found } = self;
+        let CanaryReport { places, faces, bytes, found } = self;
         write!(
             f,
             "{} leaks; {} places planted, {} faces and {bytes} bytes searched",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redress_contract::{Access, Caller, ExampleEnding, Name, Operation, Shape};
+use redress_contract::{Access, Caller, ExampleEnding, Name, OperationDeclaration, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{BrokenExample, Examples, ExamplesReport, Harness};
@@ -23,7 +23,7 @@ use crate::{Request, input};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let double = contract::Operation::query("math.double")
+/// let double = contract::OperationDeclaration::query("math.double")
 ///     .with_summary("Double a number.")
 ///     .with_access(Access::caller().scope("math"))
 ///     .with_input(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
@@ -99,7 +99,7 @@ impl<'a> Contracts<'a> {
             let (operation, tried) = (operation.clone(), format!("example {number}"));
             report.broken.push(BrokenPromise { operation, tried, says: says.clone() });
         }
-        let declared: Vec<Operation> = harness.registry().contract().operations().to_vec();
+        let declared: Vec<OperationDeclaration> = harness.registry().contract().operations().to_vec();
         for operation in declared.iter().filter(|operation| operation.is_external()) {
             let ends_well = |example: &redress_contract::Example| matches!(example.ending, ExampleEnding::Output(_));
             if !operation.examples().iter().any(ends_well) && !excused.iter().any(|name| *operation.name() == **name) {
@@ -123,12 +123,12 @@ impl<'a> Contracts<'a> {
     }
 }
 
-type Trial = (String, Option<Caller>, Value, &'static str);
+type ContractTrial = (String, Option<Caller>, Value, &'static str);
 
-fn trials(operation: &Operation) -> Vec<Trial> {
+fn trials(operation: &OperationDeclaration) -> Vec<ContractTrial> {
     let access = operation.access();
     let admitted = admitted(access);
-    let mut trials: Vec<Trial> = Vec::new();
+    let mut trials: Vec<ContractTrial> = Vec::new();
     for (tried, input) in invalid(operation) {
         trials.push((tried, admitted.clone(), input, "INVALID_INPUT"));
     }
@@ -161,8 +161,8 @@ fn admitted(access: &Access) -> Option<Caller> {
 
 /// Inputs that break the schema, each with what is wrong in it. Consent comes before the input, so that what asks for it
 /// has none.
-fn invalid(operation: &Operation) -> Vec<(String, Value)> {
-    let Ok(shape) = input::Shape::dynamic(operation.input().as_value().clone()) else { return Vec::new() };
+fn invalid(operation: &OperationDeclaration) -> Vec<(String, Value)> {
+    let Ok(shape) = input::InputShape::dynamic(operation.input().as_value().clone()) else { return Vec::new() };
     if operation.access().needs_consent() {
         return Vec::new();
     }
@@ -186,7 +186,7 @@ fn invalid(operation: &Operation) -> Vec<(String, Value)> {
     inputs
 }
 
-async fn ending(harness: &Harness, operation: &Operation, input: &Value) -> String {
+async fn ending(harness: &Harness, operation: &OperationDeclaration, input: &Value) -> String {
     let (name, request) = (operation.name().as_str(), Request::new(input.to_string().into_bytes()));
     let envelope = match operation.shape() {
         Shape::Query | Shape::Mutation => harness.send(name, request).await.envelope().code().map(str::to_owned),

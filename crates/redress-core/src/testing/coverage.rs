@@ -56,7 +56,7 @@ impl fmt::Display for Covered {
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let ping = contract::Operation::query("net.ping").with_summary("Answer.");
+/// let ping = contract::OperationDeclaration::query("net.ping").with_summary("Answer.");
 /// let ping = Operation::dynamic(ping).with_handler(|_, _| async { Ok(json!("pong")) });
 /// let coverage = Coverage::recorder();
 /// let registry = Registry::builder().add(ping).observer(coverage.clone()).build().unwrap();
@@ -66,10 +66,10 @@ impl fmt::Display for Covered {
 /// # });
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Coverage(Arc<Mutex<Records>>);
+pub struct Coverage(Arc<Mutex<CoverageRecords>>);
 
 #[derive(Debug, Default)]
-struct Records {
+struct CoverageRecords {
     pairs: BTreeSet<Covered>,
     file: Option<File>,
 }
@@ -86,7 +86,7 @@ impl Coverage {
     /// A recorder that also appends the pairs to the file at `path`.
     pub fn to_file(path: impl AsRef<Path>) -> io::Result<Coverage> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Coverage(Arc::new(Mutex::new(Records { pairs: BTreeSet::new(), file: Some(file) }))))
+        Ok(Coverage(Arc::new(Mutex::new(CoverageRecords { pairs: BTreeSet::new(), file: Some(file) }))))
     }
 
     /// A recorder that also appends to the file that `REDRESS_COVERAGE` names, if it names one.
@@ -153,7 +153,7 @@ impl Coverage {
         Ok(pairs.into_iter().collect())
     }
 
-    fn records(&self) -> MutexGuard<'_, Records> {
+    fn records(&self) -> MutexGuard<'_, CoverageRecords> {
         // A pair is in the set or it is not, so poison says nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

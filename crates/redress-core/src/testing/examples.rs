@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use futures_util::StreamExt as _;
-use redress_contract::{Envelope, Example, ExampleEnding, Name, Operation, Shape};
+use redress_contract::{Envelope, Example, ExampleEnding, Name, OperationDeclaration, Shape};
 use serde_json::Value;
 
 use super::Harness;
@@ -25,7 +25,7 @@ const STREAM_TIME: Duration = Duration::from_secs(10);
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let double = contract::Operation::query("math.double")
+/// let double = contract::OperationDeclaration::query("math.double")
 ///     .with_summary("Double a number.")
 ///     .with_input(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
 ///     .with_example(Example { input: json!({"n": 4}), ending: ExampleEnding::Output(json!(8)) })
@@ -48,7 +48,7 @@ pub struct Examples<'a> {
 }
 
 /// What makes the harness of an example.
-type Afresh<'a> = Box<dyn FnMut(&Operation, &Example) -> Harness + 'a>;
+type Afresh<'a> = Box<dyn FnMut(&OperationDeclaration, &Example) -> Harness + 'a>;
 
 /// What became of the examples.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,7 @@ impl<'a> Examples<'a> {
 
     /// Runs each example on the harness that `make` gives for it: with what the example finds there, called by whom it
     /// is about.
-    pub fn afresh(mut self, make: impl FnMut(&Operation, &Example) -> Harness + 'a) -> Examples<'a> {
+    pub fn afresh(mut self, make: impl FnMut(&OperationDeclaration, &Example) -> Harness + 'a) -> Examples<'a> {
         self.afresh = Some(Box::new(make));
         self
     }
@@ -98,7 +98,7 @@ impl<'a> Examples<'a> {
     /// Runs them all.
     pub async fn run(mut self) -> ExamplesReport {
         let mut report = ExamplesReport::default();
-        let declared: Vec<Operation> = self.harness.registry().contract().operations().to_vec();
+        let declared: Vec<OperationDeclaration> = self.harness.registry().contract().operations().to_vec();
         for operation in declared.iter().filter(|operation| !operation.examples().is_empty()) {
             if !operation.is_external() {
                 report.internal.push(operation.name().clone());
@@ -124,7 +124,7 @@ impl<'a> Examples<'a> {
     }
 
     /// Runs one, and says what is otherwise than it says.
-    async fn hold(&self, operation: &Operation, example: &Example) -> Result<(), String> {
+    async fn hold(&self, operation: &OperationDeclaration, example: &Example) -> Result<(), String> {
         let name = operation.name().as_str();
         let request = Request::new(example.input.to_string().into_bytes());
         let ended = match operation.shape() {

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use redress_contract::{Caller, Envelope};
 use serde::Serialize;
 
-use super::{Answer, Collected, Coverage};
+use super::{CallAnswer, Collected, Coverage};
 use crate::{Registry, Request, Subscription};
 
 /// Calls operations as a given caller, by the whole call path, the way a face does.
@@ -22,7 +22,7 @@ use crate::{Registry, Request, Subscription};
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let whoami = contract::Operation::query("users.whoami").with_summary("Say who calls.");
+/// let whoami = contract::OperationDeclaration::query("users.whoami").with_summary("Say who calls.");
 /// let whoami = Operation::dynamic(whoami)
 ///     .with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
 /// let harness = Harness::new(Registry::builder().add(whoami).build().unwrap());
@@ -63,14 +63,14 @@ impl Harness {
     /// # Panics
     ///
     /// When `input` cannot be written as JSON.
-    pub async fn call(&self, name: &str, input: impl Serialize) -> Answer {
+    pub async fn call(&self, name: &str, input: impl Serialize) -> CallAnswer {
         self.send(name, Request::new(json(&input))).await
     }
 
     /// Calls an operation with a request of the test's own: raw bytes, a token, a deadline,
     /// an idempotency key. The harness adds its caller.
-    pub async fn send(&self, name: &str, request: Request<'_>) -> Answer {
-        Answer(self.registry.call(name, self.called_by(request)).await)
+    pub async fn send(&self, name: &str, request: Request<'_>) -> CallAnswer {
+        CallAnswer(self.registry.call(name, self.called_by(request)).await)
     }
 
     /// Subscribes to an operation and reads the stream to its end.

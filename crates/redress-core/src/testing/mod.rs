@@ -14,15 +14,15 @@
 //! ```
 //! use redress_core::testing::{Harness, assert_failure, assert_ok};
 //! use redress_core::{DynamicFailure, Operation, Registry};
-//! use redress_core::contract::{self, Caller, Failure, Kind, Recovery};
+//! use redress_core::contract::{self, Caller, FailureDeclaration, Kind, Recovery};
 //! use serde_json::json;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-//! let read = contract::Operation::query("files.read")
+//! let read = contract::OperationDeclaration::query("files.read")
 //!     .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}))
 //!     .with_summary("Read a text file.")
 //!     .fails(
-//!         Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+//!         FailureDeclaration::new("FILE_NOT_FOUND", Kind::NotFound)
 //!             .with_when("The file does not exist.")
 //!             .with_recovery(Recovery::fix_input("/path", "Give the path of a file that exists.")),
 //!     );
@@ -57,9 +57,9 @@ mod needle;
 mod sources;
 mod test_ctx;
 
-pub use answer::{Answer, Collected};
-pub use assert::{Ended, expect_failure, expect_ok};
-pub use canary::{Canary, Leak, Report};
+pub use answer::{CallAnswer, Collected};
+pub use assert::{HasOutcome, expect_failure, expect_ok};
+pub use canary::{Canary, CanaryReport, Leak};
 pub use contracts::{BrokenPromise, Contracts, ContractsReport};
 pub use coverage::{Coverage, Covered};
 pub use examples::{BrokenExample, Examples, ExamplesReport};

@@ -98,7 +98,7 @@ pub fn expect_registered(registry: &Registry, folder: &str, except: &[&str]) {
 
 /// What an attribute is made of, as far as it matters here.
 #[derive(Debug, PartialEq, Eq)]
-enum Token {
+enum AttributeToken {
     Word(String),
     Text(String),
     Mark(char),
@@ -116,13 +116,13 @@ fn declared(source: &str) -> Vec<(String, usize)> {
         };
         let line = tokens.get(place).map_or(0, |(_, line)| *line);
         place = after;
-        let is = |token: &Token, word: &str| matches!(token, Token::Word(found) if found == word);
+        let is = |token: &AttributeToken, word: &str| matches!(token, AttributeToken::Word(found) if found == word);
         if words.iter().any(|(token, _)| is(token, "cfg")) && words.iter().any(|(token, _)| is(token, "test")) {
             place = past_item(&tokens, after);
             continue;
         }
         // The path before the words in parentheses: `operation`, or `redress::operation`.
-        let path: Vec<_> = words.iter().take_while(|(token, _)| *token != Token::Mark('(')).collect();
+        let path: Vec<_> = words.iter().take_while(|(token, _)| *token != AttributeToken::Mark('(')).collect();
         if !path.last().is_some_and(|(token, _)| is(token, "operation")) {
             continue;
         }
@@ -130,16 +130,16 @@ fn declared(source: &str) -> Vec<(String, usize)> {
         let mut window = words.iter().map(|(token, _)| token).peekable();
         while let Some(token) = window.next() {
             match token {
-                Token::Mark('(') => depth += 1,
-                Token::Mark(')') => depth = depth.saturating_sub(1),
-                Token::Word(word) if word == "name" && depth == 1 => {
-                    if window.next_if(|token| **token == Token::Mark('=')).is_some()
-                        && let Some(Token::Text(name)) = window.next()
+                AttributeToken::Mark('(') => depth += 1,
+                AttributeToken::Mark(')') => depth = depth.saturating_sub(1),
+                AttributeToken::Word(word) if word == "name" && depth == 1 => {
+                    if window.next_if(|token| **token == AttributeToken::Mark('=')).is_some()
+                        && let Some(AttributeToken::Text(name)) = window.next()
                     {
                         found.push((name.clone(), line));
                     }
                 }
-                Token::Word(_) | Token::Text(_) | Token::Mark(_) => {}
+                AttributeToken::Word(_) | AttributeToken::Text(_) | AttributeToken::Mark(_) => {}
             }
         }
     }
@@ -147,8 +147,8 @@ fn declared(source: &str) -> Vec<(String, usize)> {
 }
 
 /// The tokens inside of `#[…]` at `place`, and where it ends.
-fn attribute(tokens: &[(Token, usize)], place: usize) -> Option<(&[(Token, usize)], usize)> {
-    let mark = |at: usize, mark: char| tokens.get(at).is_some_and(|(token, _)| *token == Token::Mark(mark));
+fn attribute(tokens: &[(AttributeToken, usize)], place: usize) -> Option<(&[(AttributeToken, usize)], usize)> {
+    let mark = |at: usize, mark: char| tokens.get(at).is_some_and(|(token, _)| *token == AttributeToken::Mark(mark));
     if !mark(place, '#') || !mark(place + 1, '[') {
         return None;
     }
@@ -159,12 +159,12 @@ fn attribute(tokens: &[(Token, usize)], place: usize) -> Option<(&[(Token, usize
 }
 
 /// Where what opens at `from` closes; the end of the file, where it does not.
-fn closing(tokens: &[(Token, usize)], from: usize, open: char, close: char) -> usize {
+fn closing(tokens: &[(AttributeToken, usize)], from: usize, open: char, close: char) -> usize {
     let mut depth = 0_usize;
     for (at, (token, _)) in tokens.iter().enumerate().skip(from) {
-        if *token == Token::Mark(open) {
+        if *token == AttributeToken::Mark(open) {
             depth += 1;
-        } else if *token == Token::Mark(close) {
+        } else if *token == AttributeToken::Mark(close) {
             depth = depth.saturating_sub(1);
             if depth == 0 {
                 return at;
@@ -175,19 +175,19 @@ fn closing(tokens: &[(Token, usize)], from: usize, open: char, close: char) -> u
 }
 
 /// Where the item ends that begins at `from`: behind its braces, or its semicolon.
-fn past_item(tokens: &[(Token, usize)], from: usize) -> usize {
+fn past_item(tokens: &[(AttributeToken, usize)], from: usize) -> usize {
     for (at, (token, _)) in tokens.iter().enumerate().skip(from) {
         match token {
-            Token::Mark(';') => return at + 1,
-            Token::Mark('{') => return closing(tokens, at, '{', '}') + 1,
-            Token::Mark(_) | Token::Word(_) | Token::Text(_) => {}
+            AttributeToken::Mark(';') => return at + 1,
+            AttributeToken::Mark('{') => return closing(tokens, at, '{', '}') + 1,
+            AttributeToken::Mark(_) | AttributeToken::Word(_) | AttributeToken::Text(_) => {}
         }
     }
     tokens.len()
 }
 
 /// The tokens of a source, without comments, characters and numbers.
-fn tokens(source: &str) -> Vec<(Token, usize)> {
+fn tokens(source: &str) -> Vec<(AttributeToken, usize)> {
     let mut tokens = Vec::new();
     let mut chars = source.char_indices().peekable();
     let mut line = 1;
@@ -202,13 +202,13 @@ fn tokens(source: &str) -> Vec<(Token, usize)> {
             '"' => {
                 let (text, lines) = text(&mut chars);
                 line += lines;
-                tokens.push((Token::Text(text), begun));
+                tokens.push((AttributeToken::Text(text), begun));
             }
             'r' if raw(source, at).is_some() => {
                 let Some((text, bytes)) = raw(source, at) else { continue };
                 line += text.matches('\n').count();
                 while chars.next_if(|(next, _)| *next < at + bytes).is_some() {}
-                tokens.push((Token::Text(text.to_owned()), begun));
+                tokens.push((AttributeToken::Text(text.to_owned()), begun));
             }
             // A character, or a lifetime: `'a'`, `'\n'`, `'static`.
             '\'' => {
@@ -231,10 +231,10 @@ fn tokens(source: &str) -> Vec<(Token, usize)> {
                 while let Some((_, next)) = chars.next_if(|(_, next)| *next == '_' || next.is_alphanumeric()) {
                     word.push(next);
                 }
-                tokens.push((Token::Word(word), begun));
+                tokens.push((AttributeToken::Word(word), begun));
             }
             c if c.is_whitespace() || c.is_alphanumeric() => {}
-            c => tokens.push((Token::Mark(c), begun)),
+            c => tokens.push((AttributeToken::Mark(c), begun)),
         }
     }
     tokens

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use redress_contract::{Caller, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Builder, Ctx, IntoOperation, Listener, Registry, ask::Asking};
+use crate::{Asker, Builder, Ctx, IntoOperation, ProgressListener, Registry, call::ask::AskContext};
 
 /// A context of nobody, with no state, for a function that needs no more.
 ///
@@ -45,7 +45,7 @@ pub struct TestCtx {
     cancellation: Option<CancellationToken>,
     idempotency_key: Option<Arc<str>>,
     serving: Option<String>,
-    listener: Option<Arc<dyn Listener>>,
+    listener: Option<Arc<dyn ProgressListener>>,
     asker: Option<Arc<dyn Asker>>,
 }
 
@@ -129,7 +129,7 @@ impl TestCtx {
 
     /// Lets `listener` hear what the function says while it is at work.
     #[must_use]
-    pub fn listener(mut self, listener: Arc<dyn Listener>) -> TestCtx {
+    pub fn listener(mut self, listener: Arc<dyn ProgressListener>) -> TestCtx {
         self.listener = Some(listener);
         self
     }
@@ -177,7 +177,7 @@ impl TestCtx {
             idempotency_key: self.idempotency_key,
             last_event_id: None,
             listener: self.listener,
-            asking: self.asker.map(|asker| Arc::new(Asking::live(asker))),
+            asking: self.asker.map(|asker| Arc::new(AskContext::live(asker))),
             above: self.cancellation,
             own: OnceLock::new(),
             account: None,

@@ -1,11 +1,11 @@
 //! The tasks of the comparison in `docs/files.md`: what it says of us is what is answered here.
 
-use redress::testing::{Answer, assert_failure};
+use redress::testing::{CallAnswer, assert_failure};
 use serde_json::json;
 
 use crate::folder::Folder;
 
-fn said(answer: &Answer) -> (String, String) {
+fn said(answer: &CallAnswer) -> (String, String) {
     let problem = answer.problem();
     (problem.code.to_string(), problem.error.to_string())
 }

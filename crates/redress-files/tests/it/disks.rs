@@ -8,7 +8,7 @@ use std::{env, fs, path::Path, process::Command};
 
 use redress::{
     Effect,
-    testing::{Answer, assert_failure, assert_ok},
+    testing::{CallAnswer, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn write(path: &str, content: &str) -> Value {
 
 /// That the disk was full, and nothing was changed.
 #[track_caller]
-fn assert_full(answer: Answer) {
+fn assert_full(answer: CallAnswer) {
     let problem = assert_failure!(answer, STORAGE_FULL);
     assert_eq!((problem.http, problem.effect, problem.retryable), (507, Effect::None, false));
 }

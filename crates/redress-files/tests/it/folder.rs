@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use redress::{
     CONSENT_GRANT, Caller, Registry, Request, Subscription, consent_grant,
-    testing::{Answer, Harness, assert_ok},
+    testing::{CallAnswer, Harness, assert_ok},
 };
 use redress_files::{Files, FilesOptions};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Folder {
         fs::read_to_string(self.host(path)).unwrap()
     }
 
-    pub(crate) async fn call(&self, name: &str, input: Value) -> Answer {
+    pub(crate) async fn call(&self, name: &str, input: Value) -> CallAnswer {
         self.harness.call(&format!("files.{name}"), input).await
     }
 
@@ -75,7 +75,7 @@ impl Folder {
     }
 
     /// Calls `files.remove`, to which the person agrees first.
-    pub(crate) async fn remove(&self, input: Value) -> Answer {
+    pub(crate) async fn remove(&self, input: Value) -> CallAnswer {
         self.agree().await;
         self.call("remove", input).await
     }
@@ -88,7 +88,7 @@ impl Folder {
 
     /// That nothing outside has been read into `answer` or changed.
     #[track_caller]
-    pub(crate) fn assert_outside_untouched(&self, answer: &Answer) {
+    pub(crate) fn assert_outside_untouched(&self, answer: &CallAnswer) {
         assert!(!String::from_utf8_lossy(&answer.bytes()).contains(SECRET));
         self.assert_outside_unchanged();
     }

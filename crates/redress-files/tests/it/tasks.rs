@@ -1,6 +1,6 @@
 //! The twenty tasks of `docs/files.md`: each takes the calls that it says, ends as it says, and leaves what it says.
 
-use redress::{data, testing::Answer};
+use redress::{data, testing::CallAnswer};
 use serde_json::Value;
 
 use crate::folder::Folder;
@@ -62,7 +62,7 @@ fn made(files: &[File]) -> Folder {
 }
 
 /// What an agent has read when it has read the answer.
-fn text(answer: &Answer) -> String {
+fn text(answer: &CallAnswer) -> String {
     String::from_utf8_lossy(&answer.bytes()).into_owned()
 }
 

@@ -5,7 +5,7 @@ use std::{future::Future, sync::mpsc};
 use redress::{
     Effect, Request, Retry,
     contract::{Problem, RecoveryStep},
-    testing::{Answer, assert_failure, assert_ok},
+    testing::{CallAnswer, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -80,7 +80,7 @@ async fn a_path_is_compared_with_what_it_should_hold() {
 
 /// Makes a call that is cancelled after it has begun and before any of its work is done: the one thread for that is
 /// taken.
-async fn cut_off(folder: &Folder, name: &str, input: &Value) -> Answer {
+async fn cut_off(folder: &Folder, name: &str, input: &Value) -> CallAnswer {
     let (release, held) = mpsc::channel::<()>();
     let taken = tokio::task::spawn_blocking(move || held.recv());
     let token = CancellationToken::new();

@@ -1,13 +1,13 @@
 //! What is sent: one row for each way in which outside bytes make work.
 
-use super::{MOST_GROWTH, door::Way};
+use super::{MAX_GROWTH, door::Way};
 
 /// One way to make work, in messages of any size.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) way: Way,
     /// The largest message, in bytes, or nearly.
-    pub(super) most: usize,
+    pub(super) max: usize,
     /// A message of so many bytes, or nearly.
     pub(super) make: fn(usize) -> Vec<u8>,
     /// How much more its largest message may cost than one of a quarter.
@@ -19,23 +19,23 @@ pub(super) struct Case {
 impl Case {
     /// The smallest message, and those of n, 2n and 4n bytes.
     pub(super) fn messages(&self) -> Vec<Vec<u8>> {
-        [0, self.most / 4, self.most / 2, self.most].map(self.make).into()
+        [0, self.max / 4, self.max / 2, self.max].map(self.make).into()
     }
 
-    const fn of(mut self, most: usize) -> Case {
-        self.most = most;
+    const fn of(mut self, max: usize) -> Case {
+        self.max = max;
         self
     }
 }
 
 const fn case(name: &'static str, way: Way, make: fn(usize) -> Vec<u8>) -> Case {
-    Case { name, way, most: 12 * 1024, make, growth: MOST_GROWTH, must_fail: false }
+    Case { name, way, max: 12 * 1024, make, growth: MAX_GROWTH, must_fail: false }
 }
 
 pub(super) const NOTHING: Case = case("nothing", Way::Nowhere, |_| Vec::new());
 
 /// As large as an input may be, beside what stands around it.
-const LARGEST: usize = 1024 * 1024 - 64;
+const MAX_SIZE: usize = 1024 * 1024 - 64;
 /// As long as the headers of a request may be, beside the others.
 const HEADER: usize = 12 * 1024;
 /// As long as a document of 120 levels of `{"next":…}` is.
@@ -123,7 +123,7 @@ pub(super) const CASES: &[Case] = &[
     }),
     case("taken as it is", Way::Post("/ops/grow/echo"), members),
     case("taken as it is, off the workers", Way::Post("/ops/grow/echo"), members).of(128 * 1024),
-    case("taken as it is, largest", Way::Post("/ops/grow/echo"), |n| quoted("a", n, "")).of(LARGEST),
+    case("taken as it is, largest", Way::Post("/ops/grow/echo"), |n| quoted("a", n, "")).of(MAX_SIZE),
     case("no JSON: brackets", Way::Post("/ops/grow/echo"), |n| vec![b'['; n]),
     case("no JSON: an open text", Way::Post("/ops/grow/echo"), |n| wrapped("\"", vec![b'a'; n], "")),
     case("no JSON: backslashes", Way::Post("/ops/grow/echo"), |n| wrapped("\"", vec![b'\\'; n], "")),
@@ -142,8 +142,8 @@ pub(super) const CASES: &[Case] = &[
         wrapped(r#"{"name":"grow."#, vec![b'a'; n], "\"}")
     }),
     case("a batch of calls that are refused", Way::Post("/batch"), |n| {
-        let most = 100;
-        let call = wrapped(r#"{"operation":"grow.closed","input":"#, members(n / most), "}");
+        let max = 100;
+        let call = wrapped(r#"{"operation":"grow.closed","input":"#, members(n / max), "}");
         wrapped("[", [call.as_slice(); 100].join(&b','), "]")
     })
     .of(64 * 1024),

@@ -17,9 +17,9 @@ use cases::{CASES, Case};
 use door::Door;
 
 /// How much more four times the bytes may cost: a quarter more than four times. The square would be sixteen times.
-const MOST_GROWTH: f64 = 5.0;
+const MAX_GROWTH: f64 = 5.0;
 /// The most instructions of the largest message in an unoptimised build: for a schema of many branches, and for each byte.
-const MOST: (u64, u64) = (200_000_000, 25_000);
+const MAX: (u64, u64) = (200_000_000, 25_000);
 /// So many instructions are noise in any message: a table that grows, a timer that fires, a thread that starts.
 const NOISE: u64 = 1_000_000;
 
@@ -94,24 +94,24 @@ struct Verdict {
     per_byte: [u64; 3],
     growth: f64,
     grown: u64,
-    most: u64,
+    max: u64,
 }
 
 impl Verdict {
     fn of(counts: &[u64], lengths: &[u64]) -> Verdict {
-        let [least, once, twice, four_times] = [0, 1, 2, 3].map(|at| counts.get(at).copied().unwrap_or_default());
+        let [min, once, twice, four_times] = [0, 1, 2, 3].map(|at| counts.get(at).copied().unwrap_or_default());
         // The smallest message may take another way than the others, which then tell themselves what they all cost.
-        let fixed = if least < once { least } else { (2 * once).saturating_sub(twice) };
+        let fixed = if min < once { min } else { (2 * once).saturating_sub(twice) };
         let [none, first, second, fourth] = [0, 1, 2, 3].map(|at| lengths.get(at).copied().unwrap_or_default());
         let more = |count: u64| count.saturating_sub(fixed);
         let per_byte = [(once, first), (twice, second), (four_times, fourth)]
             .map(|(count, length)| more(count) / length.saturating_sub(none).max(1));
-        let (constant, for_each) = MOST;
+        let (constant, for_each) = MAX;
         Verdict {
             per_byte,
             growth: more(four_times) as f64 / more(once).max(1) as f64,
             grown: more(four_times),
-            most: constant + for_each * fourth,
+            max: constant + for_each * fourth,
         }
     }
 
@@ -119,8 +119,8 @@ impl Verdict {
         let once = self.grown as f64 / self.growth.max(f64::MIN_POSITIVE);
         if self.grown as f64 > most_growth * once + NOISE as f64 {
             Some(format!("four times the bytes cost {:.1} times as much", self.growth))
-        } else if self.grown > self.most {
-            Some(format!("they cost {} instructions, and may cost {}", self.grown, self.most))
+        } else if self.grown > self.max {
+            Some(format!("they cost {} instructions, and may cost {}", self.grown, self.max))
         } else {
             None
         }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn fault(counts: [u64; 4]) -> Option<String> {
-        Verdict::of(&counts, &[2, 1002, 2002, 4002]).fault(MOST_GROWTH)
+        Verdict::of(&counts, &[2, 1002, 2002, 4002]).fault(MAX_GROWTH)
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
 /// A registry of all of them, the typed ones of the other targets, and those that tell what is served.
 pub(super) fn registry() -> Registry {
     let builder = schemas().into_iter().fold(Registry::builder(), |builder, (name, schema)| {
-        let declared = contract::Operation::query(&format!("grow.{name}"))
+        let declared = contract::OperationDeclaration::query(&format!("grow.{name}"))
             .with_summary("Takes what it takes.")
             .with_access(Access::anyone())
             .with_input(schema);

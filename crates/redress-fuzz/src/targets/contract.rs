@@ -24,8 +24,8 @@ pub(super) fn target(data: &[u8]) {
     for operation in contract.operations() {
         let found = contract.operation(operation.name().as_str());
         assert!(found.is_some(), "{}", operation.name());
-        oracle::json(mcp::Tool::of(operation, mcp::Form::default()).text(mcp::Era::Modern).json());
-        oracle::json(&mcp::prompt(operation, mcp::Reader::ANYBODY));
+        oracle::json(mcp::Tool::of(operation, mcp::OutputForm::default()).text(mcp::Era::Modern).json());
+        oracle::json(&mcp::prompt(operation, mcp::ToolReader::ANYBODY));
         for failure in operation.failures() {
             let code = failure.code().as_str();
             assert!(pages::code_json(&contract, None, code).is_some(), "{code}");

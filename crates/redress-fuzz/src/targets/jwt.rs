@@ -8,7 +8,7 @@ use std::{
 };
 
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Access, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ use crate::{
     signed::{self, KEY},
 };
 
-static ACCESS: LazyLock<(TempDir, Arc<Access>)> = LazyLock::new(|| {
+static ACCESS: LazyLock<(TempDir, Arc<Authenticator>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("the machine has a folder for this");
     let path = folder.path().join("secret");
     fs::write(&path, KEY).expect("it can be written");
@@ -28,7 +28,7 @@ static ACCESS: LazyLock<(TempDir, Arc<Access>)> = LazyLock::new(|| {
     jwt.required_claims.insert("tenant".into(), Some("acme".into()));
     let mut options = AccessOptions::default();
     options.jwt = Some(jwt);
-    let access = Access::open(options).expect("the secret is long enough");
+    let access = Authenticator::open(options).expect("the secret is long enough");
     (folder, access)
 });
 

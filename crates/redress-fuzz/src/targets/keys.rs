@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Access, AccessOptions, JwtOptions, KeySource};
+use redress_access::{AccessOptions, Authenticator, JwtOptions, KeySource};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -17,13 +17,13 @@ use crate::{
     signed::{self, KEY},
 };
 
-struct Place {
+struct KeysFolder {
     _folder: TempDir,
     path: PathBuf,
-    access: Arc<Access>,
+    access: Arc<Authenticator>,
 }
 
-static PLACE: LazyLock<Mutex<Place>> = LazyLock::new(|| {
+static PLACE: LazyLock<Mutex<KeysFolder>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("the machine has a folder for this");
     let path = folder.path().join("jwks.json");
     fs::write(&path, good()).expect("it can be written");
@@ -31,8 +31,8 @@ static PLACE: LazyLock<Mutex<Place>> = LazyLock::new(|| {
     options.jwt = Some(JwtOptions::new(KeySource::JwksFile(path.clone())));
     // Only what the target says is read, when it says so.
     options.poll = std::time::Duration::from_hours(24);
-    let access = Access::open(options).expect("the set is one");
-    Mutex::new(Place { _folder: folder, path, access })
+    let access = Authenticator::open(options).expect("the set is one");
+    Mutex::new(KeysFolder { _folder: folder, path, access })
 });
 
 /// A set with the key of the one who signs.

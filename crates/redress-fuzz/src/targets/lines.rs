@@ -9,7 +9,7 @@ use std::{
 
 use redress::{
     Caller,
-    mcp::{Asking, Mcp, McpOptions},
+    mcp::{Mcp, McpOptions, RequestContext},
 };
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -44,10 +44,10 @@ impl Write for Written {
 pub(super) fn target(data: &[u8]) {
     let written = Written::default();
     // A deadline for every call, so that one which never ends by itself takes no real time.
-    let asking = Asking {
+    let asking = RequestContext {
         caller: Some(Arc::new(Caller::local())),
         deadline: Some(Duration::from_millis(1)),
-        ..Asking::default()
+        ..RequestContext::default()
     };
     let (input, output) = (Cursor::new(data.to_vec()), written.clone());
     let ended = RUNTIME.with(|runtime| runtime.block_on(MCP.stdio(input, output, asking)));

@@ -15,24 +15,24 @@ use crate::{
 };
 
 /// The folder, and what lies beside it and must stay as it is.
-struct Place {
+struct SandboxFolder {
     folder: TempDir,
     registry: Registry,
 }
 
-impl Place {
+impl SandboxFolder {
     fn beside(&self) -> PathBuf {
         self.folder.path().join("beside")
     }
 }
 
 pub(super) static PLACE: LazyLock<(TempDir, Registry)> = LazyLock::new(|| {
-    let place = Place::new();
+    let place = SandboxFolder::new();
     (place.folder, place.registry)
 });
 
-impl Place {
-    fn new() -> Place {
+impl SandboxFolder {
+    fn new() -> SandboxFolder {
         let folder = tempfile::tempdir().expect("the machine has a folder for this");
         let (inside, beside) = (folder.path().join("inside"), folder.path().join("beside"));
         for made in [inside.join("sub"), beside.clone()] {
@@ -48,7 +48,7 @@ impl Place {
         let options = FilesOptions { root: inside, write: true };
         let files = Files::with_options(&options).expect("the folder is there");
         let registry = files.add_to(Registry::builder()).build().expect("the declarations are sound");
-        let place = Place { folder, registry };
+        let place = SandboxFolder { folder, registry };
         assert!(place.beside().is_dir());
         place
     }

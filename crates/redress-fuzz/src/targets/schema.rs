@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn target(data: &[u8]) {
     let (schema, input) = cut(data);
     let Ok(schema) = serde_json::from_slice::<Value>(schema) else { return };
-    let operation = contract::Operation::query("demo.any")
+    let operation = contract::OperationDeclaration::query("demo.any")
         .with_summary("Takes what it says.")
         .with_access(Access::anyone())
         .with_input(schema.clone());

@@ -8,7 +8,7 @@ use std::{
 };
 
 use redress::{IdentityProvider as _, Secret};
-use redress_access::{Access, AccessOptions, TokenFile};
+use redress_access::{AccessOptions, Authenticator, TokenFile};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -18,21 +18,21 @@ use crate::service;
 /// A token as the command makes them.
 const TOKEN: &str = "rd_0123456789abcdef_0123456789abcdef0123456789abcdef0123456789abcdef";
 
-struct Place {
+struct TokensFolder {
     _folder: TempDir,
     path: PathBuf,
-    access: Arc<Access>,
+    access: Arc<Authenticator>,
 }
 
-static PLACE: LazyLock<Mutex<Place>> = LazyLock::new(|| {
+static PLACE: LazyLock<Mutex<TokensFolder>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("the machine has a folder for this");
     let path = folder.path().join("tokens.json");
     let mut options = AccessOptions::default();
     options.tokens = Some(path.clone());
     // Only what the target says is read, when it says so.
     options.poll = std::time::Duration::from_hours(24);
-    let access = Access::open(options).expect("a file that is not there holds no tokens");
-    Mutex::new(Place { _folder: folder, path, access })
+    let access = Authenticator::open(options).expect("a file that is not there holds no tokens");
+    Mutex::new(TokensFolder { _folder: folder, path, access })
 });
 
 fn hash() -> String {

@@ -34,10 +34,10 @@ async fn a_rate_that_changes_begins_anew() {
 
 #[tokio::test]
 async fn calls_that_run_are_counted_across_a_reload() {
-    let most = |calls| options(move |options| options.in_flight = Some(calls));
-    let before = Service::new(most(2));
+    let max = |calls| options(move |options| options.in_flight = Some(calls));
+    let before = Service::new(max(2));
     let calls = [before.begin("ada", "demo.wait").await, before.begin("ada", "demo.wait").await];
-    let after = before.reloaded(most(3));
+    let after = before.reloaded(max(3));
     let third = after.begin("ada", "demo.wait").await;
     assert_refused(&after.call("ada", "demo.quick").await, "RATE_LIMITED", "in_flight", "caller");
     before.let_go(calls).await;

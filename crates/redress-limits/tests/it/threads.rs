@@ -7,7 +7,7 @@ use std::{
 
 use redress_core::{
     Limit as _, LimitedCall,
-    contract::{Caller, Operation},
+    contract::{Caller, OperationDeclaration},
 };
 use redress_limits::{LimitRule, Limits};
 
@@ -18,17 +18,17 @@ const CALLS: usize = 5_000;
 
 #[test]
 fn no_place_is_given_twice_and_none_is_lost() {
-    const MOST: u32 = 3;
+    const MAX: u32 = 3;
     const TOGETHER: u32 = 5;
     let mut rule = LimitRule::new(["demo.greet"]);
     rule.in_flight_total = Some(TOGETHER);
     let limits = Limits::new(options(|options| {
-        options.in_flight = Some(MOST);
+        options.in_flight = Some(MAX);
         options.shed = true;
         options.rules.push(rule);
     }))
     .unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let running = [AtomicU32::new(0), AtomicU32::new(0)];
     let (admitted, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -41,7 +41,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
                     match limits.admit(&LimitedCall::new(greet, Some(&caller))) {
                         Err(_) => refused.fetch_add(1, Ordering::Relaxed),
                         Ok(permit) => {
-                            assert!(running.fetch_add(1, Ordering::SeqCst) < MOST);
+                            assert!(running.fetch_add(1, Ordering::SeqCst) < MAX);
                             thread::yield_now();
                             running.fetch_sub(1, Ordering::SeqCst);
                             drop(permit);
@@ -56,7 +56,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
     assert_eq!((limits.figures().in_flight, limits.figures().callers), (0, 2));
     // Every place is free again.
     let caller = Caller::new("caller 0");
-    let held: Vec<_> = (0..MOST).map(|_| limits.admit(&LimitedCall::new(&greet, Some(&caller))).unwrap()).collect();
+    let held: Vec<_> = (0..MAX).map(|_| limits.admit(&LimitedCall::new(&greet, Some(&caller))).unwrap()).collect();
     assert!(limits.admit(&LimitedCall::new(&greet, Some(&caller))).is_err());
     drop(held);
 }
@@ -64,7 +64,7 @@ fn no_place_is_given_twice_and_none_is_lost() {
 #[test]
 fn a_burst_is_given_once_however_many_threads_ask() {
     let limits = Limits::new(options(|options| options.rate = Some("1000/h".parse().unwrap()))).unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let admitted = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -89,7 +89,7 @@ fn callers_who_come_by_the_thousand_are_bounded_and_still_limited() {
         options.callers = 512;
     }))
     .unwrap();
-    let greet = Operation::query("demo.greet");
+    let greet = OperationDeclaration::query("demo.greet");
     let admitted = (0..10_000).filter(|number| {
         let caller = Caller::new(format!("caller {number}"));
         limits.admit(&LimitedCall::new(&greet, Some(&caller))).is_ok()

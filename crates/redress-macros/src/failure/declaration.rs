@@ -4,10 +4,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Ident, ext::IdentExt};
 
-use super::validate::Failure;
+use super::validate::ValidFailure;
 
 /// The expression that makes the declaration.
-pub(super) fn declaration(failure: &Failure) -> TokenStream {
+pub(super) fn declaration(failure: &ValidFailure) -> TokenStream {
     let code = &failure.code;
     let kind = Ident::new(failure.kind.variant, Span::call_site());
     let when = &failure.when;
@@ -26,7 +26,7 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
     let recovery = &failure.recovery;
     let details = details(failure);
     quote! {
-        ::redress::__private::contract::Failure::new(#code, ::redress::__private::contract::Kind::#kind)
+        ::redress::__private::contract::FailureDeclaration::new(#code, ::redress::__private::contract::Kind::#kind)
             .with_when(#when)
             #message
             #(#effect)*
@@ -43,7 +43,7 @@ pub(super) fn declaration(failure: &Failure) -> TokenStream {
 
 /// The message's template. Without one, the contract takes `when` for it; a brace in a doc
 /// comment stands for itself, so such a comment becomes a template in which it does.
-fn message(failure: &Failure) -> Option<String> {
+fn message(failure: &ValidFailure) -> Option<String> {
     match &failure.message {
         Some(message) => Some(message.text.clone()),
         None if failure.when.contains(['{', '}']) => Some(failure.when.replace('{', "{{").replace('}', "}}")),
@@ -52,7 +52,7 @@ fn message(failure: &Failure) -> Option<String> {
 }
 
 /// The schema of the public fields; the contract's default says that there are none.
-fn details(failure: &Failure) -> Option<TokenStream> {
+fn details(failure: &ValidFailure) -> Option<TokenStream> {
     let fields: Vec<_> = failure.fields.iter().filter(|field| !field.private).collect();
     if fields.is_empty() {
         return None;

@@ -6,10 +6,10 @@ use syn::{DeriveInput, Ident, Path, Type, ext::IdentExt, spanned::Spanned};
 
 use super::{
     declaration::declaration,
-    parse::Field,
-    validate::{Failure, Failures},
+    parse::FailureField,
+    validate::{Failures, ValidFailure},
 };
-use crate::{mistakes::Mistakes, template::Part};
+use crate::{mistakes::Mistakes, template::TemplatePart};
 
 /// The implementations.
 pub(crate) fn expand(failures: &Failures) -> TokenStream {
@@ -64,7 +64,7 @@ pub(crate) fn stand_in(item: &DeriveInput, include: &[Path], mistakes: &Mistakes
             }
         }
         impl #generics ::redress::__private::Failure for #ident #arguments #bounds {
-            fn declarations() -> ::std::vec::Vec<::redress::__private::contract::Failure> {
+            fn declarations() -> ::std::vec::Vec<::redress::__private::contract::FailureDeclaration> {
                 ::std::vec::Vec::new()
             }
             fn includes(_: ::core::any::TypeId) -> bool {
@@ -101,7 +101,7 @@ impl Failures {
     }
 }
 
-impl Field {
+impl FailureField {
     /// The field's type as callers are shown it. That it cannot be shown is told at the type by everything that needs
     /// it, in the same words, and so by the compiler only once.
     pub(super) fn shown(&self) -> TokenStream {
@@ -111,8 +111,8 @@ impl Field {
     }
 }
 
-impl Failure {
-    fn public(&self) -> impl Iterator<Item = (usize, &Field)> {
+impl ValidFailure {
+    fn public(&self) -> impl Iterator<Item = (usize, &FailureField)> {
         self.fields.iter().enumerate().filter(|(_, field)| !field.private)
     }
 
@@ -143,11 +143,11 @@ fn display(failures: &Failures) -> TokenStream {
         let mut writes = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Text(text) => writes.push(quote!(__out.write_str(#text)?;)),
-                Part::Field(name) => {
+                TemplatePart::Text(text) => writes.push(quote!(__out.write_str(#text)?;)),
+                TemplatePart::Field(name) => {
                     let place = failure.place_of(name);
                     let name = bound(place);
-                    let shown = failure.fields.get(place).map(Field::shown);
+                    let shown = failure.fields.get(place).map(FailureField::shown);
                     writes.push(quote!(#shown::write_plain(#name, __out)?;));
                     if !places.contains(&place) {
                         places.push(place);
@@ -270,7 +270,7 @@ fn any(failures: &Failures) -> TokenStream {
 }
 
 /// The public fields of one variant, written in one pass.
-fn details(failure: &Failure) -> TokenStream {
+fn details(failure: &ValidFailure) -> TokenStream {
     let public: Vec<_> = failure.public().collect();
     let places: Vec<usize> = public.iter().map(|(place, _)| *place).collect();
     let pattern = failure.pattern(&places);
@@ -302,7 +302,7 @@ fn details(failure: &Failure) -> TokenStream {
     }
 }
 
-fn fields(failure: &Failure) -> Vec<TokenStream> {
+fn fields(failure: &ValidFailure) -> Vec<TokenStream> {
     failure
         .public()
         .map(|(place, field)| {
@@ -357,7 +357,7 @@ fn declared(failures: &Failures) -> TokenStream {
     let implementation = quote! {
         #[automatically_derived]
         impl ::redress::__private::Failure for #ident {
-            fn declarations() -> ::std::vec::Vec<::redress::__private::contract::Failure> {
+            fn declarations() -> ::std::vec::Vec<::redress::__private::contract::FailureDeclaration> {
                 #declarations
             }
             fn includes(__id: ::core::any::TypeId) -> bool {
@@ -394,7 +394,7 @@ fn included(ident: &Ident) -> TokenStream {
 
         impl __Included {
             fn declarations<__I: ::redress::__private::DeclaredBy<#ident>>(
-            ) -> ::std::vec::Vec<::redress::__private::contract::Failure> {
+            ) -> ::std::vec::Vec<::redress::__private::contract::FailureDeclaration> {
                 __I::declarations()
             }
             fn includes<__I: ::redress::__private::DeclaredBy<#ident>>(__id: ::core::any::TypeId) -> bool {

@@ -8,11 +8,11 @@ use syn::{
 };
 
 use crate::{
-    attribute::{Item, Items, bound, list_of},
+    attribute::{AttributeItem, AttributeItems, bound, list_of},
     deprecation::Deprecation,
     docs,
     mistakes::Mistakes,
-    shown::Shown,
+    shown::ShownWords,
 };
 
 /// An example of the attribute, for whoever has none yet.
@@ -36,23 +36,23 @@ const RECOVER_WORDS: [&str; 12] =
     ["call", "verify", "wait", "ask_user", "stop", "fix_input", "get_access", "hint", "bind", "why", "done", "is"];
 
 /// An enum with its attributes.
-pub(crate) struct Parsed {
+pub(crate) struct ParsedFailures {
     pub(crate) ident: Ident,
     pub(crate) include: Vec<Path>,
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) variants: Vec<FailureVariant>,
 }
 
 /// A variant with its attribute.
-pub(crate) struct Variant {
+pub(crate) struct FailureVariant {
     pub(crate) ident: Ident,
     pub(crate) paragraphs: Vec<String>,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<FailureField>,
     pub(crate) declaration: Option<Declaration>,
 }
 
 /// A field with its attributes.
 #[derive(Clone)]
-pub(crate) struct Field {
+pub(crate) struct FailureField {
     pub(crate) member: Member,
     pub(crate) ty: Type,
     pub(crate) private: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Field {
 /// What `#[failure(…)]` says.
 #[derive(Default)]
 pub(crate) struct Declaration {
-    pub(crate) words: Items,
+    pub(crate) words: AttributeItems,
     pub(crate) kind: Option<Ident>,
     pub(crate) message: Option<LitStr>,
     pub(crate) effect: Option<Ident>,
@@ -79,19 +79,19 @@ pub(crate) struct Declaration {
 /// What `recover(…)` says.
 pub(crate) struct Recover {
     pub(crate) ident: Ident,
-    pub(crate) words: Items,
+    pub(crate) words: AttributeItems,
     pub(crate) verbs: Vec<(Ident, Option<LitStr>)>,
     pub(crate) bind: Vec<(Ident, Ident)>,
     pub(crate) bind_word: Option<Ident>,
     pub(crate) hint: Option<LitStr>,
     pub(crate) why: Option<LitStr>,
     pub(crate) why_word: Option<Ident>,
-    pub(crate) done: Shown,
+    pub(crate) done: ShownWords,
 }
 
 /// Reads the enum.
-pub(crate) fn parse(item: &DeriveInput, mistakes: &mut Mistakes) -> Parsed {
-    let mut parsed = Parsed { ident: item.ident.clone(), include: Vec::new(), variants: Vec::new() };
+pub(crate) fn parse(item: &DeriveInput, mistakes: &mut Mistakes) -> ParsedFailures {
+    let mut parsed = ParsedFailures { ident: item.ident.clone(), include: Vec::new(), variants: Vec::new() };
     for attribute in named(&item.attrs, "failure") {
         if let Some(list) = list_of(attribute, "#[failure(include(Other))]", mistakes) {
             parsed.include.extend(include(list, mistakes));
@@ -120,7 +120,7 @@ fn named<'a>(attributes: &'a [Attribute], name: &'a str) -> impl Iterator<Item =
 }
 
 fn include(list: TokenStream, mistakes: &mut Mistakes) -> Vec<Path> {
-    let mut items = Items::default();
+    let mut items = AttributeItems::default();
     // A word of the variants is known here only to be told where it belongs.
     let known: Vec<&str> = ["include"].into_iter().chain(WORDS).collect();
     items.read(list, &known, &["include"], mistakes);
@@ -142,7 +142,7 @@ fn include(list: TokenStream, mistakes: &mut Mistakes) -> Vec<Path> {
     paths
 }
 
-fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> Variant {
+fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> FailureVariant {
     if let Some(attribute) = named(&variant.attrs, "source").next() {
         mistakes.add(attribute.path(), "`#[source]` goes on the field that holds the error");
     }
@@ -164,11 +164,11 @@ fn variant(variant: &syn::Variant, mistakes: &mut Mistakes) -> Variant {
         // The mistake is told; an empty declaration would be told a second time.
         declaration = Some(Declaration::unreadable());
     }
-    Variant { ident: variant.ident.clone(), paragraphs: docs::paragraphs(&variant.attrs), fields, declaration }
+    FailureVariant { ident: variant.ident.clone(), paragraphs: docs::paragraphs(&variant.attrs), fields, declaration }
 }
 
-fn fields(variant: &syn::Variant, mistakes: &mut Mistakes) -> Vec<Field> {
-    let mut fields: Vec<Field> =
+fn fields(variant: &syn::Variant, mistakes: &mut Mistakes) -> Vec<FailureField> {
+    let mut fields: Vec<FailureField> =
         variant.fields.members().zip(&variant.fields).map(|(member, each)| field(member, each, mistakes)).collect();
     for second in fields.iter().filter(|field| field.source).skip(1) {
         mistakes.add(&second.member, "an error has one source; keep one `#[source]` and make the other private");
@@ -186,8 +186,8 @@ fn fields(variant: &syn::Variant, mistakes: &mut Mistakes) -> Vec<Field> {
     fields
 }
 
-fn field(member: Member, field: &syn::Field, mistakes: &mut Mistakes) -> Field {
-    let mut items = Items::default();
+fn field(member: Member, field: &syn::Field, mistakes: &mut Mistakes) -> FailureField {
+    let mut items = AttributeItems::default();
     for attribute in named(&field.attrs, "failure") {
         if let Some(list) = list_of(attribute, "#[failure(private)]", mistakes) {
             items.read(list, &["private"], &[], mistakes);
@@ -195,12 +195,12 @@ fn field(member: Member, field: &syn::Field, mistakes: &mut Mistakes) -> Field {
     }
     let private = items.items.iter().filter(|item| item.alone(mistakes)).count() > 0;
     let source = named(&field.attrs, "source").next().is_some();
-    Field { member, ty: field.ty.clone(), private: private || source, source }
+    FailureField { member, ty: field.ty.clone(), private: private || source, source }
 }
 
 impl Declaration {
     fn unreadable() -> Declaration {
-        Declaration { words: Items::unreadable(), ..Declaration::default() }
+        Declaration { words: AttributeItems::unreadable(), ..Declaration::default() }
     }
 
     fn read(&mut self, mistakes: &mut Mistakes) {
@@ -224,18 +224,18 @@ impl Declaration {
 }
 
 impl Recover {
-    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Recover> {
+    fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Recover> {
         let list = item.list("stop, hint = \"…\"", mistakes)?;
         let mut recover = Recover {
             ident: item.name.clone(),
-            words: Items::default(),
+            words: AttributeItems::default(),
             verbs: Vec::new(),
             bind: Vec::new(),
             bind_word: None,
             hint: None,
             why: None,
             why_word: None,
-            done: Shown::default(),
+            done: ShownWords::default(),
         };
         recover.words.read(list, &RECOVER_WORDS, &[], mistakes);
         for item in std::mem::take(&mut recover.words.items) {

@@ -5,13 +5,13 @@ use quote::{ToTokens, quote};
 use syn::{Ident, LitStr, ext::IdentExt};
 
 use super::{
-    parse::{Declaration, Field, Recover},
+    parse::{Declaration, FailureField, Recover},
     validate::public_field,
 };
 use crate::{
     grammar,
     mistakes::Mistakes,
-    shown::{Done, bindings, verification},
+    shown::{ValidDone, bindings, verification},
     template,
 };
 
@@ -28,7 +28,7 @@ pub(crate) struct Recovery {
 
 enum Verb {
     Call { operation: String, bind: Vec<(String, String)>, why: Option<String> },
-    Verify { operation: String, bind: Vec<(String, String)>, why: Option<String>, done: Done },
+    Verify { operation: String, bind: Vec<(String, String)>, why: Option<String>, done: ValidDone },
     Wait,
     AskUser,
     Stop,
@@ -40,7 +40,7 @@ enum Verb {
 pub(super) fn recovery(
     ident: &Ident,
     declaration: &Declaration,
-    fields: &[Field],
+    fields: &[FailureField],
     heals: Option<bool>,
     mistakes: &mut Mistakes,
 ) -> Option<Recovery> {
@@ -84,7 +84,7 @@ fn hint(recover: &Recover, mistakes: &mut Mistakes) -> Option<String> {
     Some(text)
 }
 
-fn bind(recover: &Recover, fields: &[Field], mistakes: &mut Mistakes) -> Vec<(String, String)> {
+fn bind(recover: &Recover, fields: &[FailureField], mistakes: &mut Mistakes) -> Vec<(String, String)> {
     for (_, own) in &recover.bind {
         public_field(&own.unraw().to_string(), own, fields, mistakes);
     }

@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::{Ident, LitStr, Member, Path, Type, ext::IdentExt};
 
 use super::{
-    parse::{Declaration, EXAMPLE, Field, Parsed, Variant},
+    parse::{Declaration, EXAMPLE, FailureField, FailureVariant, ParsedFailures},
     recovery::{Recovery, recovery},
 };
 use crate::{
@@ -14,24 +14,24 @@ use crate::{
     grammar,
     kind::{KINDS, Kind},
     mistakes::Mistakes,
-    nearest::{Listed, nearest},
-    template::{self, Part},
+    nearest::{BacktickList, nearest},
+    template::{self, TemplatePart},
 };
 
 /// An enum of failures in which nothing is wrong.
 pub(crate) struct Failures {
     pub(crate) ident: Ident,
     pub(crate) include: Vec<Path>,
-    pub(crate) variants: Vec<Failure>,
+    pub(crate) variants: Vec<ValidFailure>,
 }
 
 /// One failure.
-pub(crate) struct Failure {
+pub(crate) struct ValidFailure {
     pub(crate) ident: Ident,
     pub(crate) code: String,
     pub(crate) when: String,
     pub(crate) kind: &'static Kind,
-    pub(crate) message: Option<Message>,
+    pub(crate) message: Option<MessageText>,
     pub(crate) effect: Option<Ident>,
     pub(crate) retryable: Option<bool>,
     pub(crate) http: Option<u16>,
@@ -40,16 +40,16 @@ pub(crate) struct Failure {
     pub(crate) since: Option<String>,
     pub(crate) deprecated: Option<Deprecation>,
     pub(crate) recovery: Recovery,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<FailureField>,
 }
 
 /// A message, whole and in parts.
-pub(crate) struct Message {
+pub(crate) struct MessageText {
     pub(crate) text: String,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<TemplatePart>,
 }
 
-impl Field {
+impl FailureField {
     /// The field's name as the caller sees it.
     pub(crate) fn name(&self) -> String {
         match &self.member {
@@ -60,7 +60,7 @@ impl Field {
 }
 
 /// Judges the enum. What is wrong is in `mistakes`; nothing comes back where a part is missing.
-pub(crate) fn validate(parsed: Parsed, mistakes: &mut Mistakes) -> Option<Failures> {
+pub(crate) fn validate(parsed: ParsedFailures, mistakes: &mut Mistakes) -> Option<Failures> {
     let mut included = BTreeSet::new();
     for path in &parsed.include {
         if path.is_ident(&parsed.ident) {
@@ -71,13 +71,13 @@ pub(crate) fn validate(parsed: Parsed, mistakes: &mut Mistakes) -> Option<Failur
     }
     let mut codes = BTreeSet::new();
     let count = parsed.variants.len();
-    let variants: Vec<Failure> =
+    let variants: Vec<ValidFailure> =
         parsed.variants.into_iter().filter_map(|variant| failure(variant, &mut codes, mistakes)).collect();
     (variants.len() == count).then_some(Failures { ident: parsed.ident, include: parsed.include, variants })
 }
 
-fn failure(variant: Variant, codes: &mut BTreeSet<String>, mistakes: &mut Mistakes) -> Option<Failure> {
-    let Variant { ident, paragraphs, fields, declaration } = variant;
+fn failure(variant: FailureVariant, codes: &mut BTreeSet<String>, mistakes: &mut Mistakes) -> Option<ValidFailure> {
+    let FailureVariant { ident, paragraphs, fields, declaration } = variant;
     let Some(declaration) = declaration else {
         mistakes.add(&ident, format_args!("failure `{ident}` is not declared; write `{EXAMPLE}` above it"));
         return None;
@@ -98,7 +98,7 @@ fn failure(variant: Variant, codes: &mut BTreeSet<String>, mistakes: &mut Mistak
     if paragraphs.is_empty() {
         mistakes.add(&ident, "say in a doc comment when it happens: `/// The file does not exist.`");
     }
-    Some(Failure {
+    Some(ValidFailure {
         when: paragraphs.join("\n\n"),
         ident,
         code,
@@ -151,7 +151,7 @@ fn kind(ident: &Ident, declaration: &Declaration, mistakes: &mut Mistakes) -> Op
         let words = KINDS.each_ref().map(|kind| kind.word);
         match nearest(&text, words) {
             Some(meant) => mistakes.add(word, format_args!("there is no kind `{text}`; did you mean `{meant}`?")),
-            None => mistakes.add(word, format_args!("there is no kind `{text}`; there are {}", Listed(&words))),
+            None => mistakes.add(word, format_args!("there is no kind `{text}`; there are {}", BacktickList(&words))),
         }
     }
     kind
@@ -161,10 +161,10 @@ fn kind(ident: &Ident, declaration: &Declaration, mistakes: &mut Mistakes) -> Op
 pub(super) fn public_field<'a>(
     name: &str,
     token: &dyn ToTokens,
-    fields: &'a [Field],
+    fields: &'a [FailureField],
     mistakes: &mut Mistakes,
-) -> Option<&'a Field> {
-    let known: Vec<String> = fields.iter().filter(|field| !field.private).map(Field::name).collect();
+) -> Option<&'a FailureField> {
+    let known: Vec<String> = fields.iter().filter(|field| !field.private).map(FailureField::name).collect();
     match fields.iter().find(|field| field.name() == name) {
         Some(field) if !field.private => return Some(field),
         Some(_) => mistakes
@@ -182,7 +182,7 @@ pub(super) fn public_field<'a>(
             }
             (None, false) => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                let known = Listed(&known);
+                let known = BacktickList(&known);
                 mistakes
                     .add(token.to_token_stream(), format_args!("there is no field `{name}`; the variant has {known}"));
             }
@@ -191,7 +191,7 @@ pub(super) fn public_field<'a>(
     None
 }
 
-fn message(text: &LitStr, fields: &[Field], mistakes: &mut Mistakes) -> Option<Message> {
+fn message(text: &LitStr, fields: &[FailureField], mistakes: &mut Mistakes) -> Option<MessageText> {
     let Some(parts) = template::parts(&text.value()) else {
         let advice = "write `{field}` for a field, and `{{` or `}}` for a brace itself";
         mistakes.add(text, format_args!("a brace of this message stands wrong; {advice}"));
@@ -199,13 +199,13 @@ fn message(text: &LitStr, fields: &[Field], mistakes: &mut Mistakes) -> Option<M
     };
     let mut told = BTreeSet::new();
     for part in &parts {
-        if let Part::Field(name) = part
+        if let TemplatePart::Field(name) = part
             && told.insert(name)
         {
             public_field(name, text, fields, mistakes);
         }
     }
-    Some(Message { text: text.value(), parts })
+    Some(MessageText { text: text.value(), parts })
 }
 
 fn effect(word: &Ident, mistakes: &mut Mistakes) -> Option<Ident> {
@@ -231,7 +231,7 @@ fn http(number: &syn::LitInt, mistakes: &mut Mistakes) -> Option<u16> {
     }
 }
 
-fn retry_after(name: &Ident, fields: &[Field], heals: Option<bool>, mistakes: &mut Mistakes) -> Option<Ident> {
+fn retry_after(name: &Ident, fields: &[FailureField], heals: Option<bool>, mistakes: &mut Mistakes) -> Option<Ident> {
     let field = public_field(&name.unraw().to_string(), name, fields, mistakes)?;
     if !is_unsigned(&field.ty) {
         let advice = "write `u8`, `u16`, `u32` or `u64`";

@@ -4,13 +4,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{
-    parse::{Ending, Example},
-    validate::{Operation, Overflow, Streaming},
+    parse::{ExampleEnding, ExampleWords},
+    validate::{Overflow, Streaming, ValidOperation},
 };
 
 /// The expression that makes the declaration, schemas and failures left to the types.
-pub(super) fn attributes(operation: &Operation) -> TokenStream {
-    let Operation { shape, name, summary, description, calls, authority, tags, aliases, .. } = operation;
+pub(super) fn attributes(operation: &ValidOperation) -> TokenStream {
+    let ValidOperation { shape, name, summary, description, calls, authority, tags, aliases, .. } = operation;
     let access = access(operation);
     let deadline =
         operation.deadline.iter().map(|millis| quote!(.with_deadline(::core::time::Duration::from_millis(#millis))));
@@ -36,7 +36,7 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
     let mime_type = operation.mime_type.iter().map(|text| quote!(.with_mime_type(#text)));
     let completions = operation.completions.iter().map(|(name, by)| quote!(.with_completion(#name, #by)));
     quote! {
-        ::redress::__private::contract::Operation::#shape(#name)
+        ::redress::__private::contract::OperationDeclaration::#shape(#name)
             .with_summary(#summary)
             .with_description(#description)
             .with_access(#access)
@@ -63,23 +63,23 @@ pub(super) fn attributes(operation: &Operation) -> TokenStream {
     }
 }
 
-fn access(operation: &Operation) -> TokenStream {
-    let Operation { scopes, any_scopes, .. } = operation;
+fn access(operation: &ValidOperation) -> TokenStream {
+    let ValidOperation { scopes, any_scopes, .. } = operation;
     let whom = if operation.anyone { quote!(anyone) } else { quote!(caller) };
     let consent = operation.consent.then(|| quote!(.consent()));
     quote!(::redress::__private::contract::Access::#whom() #(.scope(#scopes))* #(.any_scope(#any_scopes))* #consent)
 }
 
 /// The texts were read as JSON while compiling, so reading them again gives what they say.
-fn example(example: &Example) -> TokenStream {
+fn example(example: &ExampleWords) -> TokenStream {
     let json = |text: &syn::LitStr| quote!(::redress::__private::serde_json::from_str(#text).unwrap_or_default());
     let input = json(&example.input);
     let ending = match &example.ending {
-        Ending::Output(output) => {
+        ExampleEnding::Output(output) => {
             let output = json(output);
             quote!(Output(#output))
         }
-        Ending::Failure(code) => quote!(Failure(::std::string::String::from(#code))),
+        ExampleEnding::Failure(code) => quote!(Failure(::std::string::String::from(#code))),
     };
     quote! {
         .with_example(::redress::__private::contract::Example {

@@ -7,14 +7,14 @@ use syn::{Attribute, Ident, ItemFn, Token, Type, ext::IdentExt, spanned::Spanned
 
 use super::{
     attributes::attributes,
-    signature::{Role, Signature},
-    validate::Operation,
+    signature::{ArgumentRole, Signature},
+    validate::ValidOperation,
 };
 use crate::mistakes::Mistakes;
 
 /// The function and its marker.
-pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &Operation) -> TokenStream {
-    let parts = Parts::new(function, signature, operation.shape == "subscription");
+pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &ValidOperation) -> TokenStream {
+    let parts = ExpansionParts::new(function, signature, operation.shape == "subscription");
     let tagged = parts.tagged(operation.strict);
     let name = &operation.name;
     let attributes = attributes(operation);
@@ -42,15 +42,15 @@ pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &Opera
 pub(super) fn stand_in(function: &ItemFn, signature: &Signature, mistakes: &Mistakes) -> TokenStream {
     let mut function = function.clone();
     function.sig.asyncness.get_or_insert_with(<Token![async]>::default);
-    let parts = Parts::new(&function, signature, signature.streams);
+    let parts = ExpansionParts::new(&function, signature, signature.streams);
     let tagged = parts.tagged(false);
-    let attributes = quote!(::redress::__private::contract::Operation::query(""));
+    let attributes = quote!(::redress::__private::contract::OperationDeclaration::query(""));
     let declared = parts.declared("", &attributes, &quote!(::std::vec::Vec::new()), &quote!(::core::unreachable!()));
     quote!(#mistakes #tagged #declared)
 }
 
 /// What all that is written leans on.
-struct Parts<'a> {
+struct ExpansionParts<'a> {
     function: &'a ItemFn,
     signature: &'a Signature,
     marker: Ident,
@@ -59,9 +59,9 @@ struct Parts<'a> {
     streams: bool,
 }
 
-impl<'a> Parts<'a> {
-    fn new(function: &'a ItemFn, signature: &'a Signature, streams: bool) -> Parts<'a> {
-        Parts {
+impl<'a> ExpansionParts<'a> {
+    fn new(function: &'a ItemFn, signature: &'a Signature, streams: bool) -> ExpansionParts<'a> {
+        ExpansionParts {
             function,
             signature,
             marker: format_ident!("__operation_{}", function.sig.ident.unraw()),
@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
 
     /// The function as others see it, with the author's own inside.
     fn tagged(&self, strict: bool) -> TokenStream {
-        let Parts { function, signature, marker, conditions, .. } = self;
+        let ExpansionParts { function, signature, marker, conditions, .. } = self;
         let (vis, ident, returns) = (&function.vis, &function.sig.ident, &signature.returns);
         let (outside, inside): (Vec<_>, Vec<_>) = function.attrs.iter().partition(|attribute| is_outside(attribute));
         let names: Vec<_> = signature.arguments.iter().map(|argument| &argument.name).collect();
@@ -125,10 +125,10 @@ impl<'a> Parts<'a> {
         needs: &TokenStream,
         operation: &TokenStream,
     ) -> TokenStream {
-        let Parts { signature, marker, conditions, .. } = self;
+        let ExpansionParts { signature, marker, conditions, .. } = self;
         let span = self.span();
         let outcome = self.outcome();
-        let input = match signature.arguments.iter().find(|argument| argument.role == Role::Input) {
+        let input = match signature.arguments.iter().find(|argument| argument.role == ArgumentRole::Input) {
             Some(argument) => argument.ty.to_token_stream(),
             None => quote!(::redress::__private::Nothing),
         };
@@ -147,7 +147,7 @@ impl<'a> Parts<'a> {
 
                 const NAME: &'static str = #name;
 
-                fn attributes() -> ::redress::__private::contract::Operation {
+                fn attributes() -> ::redress::__private::contract::OperationDeclaration {
                     #attributes
                 }
 
@@ -168,7 +168,7 @@ impl<'a> Parts<'a> {
             .signature
             .arguments
             .iter()
-            .filter(|argument| argument.role == Role::Other)
+            .filter(|argument| argument.role == ArgumentRole::Other)
             .map(|argument| &argument.ty)
             .collect();
         if types.is_empty() {
@@ -181,12 +181,12 @@ impl<'a> Parts<'a> {
 
     /// How the engine calls the function.
     fn run(&self, known: &TokenStream, of: &TokenStream, run: &TokenStream) -> TokenStream {
-        let Parts { function, signature, marker, conditions, .. } = self;
+        let ExpansionParts { function, signature, marker, conditions, .. } = self;
         let ident = &function.sig.ident;
         let values = signature.arguments.iter().map(|argument| match argument.role {
-            Role::Ctx => quote!(__ctx),
-            Role::Input => quote!(__input),
-            Role::Caller | Role::Other => {
+            ArgumentRole::Ctx => quote!(__ctx),
+            ArgumentRole::Input => quote!(__input),
+            ArgumentRole::Caller | ArgumentRole::Other => {
                 let ty = &argument.ty;
                 quote_spanned!(ty.span()=> <#ty as ::redress::__private::Argument<'_, #known>>::take(__ctx)?)
             }
@@ -194,13 +194,13 @@ impl<'a> Parts<'a> {
         let call = quote!(#ident(#(#values),*));
         let roles = || signature.arguments.iter().map(|argument| argument.role);
         // A future of our own around the author's is only there where an argument can be missing.
-        let call = if roles().all(|role| matches!(role, Role::Ctx | Role::Input)) {
+        let call = if roles().all(|role| matches!(role, ArgumentRole::Ctx | ArgumentRole::Input)) {
             call
         } else {
             quote!(async move { #call.await })
         };
-        let ctx = if roles().any(|role| role != Role::Input) { quote!(__ctx) } else { quote!(_) };
-        let input = if roles().any(|role| role == Role::Input) { quote!(__input) } else { quote!(_) };
+        let ctx = if roles().any(|role| role != ArgumentRole::Input) { quote!(__ctx) } else { quote!(_) };
+        let input = if roles().any(|role| role == ArgumentRole::Input) { quote!(__input) } else { quote!(_) };
         let returns = &signature.returns;
         quote_spanned! {self.span()=>
             #(#conditions)*

@@ -4,10 +4,10 @@ use proc_macro2::TokenStream;
 use syn::{Ident, LitInt, LitStr};
 
 use crate::{
-    attribute::{Item, Items, bound, pairs},
+    attribute::{AttributeItem, AttributeItems, bound, pairs},
     deprecation::Deprecation,
     mistakes::Mistakes,
-    shown::Shown,
+    shown::ShownWords,
 };
 
 /// The words that say how the operation is asked for and answered.
@@ -46,11 +46,11 @@ const WORDS: [&str; 28] = [
 
 /// The attribute.
 #[derive(Default)]
-pub(super) struct Parsed {
-    pub(super) words: Items,
+pub(super) struct ParsedOperation {
+    pub(super) words: AttributeItems,
     pub(super) shapes: Vec<Ident>,
     pub(super) name: Option<LitStr>,
-    pub(super) access: Option<Access>,
+    pub(super) access: Option<AccessWords>,
     pub(super) deadline: Option<LitStr>,
     pub(super) strict: bool,
     pub(super) internal: bool,
@@ -61,7 +61,7 @@ pub(super) struct Parsed {
     pub(super) authority: Option<(Ident, Authority)>,
     pub(super) tags: Vec<LitStr>,
     pub(super) aliases: Vec<LitStr>,
-    pub(super) examples: Vec<Example>,
+    pub(super) examples: Vec<ExampleWords>,
     pub(super) max_input: Option<LitStr>,
     pub(super) max_output: Option<LitStr>,
     pub(super) since: Option<LitStr>,
@@ -80,7 +80,7 @@ pub(super) struct Parsed {
 }
 
 /// What `access(…)` says.
-pub(super) struct Access {
+pub(super) struct AccessWords {
     pub(super) ident: Ident,
     pub(super) anyone: Option<Ident>,
     pub(super) scopes: Option<LitStr>,
@@ -93,10 +93,10 @@ pub(super) struct Access {
 /// What `verify(…)` says.
 pub(super) struct Verify {
     pub(super) ident: Ident,
-    pub(super) words: Items,
+    pub(super) words: AttributeItems,
     pub(super) query: Option<LitStr>,
     pub(super) bind: Vec<(Ident, Ident)>,
-    pub(super) shown: Shown,
+    pub(super) shown: ShownWords,
     pub(super) why: Option<LitStr>,
     pub(super) hint: Option<LitStr>,
 }
@@ -115,20 +115,20 @@ pub(super) struct Authority {
 }
 
 /// What `example(…)` says.
-pub(super) struct Example {
+pub(super) struct ExampleWords {
     pub(super) input: LitStr,
-    pub(super) ending: Ending,
+    pub(super) ending: ExampleEnding,
 }
 
 /// How an example ends.
-pub(super) enum Ending {
+pub(super) enum ExampleEnding {
     Output(LitStr),
     Failure(LitStr),
 }
 
 /// Reads the attribute.
-pub(super) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Parsed {
-    let mut parsed = Parsed::default();
+pub(super) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> ParsedOperation {
+    let mut parsed = ParsedOperation::default();
     parsed.words.read(tokens, &WORDS, &["example"], mistakes);
     for item in std::mem::take(&mut parsed.words.items) {
         parsed.take(item, mistakes);
@@ -136,8 +136,8 @@ pub(super) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Parsed {
     parsed
 }
 
-impl Parsed {
-    fn take(&mut self, item: Item, mistakes: &mut Mistakes) {
+impl ParsedOperation {
+    fn take(&mut self, item: AttributeItem, mistakes: &mut Mistakes) {
         let word = item.word();
         if ["buffer", "overflow", "idle", "resumable"].contains(&word.as_str()) {
             self.of_streams.push(item.name.clone());
@@ -148,7 +148,7 @@ impl Parsed {
                 self.shapes.push(item.name);
             }
             "name" => self.name = item.text_like("files.read", mistakes),
-            "access" => self.access = Access::read(&item, mistakes),
+            "access" => self.access = AccessWords::read(&item, mistakes),
             "deadline" => self.deadline = item.text_like("5s", mistakes),
             "strict" => self.strict = item.alone(mistakes),
             "internal" => self.internal = item.alone(mistakes),
@@ -167,7 +167,7 @@ impl Parsed {
             }
             "tags" => self.tags = item.texts("\"files\"", mistakes),
             "alias" => self.aliases = item.texts("\"old.name\"", mistakes),
-            "example" => self.examples.extend(Example::read(&item, mistakes)),
+            "example" => self.examples.extend(ExampleWords::read(&item, mistakes)),
             "max_input" => self.max_input = item.text_like("64kb", mistakes),
             "max_output" => self.max_output = item.text_like("4mb", mistakes),
             "since" => self.since = item.text(mistakes),
@@ -193,12 +193,12 @@ impl Parsed {
     }
 }
 
-impl Access {
-    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Access> {
+impl AccessWords {
+    fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<AccessWords> {
         let list = item.list("anyone)`, or `access(scopes = \"files:read\"", mistakes)?;
-        let mut words = Items::default();
+        let mut words = AttributeItems::default();
         words.read(list, &["anyone", "scopes", "any_scope", "consent", "check"], &[], mistakes);
-        let mut access = Access {
+        let mut access = AccessWords {
             ident: item.name.clone(),
             anyone: None,
             scopes: None,
@@ -225,15 +225,15 @@ impl Access {
 }
 
 impl Verify {
-    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Verify> {
+    fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Verify> {
         let list =
             item.list("query = \"files.check\", bind(path = path), done = \"/exists\", hint = \"…\"", mistakes)?;
         let mut verify = Verify {
             ident: item.name.clone(),
-            words: Items::default(),
+            words: AttributeItems::default(),
             query: None,
             bind: Vec::new(),
-            shown: Shown::default(),
+            shown: ShownWords::default(),
             why: None,
             hint: None,
         };
@@ -252,10 +252,10 @@ impl Verify {
 }
 
 impl Eval {
-    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Eval> {
+    fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<Eval> {
         const EXAMPLE: &str = "source = \"code\", language = \"javascript\"";
         let list = item.list(EXAMPLE, mistakes)?;
-        let mut words = Items::default();
+        let mut words = AttributeItems::default();
         words.read(list, &["source", "language"], &[], mistakes);
         if words.lacks("source") {
             mistakes
@@ -275,11 +275,11 @@ impl Eval {
     }
 }
 
-impl Example {
-    fn read(item: &Item, mistakes: &mut Mistakes) -> Option<Example> {
+impl ExampleWords {
+    fn read(item: &AttributeItem, mistakes: &mut Mistakes) -> Option<ExampleWords> {
         const EXAMPLE: &str = "input = r#\"{…}\"#, output = r#\"{…}\"#";
         let list = item.list(EXAMPLE, mistakes)?;
-        let mut words = Items::default();
+        let mut words = AttributeItems::default();
         words.read(list, &["input", "output", "failure"], &[], mistakes);
         if words.lacks("input") {
             mistakes.add(&item.name, format_args!("an example has an input: `example({EXAMPLE})`"));
@@ -293,10 +293,10 @@ impl Example {
             match item.word().as_str() {
                 "input" => input = text,
                 _ if ending.is_some() => mistakes.add(&item.name, "an example ends once; keep `output` or `failure`"),
-                "output" => ending = text.map(Ending::Output),
-                _ => ending = text.map(Ending::Failure),
+                "output" => ending = text.map(ExampleEnding::Output),
+                _ => ending = text.map(ExampleEnding::Failure),
             }
         }
-        Some(Example { input: input?, ending: ending? })
+        Some(ExampleWords { input: input?, ending: ending? })
     }
 }

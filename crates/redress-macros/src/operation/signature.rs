@@ -7,11 +7,11 @@ use syn::{FnArg, GenericArgument, Ident, ItemFn, Pat, PathArguments, ReturnType,
 use crate::mistakes::Mistakes;
 
 /// The most arguments for which the registry knows functions.
-const MOST_ARGUMENTS: usize = 6;
+const MAX_ARGUMENTS: usize = 6;
 
 /// A function that can be an operation.
 pub(super) struct Signature {
-    pub(super) arguments: Vec<Argument>,
+    pub(super) arguments: Vec<FunctionArgument>,
     pub(super) returns: Type,
     /// Whether what it returns is spelled as a stream.
     pub(super) streams: bool,
@@ -20,15 +20,15 @@ pub(super) struct Signature {
 }
 
 /// One argument.
-pub(crate) struct Argument {
+pub(crate) struct FunctionArgument {
     pub(crate) name: Ident,
     pub(crate) ty: Type,
-    pub(crate) role: Role,
+    pub(crate) role: ArgumentRole,
 }
 
 /// Where an argument comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ArgumentRole {
     /// `&Ctx`.
     Ctx,
     /// `&Caller`.
@@ -62,7 +62,7 @@ pub(super) fn signature(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Si
     if let Some(variadic) = &sig.variadic {
         refuse(variadic.dots.to_token_stream(), "an operation has one input; put what it takes in one struct");
     }
-    if let Some(seventh) = sig.inputs.iter().nth(MOST_ARGUMENTS) {
+    if let Some(seventh) = sig.inputs.iter().nth(MAX_ARGUMENTS) {
         let token = match seventh {
             FnArg::Typed(argument) => argument.pat.to_token_stream(),
             FnArg::Receiver(receiver) => receiver.self_token.to_token_stream(),
@@ -83,8 +83,8 @@ pub(super) fn signature(function: &ItemFn, mistakes: &mut Mistakes) -> Option<Si
     Some(Signature { arguments, returns, streams, gives_one: gives.filter(is_of_std) })
 }
 
-fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Option<Vec<Argument>> {
-    let mut arguments: Vec<Argument> = Vec::new();
+fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> Option<Vec<FunctionArgument>> {
+    let mut arguments: Vec<FunctionArgument> = Vec::new();
     let count = function.sig.inputs.len();
     for (place, argument) in function.sig.inputs.iter().enumerate() {
         let argument = match argument {
@@ -97,7 +97,7 @@ fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> O
         };
         let role = role(&argument.ty, place + 1 == count);
         match (&*argument.ty, role) {
-            (Type::Reference(reference), Role::Input) => {
+            (Type::Reference(reference), ArgumentRole::Input) => {
                 refuse(reference.and_token.to_token_stream(), "an operation owns its input; remove the `&`");
             }
             (Type::ImplTrait(ty), _) => {
@@ -109,33 +109,33 @@ fn arguments(function: &ItemFn, refuse: &mut impl FnMut(TokenStream, &str)) -> O
             _ => {}
         }
         let name = argument_name(&argument.pat, place, function, &arguments);
-        arguments.push(Argument { name, ty: (*argument.ty).clone(), role });
+        arguments.push(FunctionArgument { name, ty: (*argument.ty).clone(), role });
     }
     Some(arguments)
 }
 
-pub(crate) fn role(ty: &Type, last: bool) -> Role {
+pub(crate) fn role(ty: &Type, last: bool) -> ArgumentRole {
     let referred = |ty: &Type| {
         let Type::Reference(reference) = ty else { return None };
         if reference.mutability.is_some() { None } else { last_segment(&reference.elem).cloned() }
     };
     match (referred(ty), last_segment(ty)) {
-        (Some(name), _) if name == "Ctx" => Role::Ctx,
-        (Some(name), _) if name == "Caller" => Role::Caller,
-        (_, Some(name)) if name == "State" => Role::Other,
+        (Some(name), _) if name == "Ctx" => ArgumentRole::Ctx,
+        (Some(name), _) if name == "Caller" => ArgumentRole::Caller,
+        (_, Some(name)) if name == "State" => ArgumentRole::Other,
         (_, Some(name))
             if name == "Option" && first_argument(ty).and_then(referred).is_some_and(|of| of == "Caller") =>
         {
-            Role::Other
+            ArgumentRole::Other
         }
-        _ if last => Role::Input,
-        _ => Role::Other,
+        _ if last => ArgumentRole::Input,
+        _ => ArgumentRole::Other,
     }
 }
 
 /// A name for the argument outside: the function's own where that is a plain word which
 /// hides nothing that the call needs.
-pub(crate) fn argument_name(pattern: &Pat, place: usize, function: &ItemFn, before: &[Argument]) -> Ident {
+pub(crate) fn argument_name(pattern: &Pat, place: usize, function: &ItemFn, before: &[FunctionArgument]) -> Ident {
     if let Pat::Ident(pattern) = pattern
         && pattern.subpat.is_none()
     {

@@ -4,14 +4,14 @@ use quote::ToTokens;
 use syn::{Ident, ItemFn, LitStr, ext::IdentExt as _};
 
 use super::{
-    parse::{Access, Ending, Example, Parsed, SHAPES},
-    signature::{Role, Signature},
+    parse::{AccessWords, ExampleEnding, ExampleWords, ParsedOperation, SHAPES},
+    signature::{ArgumentRole, Signature},
     verification::{self, Verification},
 };
 use crate::{deprecation::Deprecation, docs, duration, grammar, mistakes::Mistakes, size};
 
 /// An operation in which nothing is wrong.
-pub(super) struct Operation {
+pub(super) struct ValidOperation {
     pub(super) shape: Ident,
     pub(super) name: String,
     pub(super) summary: String,
@@ -32,7 +32,7 @@ pub(super) struct Operation {
     pub(super) calls_as_caller: bool,
     pub(super) tags: Vec<String>,
     pub(super) aliases: Vec<String>,
-    pub(super) examples: Vec<Example>,
+    pub(super) examples: Vec<ExampleWords>,
     pub(super) max_input: Option<u64>,
     pub(super) max_output: Option<u64>,
     pub(super) since: Option<String>,
@@ -61,11 +61,11 @@ pub(super) enum Overflow {
 
 /// Judges the attribute. What is wrong is in `mistakes`; nothing comes back where a part is missing.
 pub(super) fn validate(
-    parsed: Parsed,
+    parsed: ParsedOperation,
     function: &ItemFn,
     signature: Option<&Signature>,
     mistakes: &mut Mistakes,
-) -> Option<Operation> {
+) -> Option<ValidOperation> {
     let ident = &function.sig.ident;
     let shape = shape(&parsed, ident, mistakes);
     let name = name(&parsed, ident, mistakes);
@@ -104,11 +104,11 @@ pub(super) fn validate(
     let max_input = parsed.max_input.as_ref().and_then(|text| size::bytes("max_input", text, mistakes));
     let max_output = parsed.max_output.as_ref().and_then(|text| size::bytes("max_output", text, mistakes));
     let streaming = streaming(&parsed, mistakes);
-    let scopes = |of: fn(&Access) -> &Option<LitStr>| {
+    let scopes = |of: fn(&AccessWords) -> &Option<LitStr>| {
         let text = parsed.access.as_ref().and_then(|access| of(access).as_ref()).map(LitStr::value).unwrap_or_default();
         text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
-    Some(Operation {
+    Some(ValidOperation {
         shape: shape?,
         name: name?,
         summary: paragraphs.into_iter().next()?,
@@ -146,7 +146,7 @@ fn values(texts: &[LitStr]) -> Vec<String> {
     texts.iter().map(LitStr::value).collect()
 }
 
-fn shape(parsed: &Parsed, ident: &Ident, mistakes: &mut Mistakes) -> Option<Ident> {
+fn shape(parsed: &ParsedOperation, ident: &Ident, mistakes: &mut Mistakes) -> Option<Ident> {
     if let Some(second) = parsed.shapes.get(1) {
         mistakes.add(second, "an operation is one of `query`, `mutation` and `subscription`; keep one");
     }
@@ -157,7 +157,7 @@ fn shape(parsed: &Parsed, ident: &Ident, mistakes: &mut Mistakes) -> Option<Iden
     parsed.shapes.first().cloned()
 }
 
-fn name(parsed: &Parsed, ident: &Ident, mistakes: &mut Mistakes) -> Option<String> {
+fn name(parsed: &ParsedOperation, ident: &Ident, mistakes: &mut Mistakes) -> Option<String> {
     match &parsed.name {
         Some(name) => is_name(name, "name", mistakes),
         None if parsed.words.lacks("name") => {
@@ -184,7 +184,7 @@ fn is_name(name: &LitStr, word: &str, mistakes: &mut Mistakes) {
     }
 }
 
-fn fits_shape(parsed: &Parsed, shape: &Ident, signature: Option<&Signature>, mistakes: &mut Mistakes) {
+fn fits_shape(parsed: &ParsedOperation, shape: &Ident, signature: Option<&Signature>, mistakes: &mut Mistakes) {
     if let Some(word) = &parsed.idempotency_key
         && shape != "mutation"
     {
@@ -202,13 +202,13 @@ fn fits_shape(parsed: &Parsed, shape: &Ident, signature: Option<&Signature>, mis
     }
 }
 
-fn fits_signature(parsed: &Parsed, anyone: bool, signature: &Signature, mistakes: &mut Mistakes) {
+fn fits_signature(parsed: &ParsedOperation, anyone: bool, signature: &Signature, mistakes: &mut Mistakes) {
     for argument in &signature.arguments {
-        if anyone && argument.role == Role::Caller {
+        if anyone && argument.role == ArgumentRole::Caller {
             mistakes.add(&argument.ty, "with `access(anyone)` there may be no caller; take `Option<&Caller>`");
         }
     }
-    let takes_input = signature.arguments.iter().any(|argument| argument.role == Role::Input);
+    let takes_input = signature.arguments.iter().any(|argument| argument.role == ArgumentRole::Input);
     if let Some(eval) = &parsed.eval
         && !takes_input
     {
@@ -219,7 +219,7 @@ fn fits_signature(parsed: &Parsed, anyone: bool, signature: &Signature, mistakes
     }
 }
 
-fn judge_access(access: &Access, mistakes: &mut Mistakes) {
+fn judge_access(access: &AccessWords, mistakes: &mut Mistakes) {
     if !access.complete {
         mistakes.add(&access.ident, "say who may call: `access(anyone)`, or `access(scopes = \"files:read\")`");
     }
@@ -230,7 +230,7 @@ fn judge_access(access: &Access, mistakes: &mut Mistakes) {
     }
 }
 
-fn judge_role(parsed: &Parsed, mistakes: &mut Mistakes) {
+fn judge_role(parsed: &ParsedOperation, mistakes: &mut Mistakes) {
     if let (Some(prompt), Some(_)) = (&parsed.prompt, &parsed.resource) {
         mistakes.add(prompt, "an operation is a prompt or a resource; keep one");
     }
@@ -244,12 +244,12 @@ fn judge_role(parsed: &Parsed, mistakes: &mut Mistakes) {
     }
 }
 
-fn judge_example(example: &Example, mistakes: &mut Mistakes) {
+fn judge_example(example: &ExampleWords, mistakes: &mut Mistakes) {
     is_json(&example.input, "input", mistakes);
     match &example.ending {
-        Ending::Output(output) => is_json(output, "output", mistakes),
-        Ending::Failure(code) if grammar::is_any_code(&code.value()) => {}
-        Ending::Failure(code) => {
+        ExampleEnding::Output(output) => is_json(output, "output", mistakes),
+        ExampleEnding::Failure(code) if grammar::is_any_code(&code.value()) => {}
+        ExampleEnding::Failure(code) => {
             mistakes.add(code, "name the failure by its code, such as `failure = \"FILE_NOT_FOUND\"`");
         }
     }
@@ -264,7 +264,7 @@ fn is_json(text: &LitStr, word: &str, mistakes: &mut Mistakes) {
     }
 }
 
-fn streaming(parsed: &Parsed, mistakes: &mut Mistakes) -> Streaming {
+fn streaming(parsed: &ParsedOperation, mistakes: &mut Mistakes) -> Streaming {
     let buffer = parsed.buffer.as_ref().and_then(|number| match number.base10_parse::<usize>() {
         Ok(items) if (1..=65_536).contains(&items) => Some(items),
         Ok(_) | Err(_) => {

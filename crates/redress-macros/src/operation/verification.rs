@@ -8,7 +8,7 @@ use super::parse::Verify;
 use crate::{
     grammar,
     mistakes::Mistakes,
-    shown::{self, Done, bindings},
+    shown::{self, ValidDone, bindings},
 };
 
 /// The fewest words a hint may have.
@@ -18,7 +18,7 @@ const HINT_WORDS: usize = 5;
 pub(super) struct Verification {
     query: String,
     bind: Vec<(String, String)>,
-    done: Done,
+    done: ValidDone,
     why: Option<String>,
     hint: String,
 }

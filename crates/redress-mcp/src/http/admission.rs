@@ -7,8 +7,8 @@
 use ::http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use redress_wire::http::is_local_authority;
 
-use super::{HttpOptions, Page, Secure};
-use crate::refused::Unfit;
+use super::{HttpOptions, PageTrust, SentByTls};
+use crate::refusal::Unfit;
 
 /// Lets a message in, or says why not.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), Unfit> {
@@ -22,8 +22,8 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), Unfit> {
     if !options.guarded && !host.as_deref().is_some_and(known) {
         return Err(Unfit::Host);
     }
-    let admitted = match parts.extensions.get::<Page>() {
-        Some(page) => *page == Page::Admitted,
+    let admitted = match parts.extensions.get::<PageTrust>() {
+        Some(page) => *page == PageTrust::Admitted,
         None => parts.headers.get_all(header::ORIGIN).iter().all(|origin| is_own(origin, host.as_deref(), parts)),
     };
     if admitted {
@@ -43,7 +43,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<(), Unfit> {
 
 /// Whether the page is of this very server: of the same scheme, name and port.
 fn is_own(origin: &HeaderValue, host: Option<&str>, parts: &Parts) -> bool {
-    let scheme = if parts.extensions.get::<Secure>().is_some() { "https" } else { "http" };
+    let scheme = if parts.extensions.get::<SentByTls>().is_some() { "https" } else { "http" };
     let page = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     page.zip(host)
         .is_some_and(|((of, authority), host)| of.eq_ignore_ascii_case(scheme) && authority.eq_ignore_ascii_case(host))
@@ -196,7 +196,7 @@ mod tests {
             assert!(!from(origin), "{origin}");
         }
         let mut secure = parts(&[("host", "mcp.example.com"), ("origin", "https://mcp.example.com")]);
-        secure.extensions.insert(Secure);
+        secure.extensions.insert(SentByTls);
         assert!(admit(&guarded, &secure).is_ok());
         let twice = [("host", "a"), ("origin", "http://a"), ("origin", "https://evil.example")];
         assert!(!admitted(&guarded, &twice), "what is said twice is as bad as its worse half");
@@ -204,12 +204,15 @@ mod tests {
         assert!(admitted(&open, &[("host", "mcp.example.com"), ("origin", "https://app.example.com")]));
         assert!(!admitted(&open, &[("host", "a"), ("origin", "https://app.example.com"), ("origin", "null")]));
         // Whoever judges for all faces is believed, and what is allowed here is allowed in any case.
-        let judged = |page: Page, origin: &str| {
+        let judged = |page: PageTrust, origin: &str| {
             let mut parts = parts(&[("host", "mcp.example.com"), ("origin", origin)]);
             parts.extensions.insert(page);
             admit(&open, &parts).is_ok()
         };
-        assert!(judged(Page::Admitted, "https://other.example") && judged(Page::Foreign, "https://app.example.com"));
-        assert!(!judged(Page::Foreign, "http://mcp.example.com"));
+        assert!(
+            judged(PageTrust::Admitted, "https://other.example")
+                && judged(PageTrust::Foreign, "https://app.example.com")
+        );
+        assert!(!judged(PageTrust::Foreign, "http://mcp.example.com"));
     }
 }

@@ -13,10 +13,10 @@ use crate::reply::Reply;
 
 /// How many events that a reader was given are kept for it, and how many bytes one of them may have. A larger one is
 /// kept until it was given whole: it is charged to the budget for answers, which its caller needs for others.
-const MOST_KEPT: usize = 16;
+const MAX_KEPT: usize = 16;
 const LARGEST_KEPT: usize = 16 * 1024;
 /// How many bytes of notifications wait for their reader.
-const MOST_WAITING_BYTES: usize = 1024 * 1024;
+const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
 /// The events of one stream. It has one reader at a time, and the latest is the one.
 #[derive(Debug)]
@@ -25,13 +25,13 @@ pub(super) struct EventLog {
     most_waiting: usize,
     /// Whether events are kept for a reader that comes back.
     resumable: bool,
-    state: Mutex<State>,
+    state: Mutex<EventLogState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EventLogState {
     /// In the order of their numbers.
-    events: VecDeque<Logged>,
+    events: VecDeque<LoggedEvent>,
     /// The number of the last event that there was. The first is 1.
     last: u64,
     /// The number of the last event that the reader was given, be it in part.
@@ -58,7 +58,7 @@ enum Phase {
 }
 
 #[derive(Debug)]
-struct Logged {
+struct LoggedEvent {
     number: u64,
     message: Bytes,
     is_notification: bool,
@@ -66,7 +66,7 @@ struct Logged {
 
 /// A reader of a log.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader {
+pub(super) struct EventLogReader {
     reader: u64,
     /// The number of the last event that it has.
     pub(super) has: u64,
@@ -77,7 +77,7 @@ impl EventLog {
         EventLog { most_waiting, resumable, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EventLogState> {
         // No change of it can be half made, so poison says nothing here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,30 +126,30 @@ impl EventLog {
         self.state().phase == Phase::Over
     }
 
-    fn add(&self, state: &mut State, message: Bytes, is_notification: bool) {
+    fn add(&self, state: &mut EventLogState, message: Bytes, is_notification: bool) {
         state.last += 1;
         let number = state.last;
-        state.events.push_back(Logged { number, message, is_notification });
+        state.events.push_back(LoggedEvent { number, message, is_notification });
         self.trim(state);
         wake(state);
     }
 
     /// Drops what is neither waited for nor kept.
-    fn trim(&self, state: &mut State) {
+    fn trim(&self, state: &mut EventLogState) {
         let (given, giving) = (state.given, state.giving);
-        let on_its_way = |event: &Logged| giving && event.number == given;
+        let on_its_way = |event: &LoggedEvent| giving && event.number == given;
         state.events.retain(|event| {
             event.number > given
                 || on_its_way(event)
-                || (self.resumable && event.message.len() <= LARGEST_KEPT && event.number + MOST_KEPT as u64 > given)
+                || (self.resumable && event.message.len() <= LARGEST_KEPT && event.number + MAX_KEPT as u64 > given)
         });
-        let waits = |event: &Logged| event.number > given && event.is_notification;
+        let waits = |event: &LoggedEvent| event.number > given && event.is_notification;
         let (mut count, mut bytes) = (0, 0);
         for event in state.events.iter().filter(|event| waits(event)) {
             count += 1;
             bytes += event.message.len();
         }
-        while count > self.most_waiting || (count > 1 && bytes > MOST_WAITING_BYTES) {
+        while count > self.most_waiting || (count > 1 && bytes > MAX_WAITING_BYTES) {
             let Some(oldest) = state.events.iter().position(waits) else { return };
             bytes -= state.events.remove(oldest).map_or(0, |event| event.message.len());
             count -= 1;
@@ -176,7 +176,7 @@ impl EventLog {
     }
 
     /// A reader that has all events up to `after`, or all that another one was given. Whoever read before is at its end.
-    pub(super) fn read(&self, after: Option<u64>) -> Reader {
+    pub(super) fn read(&self, after: Option<u64>) -> EventLogReader {
         let mut state = self.state();
         state.reader += 1;
         state.giving = false;
@@ -184,11 +184,11 @@ impl EventLog {
             state.given = after.min(state.last);
         }
         wake(&mut state);
-        Reader { reader: state.reader, has: state.given }
+        EventLogReader { reader: state.reader, has: state.given }
     }
 
     /// The next event for a reader that has read the one before; none where nothing more comes, for it or at all.
-    pub(super) fn poll_next(&self, reader: Reader, cx: &mut Context<'_>) -> Poll<Option<(u64, Bytes)>> {
+    pub(super) fn poll_next(&self, reader: EventLogReader, cx: &mut Context<'_>) -> Poll<Option<(u64, Bytes)>> {
         let mut state = self.state();
         if state.reader != reader.reader {
             return Poll::Ready(None);
@@ -213,7 +213,7 @@ impl EventLog {
     }
 }
 
-fn wake(state: &mut State) {
+fn wake(state: &mut EventLogState) {
     if let Some(waker) = state.waker.take() {
         waker.wake();
     }
@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    fn next(log: &EventLog, reader: Reader) -> Option<String> {
+    fn next(log: &EventLog, reader: EventLogReader) -> Option<String> {
         match log.poll_next(reader, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(event) => event.map(|(number, message)| format!("{number} {}", message.escape_ascii())),
             Poll::Pending => Some("pending".to_owned()),
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(read, ["1 q", "4 c", "5 d", "pending"]);
         log.notify_once(b"d".to_vec());
         assert_eq!(next(&log, reader).unwrap(), "6 d", "what was given is news when it comes again");
-        log.notify(vec![b'x'; MOST_WAITING_BYTES]);
+        log.notify(vec![b'x'; MAX_WAITING_BYTES]);
         log.notify(b"e".to_vec());
         assert_eq!(next(&log, reader).unwrap(), "8 e");
         log.close();

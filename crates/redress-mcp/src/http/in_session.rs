@@ -17,21 +17,24 @@ use super::{
     Body, HttpFace,
     admission::Accepts,
     empty,
-    running::Events,
     session::{CHANGES, HttpSession},
-    sse::{self, Event},
+    sse::{self, SseEvent},
+    streamable_request::ReaderEvents,
 };
-use crate::{Asking, asked::Asked, checks, owner::Owner, refused::Unfit, session::unguessable, way::Way};
+use crate::{
+    RequestContext, client_channel::ClientChannel, owner::Owner, refusal::Unfit, request::McpRequest, request_checks,
+    session::unguessable,
+};
 
 impl HttpFace {
     /// The session that `initialize` opens. Only a client that can be asked something while it waits needs one; where
     /// there is no room for it, it is served without.
-    pub(super) fn begin(&self, params: &InitializeParams<'_>, asking: &Asking) -> Option<Arc<HttpSession>> {
+    pub(super) fn begin(&self, params: &InitializeParams<'_>, context: &RequestContext) -> Option<Arc<HttpSession>> {
         // Looked at before a place is taken, which would be given back at once.
         if !params.client_can().any() || self.sessions.len() >= self.options.max_sessions {
             return None;
         }
-        let (place, owner) = (self.place(asking).ok()?, Owner::of(asking));
+        let (place, owner) = (self.place(context).ok()?, Owner::of(context));
         let over = self.options.shutdown.child_token();
         let session = Arc::new(HttpSession::new(unguessable()?, owner, place, params, over));
         self.sessions.open(&session, self.options.max_sessions).then_some(session)
@@ -42,16 +45,16 @@ impl HttpFace {
         &self,
         parts: &Parts,
         id: Id<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        context: &RequestContext,
         session: &Arc<HttpSession>,
     ) -> Response<Body> {
         tokio::spawn(Arc::clone(session).attend(Arc::downgrade(&self.sessions)));
-        let way = Way { session: Some(&session.state), ..Way::default() };
-        let reply = self.inner.answer(id, asked, Era::Legacy, asking, way).await;
+        let channel = ClientChannel { session: Some(&session.state), ..ClientChannel::default() };
+        let reply = self.inner.answer(id, asked, Era::Legacy, context, channel).await;
         let mut response = self.respond(parts, reply, Era::Legacy);
         if let Ok(name) = HeaderValue::from_str(&session.name) {
-            response.headers_mut().insert(checks::SESSION.clone(), name);
+            response.headers_mut().insert(request_checks::SESSION.clone(), name);
         }
         response
     }
@@ -62,17 +65,17 @@ impl HttpFace {
         parts: &Parts,
         session: &HttpSession,
         id: Id<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        context: &RequestContext,
     ) -> Result<CancellationToken, Box<Response<Body>>> {
-        let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, asking, Era::Legacy));
+        let refused = |unfit| Box::new(self.refuse(parts, &unfit, id, context, Era::Legacy));
         let cancelled = session.requests.admit(id).map_err(refused)?;
         if session.requests.len() > self.inner.options.in_flight {
             session.requests.ended(id.as_json());
             let refusal = Refusal::new(EngineCode::Overloaded)
                 .with_details(&json!({"limit": "in_flight"}))
                 .with_retry_after_ms(1000);
-            return Err(Box::new(self.no_place(parts, id, Some(asked), refusal, asking)));
+            return Err(Box::new(self.no_place(parts, id, Some(asked), refusal, context)));
         }
         Ok(cancelled)
     }
@@ -86,16 +89,21 @@ impl HttpFace {
 
     /// The stream of changes of a session, or what is left of a stream whose connection was lost. Whoever read it
     /// before is at its end: a connection that was lost may seem open for long.
-    pub(super) fn stream_of(&self, parts: &Parts, session: &Arc<HttpSession>, asking: &Asking) -> Response<Body> {
+    pub(super) fn stream_of(
+        &self,
+        parts: &Parts,
+        session: &Arc<HttpSession>,
+        context: &RequestContext,
+    ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, context);
         }
-        let open = match self.open(parts, Id::NULL, None, asking) {
+        let open = match self.open(parts, Id::NULL, None, context) {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
         let over = session.over.clone();
-        let (number, after) = match parts.headers.get(&checks::RESUMED) {
+        let (number, after) = match parts.headers.get(&request_checks::RESUMED) {
             None => (CHANGES, None),
             Some(said) => match said.to_str().ok().and_then(read_id) {
                 Some((number, after)) if session.resumable => (number, Some(after)),
@@ -104,7 +112,7 @@ impl HttpFace {
             },
         };
         let Some(log) = session.stream(number) else { return sse::response(stream::empty(), over) };
-        let events = Events::new(log, after, session.resumable.then_some(number), None);
+        let events = ReaderEvents::new(log, after, session.resumable.then_some(number), None);
         open.keep(sse::response(events, over))
     }
 
@@ -114,17 +122,17 @@ impl HttpFace {
         parts: &Parts,
         id: Id<'_>,
         params: &ListenParams<'_>,
-        asked: &Asked<'_>,
-        asking: &Asking,
+        asked: &McpRequest<'_>,
+        context: &RequestContext,
     ) -> Response<Body> {
         if Accepts::of(&parts.headers) == Accepts::Json {
-            return self.unfit(&Unfit::NoStream, Id::NULL, asking);
+            return self.unfit(&Unfit::NoStream, Id::NULL, context);
         }
-        let open = match self.open(parts, id, Some(asked), asking) {
+        let open = match self.open(parts, id, Some(asked), context) {
             Ok(open) => open,
             Err(refused) => return *refused,
         };
-        let listening = match self.inner.listening(id, params, asking).await {
+        let listening = match self.inner.listening(id, params, context).await {
             Ok(listening) => listening,
             Err(refused) => return self.respond(parts, refused, Era::Modern),
         };
@@ -135,7 +143,7 @@ impl HttpFace {
             async move {
                 loop {
                     if let Some(message) = told.next() {
-                        return Some((Event::new(None, message.into()), (listening, told)));
+                        return Some((SseEvent::new(None, message.into()), (listening, told)));
                     }
                     let heard = listening.as_mut()?;
                     let next = tokio::select! {
@@ -146,7 +154,7 @@ impl HttpFace {
                         Some(next) => told = next.into_iter(),
                         None => {
                             let ended = heard.ended(Id::read(&id).unwrap_or(Id::NULL));
-                            return Some((Event::new(None, ended.body), (None, told)));
+                            return Some((SseEvent::new(None, ended.body), (None, told)));
                         }
                     }
                 }

@@ -8,28 +8,28 @@ use std::{
 };
 
 use redress_core::{Answer, AskError, Asker, Change, ChangeReader, Question, QuestionKind};
-use redress_wire::mcp::{ClientCan, InitializeParams, LATEST_LEGACY, method, negotiate};
+use redress_wire::mcp::{ClientCapabilities, InitializeParams, LATEST_LEGACY, method, negotiate};
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, events::EventLog, sessions::Sessions};
+use super::{StreamPermit, events::EventLog, sessions::Sessions};
 use crate::{
-    live::Questions,
-    mcp::Inner,
+    client_questions::Questions,
+    mcp::McpInner,
     owner::Owner,
     requests::Requests,
     rounds,
-    session::{MOST_DOCUMENTS, Session, notification},
+    session::{MAX_DOCUMENTS, Session, notification},
 };
 
 /// After how much silence a session ends in which no request runs.
 const IDLE: Duration = Duration::from_secs(300);
 /// For how long the events of a request that ended are kept for a client that comes back, and of how many requests.
 const KEPT_FOR: Duration = Duration::from_secs(60);
-const MOST_KEPT: usize = 16;
+const MAX_KEPT: usize = 16;
 /// How often it is looked whether any of that time has passed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(15);
 /// The number of the stream of changes. Those of requests are numbered from one on.
@@ -41,8 +41,8 @@ pub(super) struct HttpSession {
     pub(super) name: Arc<str>,
     pub(super) owner: Owner,
     /// Given back when the session is over.
-    place: Mutex<Option<Place>>,
-    can: ClientCan,
+    place: Mutex<Option<StreamPermit>>,
+    can: ClientCapabilities,
     /// Whether events have ids by which a client that lost its connection can go on.
     pub(super) resumable: bool,
     /// The level of notes, and the documents whose changes are told.
@@ -51,7 +51,7 @@ pub(super) struct HttpSession {
     pub(super) requests: Requests,
     /// What is told of changes.
     pub(super) changes: Arc<EventLog>,
-    streams: Mutex<Streams>,
+    streams: Mutex<RequestStreams>,
     /// The changes from `notifications/initialized` on, for the task that tells them.
     reader: Mutex<Option<ChangeReader>>,
     initialized: Notify,
@@ -61,7 +61,7 @@ pub(super) struct HttpSession {
 
 /// The streams of requests, by their numbers.
 #[derive(Debug, Default)]
-struct Streams {
+struct RequestStreams {
     last: u64,
     open: VecDeque<RequestStream>,
 }
@@ -78,7 +78,7 @@ impl HttpSession {
     pub(super) fn new(
         name: Arc<str>,
         owner: Owner,
-        place: Option<Place>,
+        place: Option<StreamPermit>,
         params: &InitializeParams<'_>,
         over: CancellationToken,
     ) -> HttpSession {
@@ -94,7 +94,7 @@ impl HttpSession {
             questions: Questions::default(),
             requests: Requests::default(),
             // The three lists, and every document once.
-            changes: Arc::new(EventLog::new(MOST_DOCUMENTS + 3, resumable)),
+            changes: Arc::new(EventLog::new(MAX_DOCUMENTS + 3, resumable)),
             streams: Mutex::default(),
             reader: Mutex::default(),
             initialized: Notify::new(),
@@ -127,7 +127,7 @@ impl HttpSession {
     }
 
     /// Takes a message that wants no answer.
-    pub(super) fn notified(&self, inner: &Inner, asked: &str, params: &[u8]) {
+    pub(super) fn notified(&self, inner: &McpInner, asked: &str, params: &[u8]) {
         if asked == method::CANCELLED {
             self.requests.cancel(params);
         }
@@ -180,8 +180,8 @@ impl HttpSession {
     }
 
     /// Forgets streams of requests that ended long ago, and the oldest of too many.
-    fn forget(&self, streams: &mut Streams) {
-        let mut more = streams.open.iter().filter(|stream| stream.ended.is_some()).count().saturating_sub(MOST_KEPT);
+    fn forget(&self, streams: &mut RequestStreams) {
+        let mut more = streams.open.iter().filter(|stream| stream.ended.is_some()).count().saturating_sub(MAX_KEPT);
         streams.open.retain(|stream| {
             let Some(ended) = stream.ended else { return true };
             let kept = more == 0 && ended.elapsed() < KEPT_FOR;
@@ -296,12 +296,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_streams_of_the_last_requests_are_kept_for_a_minute() {
         let session = session(LATEST_LEGACY);
-        let logs: Vec<_> = (0..MOST_KEPT + 2).map(|_| Arc::new(EventLog::new(1, true))).collect();
+        let logs: Vec<_> = (0..MAX_KEPT + 2).map(|_| Arc::new(EventLog::new(1, true))).collect();
         let numbers: Vec<_> = logs.iter().map(|log| session.opened(log)).collect();
         let known = || numbers.iter().filter(|number| session.stream(**number).is_some()).count();
-        assert_eq!((numbers[0], known()), (1, MOST_KEPT + 2), "whatever runs is kept");
+        assert_eq!((numbers[0], known()), (1, MAX_KEPT + 2), "whatever runs is kept");
         logs.iter().for_each(|log| session.ended(log));
-        assert_eq!(known(), MOST_KEPT);
+        assert_eq!(known(), MAX_KEPT);
         assert!(session.stream(1).is_none() && session.stream(CHANGES).is_some());
         tokio::time::sleep(KEPT_FOR).await;
         session.forget(&mut lock(&session.streams));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::session::HttpSession;
-use crate::{mcp::Inner, owner::Owner, rounds::Seal};
+use crate::{mcp::McpInner, owner::Owner, rounds::Seal};
 
 /// The sessions that are open, and what the states of calls that ask are sealed with. Clones are of the same ones: a face
 /// that takes the place of another, as at a reload, is given the sessions of that, and goes on with its questions.
@@ -27,7 +27,7 @@ impl Sessions {
     }
 
     /// Lets a face go on with what the one before it has sealed.
-    pub(super) fn carry_on(&self, face: &Inner) {
+    pub(super) fn carry_on(&self, face: &McpInner) {
         face.carry_on(&mut self.seal.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -37,9 +37,9 @@ impl Sessions {
     }
 
     /// Takes note of a session before its name is told to anybody, unless there are as many as there may be.
-    pub(super) fn open(&self, session: &Arc<HttpSession>, most: usize) -> bool {
+    pub(super) fn open(&self, session: &Arc<HttpSession>, max: usize) -> bool {
         let mut table = self.table();
-        let room = table.len() < most;
+        let room = table.len() < max;
         if room {
             table.insert(Arc::clone(&session.name), Arc::clone(session));
         }

@@ -34,22 +34,22 @@ static BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// An event of a stream.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     /// What a client that lost its connection says to go on behind this event.
     id: Option<String>,
     message: Bytes,
     primes: bool,
 }
 
-impl Event {
-    pub(super) fn new(id: Option<String>, message: Bytes) -> Event {
-        Event { id, message, primes: false }
+impl SseEvent {
+    pub(super) fn new(id: Option<String>, message: Bytes) -> SseEvent {
+        SseEvent { id, message, primes: false }
     }
 
     /// The event without a message that a stream begins with, so that its client can come back before the first one.
     /// Clients of revisions before 2025-11-25 take it for a message that is broken.
-    pub(super) fn priming(id: String) -> Event {
-        Event { id: Some(id), message: Bytes::new(), primes: true }
+    pub(super) fn priming(id: String) -> SseEvent {
+        SseEvent { id: Some(id), message: Bytes::new(), primes: true }
     }
 
     fn frames(self) -> VecDeque<Bytes> {
@@ -69,7 +69,10 @@ impl Event {
 }
 
 /// The answer that is a stream of these events, until they end or `over` says so.
-pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static, over: CancellationToken) -> Response<Body> {
+pub(super) fn response(
+    events: impl Stream<Item = SseEvent> + Send + 'static,
+    over: CancellationToken,
+) -> Response<Body> {
     let stream = EventStream {
         events: Box::pin(events),
         frames: VecDeque::new(),
@@ -87,7 +90,7 @@ pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static, over:
 }
 
 struct EventStream {
-    events: BoxStream<'static, Event>,
+    events: BoxStream<'static, SseEvent>,
     /// What is left of the event that is being written.
     frames: VecDeque<Bytes>,
     quiet: Pin<Box<Sleep>>,
@@ -151,7 +154,8 @@ mod tests {
     #[tokio::test]
     async fn a_message_goes_out_as_the_bytes_that_it_is() {
         let message = Bytes::from(vec![b'x'; 100_000]);
-        let events = stream::iter([Event::priming("1/0".into()), Event::new(Some("1/1".into()), message.clone())]);
+        let events =
+            stream::iter([SseEvent::priming("1/0".into()), SseEvent::new(Some("1/1".into()), message.clone())]);
         let mut body = response(events, CancellationToken::new()).into_body();
         let mut frames = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -166,7 +170,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_is_silent_shows_that_it_is_there_until_it_is_over() {
         let over = CancellationToken::new();
-        let mut body = response(stream::pending::<Event>().boxed(), over.clone()).into_body();
+        let mut body = response(stream::pending::<SseEvent>().boxed(), over.clone()).into_body();
         for _ in 0..3 {
             let before = Instant::now();
             assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), COMMENT);

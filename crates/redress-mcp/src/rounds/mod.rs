@@ -3,32 +3,32 @@
 //! the answers.
 
 mod questions;
-mod spent;
+mod spent_states;
 mod state;
 
 use redress_contract::{EngineCode, Envelope};
 use redress_core::{Conversation, QuestionKind, Request, Turn};
 use redress_wire::{
     jsonrpc::Id,
-    mcp::{ClientCan, Era, ProtocolError, open_result},
+    mcp::{ClientCapabilities, Era, ProtocolError, open_result},
 };
 use serde_json::{Map, Value, json};
 
 pub(crate) use questions::{answer, asked};
-use state::Opened;
+use state::OpenedState;
 pub(crate) use state::{Seal, random};
 
 use crate::{
-    asked::Rounds,
-    mcp::Inner,
+    client_channel::ClientChannel,
+    mcp::McpInner,
     owner::Owner,
-    refused::Unfit,
-    reply::{Ending, Reply, with_member},
-    way::Way,
+    refusal::Unfit,
+    reply::{Reply, ReplyKind, with_member},
+    request::Rounds,
 };
 
 /// The questions that a client of these abilities can be asked.
-pub(crate) fn kinds(can: ClientCan) -> impl Iterator<Item = QuestionKind> {
+pub(crate) fn kinds(can: ClientCapabilities) -> impl Iterator<Item = QuestionKind> {
     let all = [
         (can.form, QuestionKind::Form),
         (can.url, QuestionKind::Url),
@@ -38,7 +38,7 @@ pub(crate) fn kinds(can: ClientCan) -> impl Iterator<Item = QuestionKind> {
     all.into_iter().filter(|(can, _)| *can).map(|(_, kind)| kind)
 }
 
-impl Inner {
+impl McpInner {
     /// Calls an operation, and lets it ask as its client can be asked. There is an answer in the
     /// place of an outcome where the call goes on in another round, or cannot be made.
     pub(crate) async fn turn(
@@ -48,9 +48,9 @@ impl Inner {
         request: Request<'_>,
         era: Era,
         rounds: Rounds<'_>,
-        way: Way<'_>,
+        channel: ClientChannel<'_>,
     ) -> Result<Envelope, Reply> {
-        let request = way.attend(request);
+        let request = channel.attend(request);
         if era == Era::Legacy {
             return Ok(self.registry.call(operation, request).await);
         }
@@ -74,16 +74,16 @@ impl Inner {
         id: Id<'_>,
         operation: &str,
         request: Request<'_>,
-        Rounds { params, asking }: Rounds<'_>,
+        Rounds { params, context }: Rounds<'_>,
     ) -> Result<Envelope, Reply> {
-        let owner = Owner::of(asking);
-        let wrong = |unfit: Unfit| self.refuse(&unfit, id, asking);
+        let owner = Owner::of(context);
+        let wrong = |unfit: Unfit| self.refuse(&unfit, id, context);
         let (mut conversation, number) = match params.state {
             None => (Conversation::new(kinds(params.can)), None),
             Some(sealed) => {
                 let sealed = serde_json::from_str::<String>(sealed.get()).ok();
                 let state = sealed.and_then(|sealed| self.seal().open(&sealed, &owner));
-                let resumed = state.and_then(|Opened { number, state }| {
+                let resumed = state.and_then(|OpenedState { number, state }| {
                     Some((Conversation::resumed(kinds(params.can), &state).ok()?, Some(number)))
                 });
                 resumed.ok_or_else(|| wrong(Unfit::State))?
@@ -122,7 +122,7 @@ impl Inner {
                 open_result(id, &mut body);
                 body.extend_from_slice(result.to_string().as_bytes());
                 body.push(b'}');
-                Err(Reply { body: body.into(), ending: Ending::Result, request_id: Some(asks.meta.request_id) })
+                Err(Reply { body: body.into(), ending: ReplyKind::Result, request_id: Some(asks.meta.request_id) })
             }
         }
     }

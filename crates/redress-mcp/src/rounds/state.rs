@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use redress_core::Secret;
 use sha2::{Digest as _, Sha256};
 
-use super::spent::{Number, Spent};
+use super::spent_states::{SpentStates, StateNumber};
 use crate::{McpError, owner::Owner};
 
 /// What the seal is for, so that nothing else that is sealed with the same key is taken for it.
@@ -30,15 +30,15 @@ pub(crate) struct Seal {
     /// What the numbers of this process begin with, and how many there were.
     own: [u8; 8],
     made: AtomicU64,
-    spent: Spent,
+    spent: SpentStates,
     /// The digest of a key that was given, by which two seals of the same key are known.
     given: Option<[u8; 32]>,
 }
 
 /// A state that was opened, and its number.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Opened {
-    pub(super) number: Number,
+pub(super) struct OpenedState {
+    pub(super) number: StateNumber,
     pub(super) state: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Seal {
             return Err(McpError::StateKeyShort);
         }
         let mac = Hmac::new_from_slice(&key).map_err(|_| McpError::StateKeyShort)?;
-        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: Spent::default(), given })
+        Ok(Seal { mac, lasts, own: random()?, made: AtomicU64::new(0), spent: SpentStates::default(), given })
     }
 
     /// Whether it was made by the same settings, so that one can go on in the place of the other.
@@ -73,7 +73,7 @@ impl Seal {
     }
 
     /// The state, if it is one that was sealed here for this owner and is not too old.
-    pub(super) fn open(&self, sealed: &str, owner: &Owner) -> Option<Opened> {
+    pub(super) fn open(&self, sealed: &str, owner: &Owner) -> Option<OpenedState> {
         let (sealed, tag) = sealed.strip_prefix(FORM)?.split_once('.')?;
         let (sealed, tag) = (URL_SAFE_NO_PAD.decode(sealed).ok()?, URL_SAFE_NO_PAD.decode(tag).ok()?);
         // Compared in constant time, and before anything in it is looked at.
@@ -83,7 +83,7 @@ impl Seal {
             return None;
         }
         let (number, state) = numbered.split_first_chunk()?;
-        Some(Opened { number: *number, state: state.to_vec() })
+        Some(OpenedState { number: *number, state: state.to_vec() })
     }
 
     /// What proves that the bytes were sealed here for this owner. The owner's length comes first, so that no byte can
@@ -97,7 +97,7 @@ impl Seal {
 
     /// Whether the state of this number gives a consent for the first time. Only the process that made it can tell: one
     /// that another node made, or this one before it was started anew, gives none, and the person is asked again.
-    pub(super) fn spend(&self, number: Number, owner: &Owner) -> bool {
+    pub(super) fn spend(&self, number: StateNumber, owner: &Owner) -> bool {
         number.starts_with(&self.own) && self.spent.spend(number, owner, self.lasts)
     }
 }

@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, OnceLock};
 
-use redress_core::{Answer, AskError, Asker, Level, Listener, Note, Progress, Question, QuestionKind};
-use redress_wire::mcp::{ClientCan, method};
+use redress_core::{Answer, AskError, Asker, Level, Note, Progress, ProgressListener, Question, QuestionKind};
+use redress_wire::mcp::{ClientCapabilities, method};
 
 use super::out::Out;
 use crate::{
-    live::Questions,
+    client_questions::Questions,
     rounds,
     session::{self, Session, notification},
 };
 
 /// The client at the other end. Only one that has said hello, as the legacy era does, can be
 /// asked and told things: others say with each request what they want.
-pub(super) struct Client {
+pub(super) struct StdioClient {
     out: Out,
     session: Session,
     greeted: OnceLock<Greeted>,
@@ -24,19 +24,19 @@ pub(super) struct Client {
 /// What follows from the greeting. The same for every request, so it is made once.
 struct Greeted {
     asker: Option<Arc<dyn Asker>>,
-    listener: Arc<dyn Listener>,
+    listener: Arc<dyn ProgressListener>,
 }
 
-impl Client {
-    pub(super) fn new(out: Out) -> Client {
-        Client { out, session: Session::default(), greeted: OnceLock::new(), questions: Questions::default() }
+impl StdioClient {
+    pub(super) fn new(out: Out) -> StdioClient {
+        StdioClient { out, session: Session::default(), greeted: OnceLock::new(), questions: Questions::default() }
     }
 
     /// Takes note of what the client can be asked. It can say so once.
-    pub(super) fn greeted(this: &Arc<Client>, can: ClientCan) {
+    pub(super) fn greeted(this: &Arc<StdioClient>, can: ClientCapabilities) {
         this.greeted.get_or_init(|| {
-            let asker: Arc<dyn Asker> = Arc::new(Asking { client: Arc::downgrade(this), can });
-            let listener = Arc::new(Noting { client: Arc::downgrade(this) });
+            let asker: Arc<dyn Asker> = Arc::new(StdioAsker { client: Arc::downgrade(this), can });
+            let listener = Arc::new(StdioNotes { client: Arc::downgrade(this) });
             Greeted { asker: can.any().then_some(asker), listener }
         });
     }
@@ -49,7 +49,7 @@ impl Client {
         self.greeted.get()?.asker.as_ref()
     }
 
-    pub(super) fn listener(&self) -> Option<&Arc<dyn Listener>> {
+    pub(super) fn listener(&self) -> Option<&Arc<dyn ProgressListener>> {
         self.greeted.get().map(|greeted| &greeted.listener)
     }
 
@@ -65,12 +65,12 @@ impl Client {
 }
 
 /// Asks the client while a call waits.
-struct Asking {
-    client: std::sync::Weak<Client>,
-    can: ClientCan,
+struct StdioAsker {
+    client: std::sync::Weak<StdioClient>,
+    can: ClientCapabilities,
 }
 
-impl Asker for Asking {
+impl Asker for StdioAsker {
     fn can(&self, kind: QuestionKind) -> bool {
         rounds::kinds(self.can).any(|able| able == kind)
     }
@@ -91,11 +91,11 @@ impl Asker for Asking {
 }
 
 /// Hands the notes of every call to the client. What it does not take in time is dropped.
-struct Noting {
-    client: std::sync::Weak<Client>,
+struct StdioNotes {
+    client: std::sync::Weak<StdioClient>,
 }
 
-impl Listener for Noting {
+impl ProgressListener for StdioNotes {
     fn progress(&self, _: Progress) {}
 
     fn note(&self, note: Note) {

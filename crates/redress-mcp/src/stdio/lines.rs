@@ -11,7 +11,7 @@ use super::out::{OutLine, Weight};
 pub(super) const CHUNK: usize = 64 * 1024;
 
 /// One line of the input.
-pub(super) enum Line {
+pub(super) enum InputLine {
     Whole(Vec<u8>),
     TooLong,
 }
@@ -30,7 +30,7 @@ impl Splitter {
 
     /// Takes what belongs to the line that is open. Gives how much that was, and the line if it is
     /// whole now and not empty.
-    pub(super) fn take(&mut self, chunk: &[u8]) -> (usize, Option<Line>) {
+    pub(super) fn take(&mut self, chunk: &[u8]) -> (usize, Option<InputLine>) {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
         if self.line.len() + part.len() > self.longest {
@@ -46,17 +46,17 @@ impl Splitter {
     }
 
     /// The line that is open: the last one may have no end.
-    pub(super) fn last(&mut self) -> Option<Line> {
+    pub(super) fn last(&mut self) -> Option<InputLine> {
         let whole = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.too_long) {
-            return Some(Line::TooLong);
+            return Some(InputLine::TooLong);
         }
-        (!whole.trim_ascii().is_empty()).then_some(Line::Whole(whole))
+        (!whole.trim_ascii().is_empty()).then_some(InputLine::Whole(whole))
     }
 }
 
 /// Reads lines until the input ends or nobody takes them.
-pub(super) fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<Line>) {
+pub(super) fn read(input: impl Read, longest: usize, lines: &mpsc::Sender<InputLine>) {
     let mut input = BufReader::with_capacity(CHUNK, input);
     let mut splitter = Splitter::new(longest);
     loop {

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 const LINES: usize = 64;
 /// How many bytes of answers wait to be written, from which on nothing more is read: what is not asked for needs no
 /// answer.
-pub(super) const MOST_UNWRITTEN: usize = 8 * 1024 * 1024;
+pub(super) const MAX_UNWRITTEN: usize = 8 * 1024 * 1024;
 
 /// A line to be written.
 #[derive(Debug)]
@@ -24,21 +24,21 @@ pub(super) struct OutLine {
 /// What a line weighs until it is written.
 #[derive(Debug)]
 pub(super) struct Weight {
-    unwritten: Arc<Unwritten>,
+    unwritten: Arc<UnwrittenBytes>,
     bytes: usize,
 }
 
 impl Drop for Weight {
     fn drop(&mut self) {
         let before = self.unwritten.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
-        if before > MOST_UNWRITTEN && before - self.bytes <= MOST_UNWRITTEN {
+        if before > MAX_UNWRITTEN && before - self.bytes <= MAX_UNWRITTEN {
             self.unwritten.written.notify_waiters();
         }
     }
 }
 
 #[derive(Debug, Default)]
-struct Unwritten {
+struct UnwrittenBytes {
     bytes: AtomicUsize,
     written: Notify,
 }
@@ -47,7 +47,7 @@ struct Unwritten {
 #[derive(Clone, Debug)]
 pub(super) struct Out {
     lines: mpsc::Sender<OutLine>,
-    unwritten: Arc<Unwritten>,
+    unwritten: Arc<UnwrittenBytes>,
 }
 
 /// That nobody writes lines any more.
@@ -81,7 +81,7 @@ impl Out {
 
     /// Whether so much waits to be written that nothing more is to be asked for.
     pub(super) fn is_full(&self) -> bool {
-        self.unwritten.bytes.load(Ordering::Acquire) > MOST_UNWRITTEN
+        self.unwritten.bytes.load(Ordering::Acquire) > MAX_UNWRITTEN
     }
 
     /// Resolves when it is not full.
@@ -109,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_written_makes_room_for_more() {
         let (out, mut lines) = Out::new();
-        out.send(vec![0; MOST_UNWRITTEN]).await.unwrap();
+        out.send(vec![0; MAX_UNWRITTEN]).await.unwrap();
         assert!(!out.is_full());
         out.send(vec![0; 1]).await.unwrap();
         assert!(out.is_full());

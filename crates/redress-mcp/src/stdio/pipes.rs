@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    lines::{CHUNK, Gathered, Line, Splitter},
+    lines::{CHUNK, Gathered, InputLine, Splitter},
     out::OutLine,
 };
 
@@ -44,7 +44,7 @@ impl PipeLines {
 
     /// The next line; nothing once the input has ended. Dropping the future loses nothing: what
     /// was read is kept here.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(super) async fn next(&mut self) -> Option<InputLine> {
         loop {
             while let Some(chunk) = self.chunk.get(self.left.clone()).filter(|chunk| !chunk.is_empty()) {
                 let (used, line) = self.splitter.take(chunk);

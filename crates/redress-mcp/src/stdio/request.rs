@@ -5,38 +5,39 @@ use std::sync::Arc;
 use redress_contract::EngineCode;
 use redress_core::Refusal;
 use redress_wire::{
-    jsonrpc::{self, Call, Id, Member, Message},
+    jsonrpc::{self, Id, Member, RpcCall, RpcMessage},
     mcp::{Era, ListenParams},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{client::Client, out::Out};
+use super::{client::StdioClient, out::Out};
 use crate::{
-    Asking,
-    asked::Asked,
-    checks,
-    mcp::Inner,
+    RequestContext,
+    client_channel::{ClientChannel, Notifier, NotifyingReply, RequestEvent},
+    mcp::McpInner,
     prompts::failed,
-    refused::Unfit,
+    refusal::Unfit,
     reply::Reply,
+    request::McpRequest,
+    request_checks,
     requests::Requests,
     session,
-    way::{Next, Telling, Tells, Way},
 };
 
-pub(super) struct Request {
-    pub(super) inner: Arc<Inner>,
-    pub(super) asking: Asking,
-    pub(super) client: Arc<Client>,
+pub(super) struct StdioRequest {
+    pub(super) inner: Arc<McpInner>,
+    pub(super) context: RequestContext,
+    pub(super) client: Arc<StdioClient>,
     pub(super) out: Out,
     pub(super) running: Requests,
     pub(super) cancelled: CancellationToken,
     pub(super) ending: CancellationToken,
 }
 
-impl Request {
+impl StdioRequest {
     pub(super) async fn run(self, line: Vec<u8>) {
-        let Ok(Message::Single(Member::Call(Call { id: Some(id), method, params }))) = jsonrpc::read(&line, 1) else {
+        let Ok(RpcMessage::Single(Member::Call(RpcCall { id: Some(id), method, params }))) = jsonrpc::read(&line, 1)
+        else {
             return;
         };
         let reply = tokio::select! {
@@ -54,54 +55,54 @@ impl Request {
     }
 
     async fn answer(&self, id: Id<'_>, method: &str, params: &[u8]) -> Reply {
-        let Some(asked) = Asked::read(method, params) else {
-            return self.inner.refuse(&Unfit::params_of(method), id, &self.asking);
+        let Some(asked) = McpRequest::read(method, params) else {
+            return self.inner.refuse(&Unfit::params_of(method), id, &self.context);
         };
-        let era = match checks::over_lines(&asked) {
+        let era = match request_checks::over_lines(&asked) {
             Ok(era) => era,
-            Err(unfit) => return self.inner.refuse(&unfit, id, &self.asking),
+            Err(unfit) => return self.inner.refuse(&unfit, id, &self.context),
         };
-        if (asked.runs() || matches!(asked, Asked::Listen(_))) && self.is_overloaded() {
-            let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.asking.request(b""));
-            return if matches!(asked, Asked::Call(_)) {
-                self.inner.carry(id, &envelope, None, None, era, &self.asking)
+        if (asked.runs() || matches!(asked, McpRequest::Listen(_))) && self.is_overloaded() {
+            let envelope = self.inner.registry.refuse(Refusal::new(EngineCode::Overloaded), self.context.request(b""));
+            return if matches!(asked, McpRequest::Call(_)) {
+                self.inner.carry(id, &envelope, None, None, era, &self.context)
             } else {
                 failed(id, &envelope, None, era)
             };
         }
-        if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.asking) {
+        if let Some(reply) = self.inner.needless_key(id, &asked, era, &self.context) {
             return reply;
         }
-        if let (Asked::Listen(params), Era::Modern) = (&asked, era) {
+        if let (McpRequest::Listen(params), Era::Modern) = (&asked, era) {
             return Box::pin(self.listen(id, params)).await;
         }
-        let mut way = Way { session: Some(self.client.session()), ..Way::default() };
+        let mut channel = ClientChannel { session: Some(self.client.session()), ..ClientChannel::default() };
         let meta = asked.meta();
         let token = meta.and_then(|meta| meta.progress_token);
         let mut notes = None;
         match era {
             Era::Modern => notes = meta.and_then(|meta| session::level(meta.log_level.as_deref()?)),
             Era::Legacy => {
-                way.asker = self.client.asker();
-                way.listener = self.client.listener();
+                channel.asker = self.client.asker();
+                channel.listener = self.client.listener();
                 if token.is_some() {
                     notes = self.client.level();
                 }
             }
         }
-        match Tells::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
-            Some((tells, told)) => {
-                let way = Way { tells: Some(&tells), ..way };
-                let answer = self.inner.answer(id, &asked, era, &self.asking, way);
-                let mut telling = Telling::new(answer, told);
+        match Notifier::wanted(token.is_some(), notes).filter(|_| asked.runs()) {
+            Some((notifier, told)) => {
+                let channel = ClientChannel { notifier: Some(&notifier), ..channel };
+                let answer = self.inner.answer(id, &asked, era, &self.context, channel);
+                let mut telling = NotifyingReply::new(answer, told);
                 loop {
                     match telling.next().await {
-                        Next::Told(told) => drop(self.out.send(told.message(token)).await),
-                        Next::Ended(reply) => return reply,
+                        RequestEvent::Told(told) => drop(self.out.send(told.message(token)).await),
+                        RequestEvent::Ended(reply) => return reply,
                     }
                 }
             }
-            None => self.inner.answer(id, &asked, era, &self.asking, way).await,
+            None => self.inner.answer(id, &asked, era, &self.context, channel).await,
         }
     }
 
@@ -111,7 +112,7 @@ impl Request {
 
     /// Tells what changes until the request is called off or the input ends.
     async fn listen(&self, id: Id<'_>, params: &ListenParams<'_>) -> Reply {
-        let mut listening = match self.inner.listening(id, params, &self.asking).await {
+        let mut listening = match self.inner.listening(id, params, &self.context).await {
             Ok(listening) => listening,
             Err(refused) => return refused,
         };

@@ -104,7 +104,7 @@ async fn changes_are_told_over_lines_in_both_eras() {
 /// Documents of which only one's own may be read.
 fn vault() -> Registry {
     let input = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
-    let read = contract::Operation::query("vault.read")
+    let read = contract::OperationDeclaration::query("vault.read")
         .with_summary("Read a document.")
         .with_access(contract::Access::anyone())
         .with_input(input)
@@ -206,7 +206,7 @@ impl redress_core::Limit for AtMost {
 #[tokio::test]
 async fn one_message_about_many_documents_takes_one_call_from_the_limits() {
     let limit = AtMost(1.into());
-    let mut talk = Talk::start(vault().fitted(redress_core::Fittings::new().limit(limit)));
+    let mut talk = Talk::start(vault().with_layers(redress_core::Layers::new().limit(limit)));
     let many: Vec<String> = (0..500).map(|number| format!("vault://{number}")).chain(["vault://mine".into()]).collect();
     let wanted = json!({"notifications": {"resourceSubscriptions": many}});
     talk.modern(7, "subscriptions/listen", wanted.clone(), json!({}));
@@ -219,7 +219,7 @@ async fn one_message_about_many_documents_takes_one_call_from_the_limits() {
     assert_eq!(refused["error"]["data"]["retry_after_ms"], 5, "{refused}");
 
     let limit = AtMost(0.into());
-    let mut talk = Talk::start(vault().fitted(redress_core::Fittings::new().limit(limit)));
+    let mut talk = Talk::start(vault().with_layers(redress_core::Layers::new().limit(limit)));
     talk.hello(json!({})).await;
     talk.send(json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "vault://mine"}}));
     assert_eq!(talk.next().await["error"]["data"]["code"], "RATE_LIMITED");

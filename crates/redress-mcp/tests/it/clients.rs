@@ -71,7 +71,7 @@ async fn every_ending_arrives_over_a_process() {
 #[tokio::test]
 async fn a_client_that_can_be_asked_gets_a_session_where_something_may_ask() {
     use redress_core::{Operation, contract, contract::Access, testing::Canary};
-    let asking = contract::Operation::mutation("demo.asks").with_summary("Asks first.");
+    let asking = contract::OperationDeclaration::mutation("demo.asks").with_summary("Asks first.");
     let asking = Operation::dynamic(asking.with_access(Access::caller().consent()))
         .with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let (canary, watched) = (Canary::new(), std::sync::Arc::default());

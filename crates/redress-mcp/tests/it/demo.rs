@@ -11,7 +11,7 @@ use std::{
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
     DynamicFailure, Events, Fail, Operation, Progress, Registry,
-    contract::{self, Access, Caller, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Caller, Effect, FailureDeclaration, Kind, Recovery},
     testing::Canary,
 };
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ fn print() {
     println!("printed by an operation");
 }
 
-fn missing() -> Failure {
-    Failure::new("THING_MISSING", Kind::NotFound)
+fn missing() -> FailureDeclaration {
+    FailureDeclaration::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
         .with_message("no thing {id}")
         .with_effect(Effect::None)
@@ -61,8 +61,9 @@ pub(crate) fn build(
     watched: &Arc<Watched>,
     more: impl FnOnce(redress_core::Builder) -> redress_core::Builder,
 ) -> Registry {
-    let open = |operation: contract::Operation| operation.with_summary("One of all.").with_access(Access::anyone());
-    let greet = open(contract::Operation::query("demo.greet"))
+    let open =
+        |operation: contract::OperationDeclaration| operation.with_summary("One of all.").with_access(Access::anyone());
+    let greet = open(contract::OperationDeclaration::query("demo.greet"))
         .with_input(object(
             json!({"name": {"type": "string", "format": "vendor"}, "times": {"type": "integer", "maximum": 9}}),
             json!(["name"]),
@@ -71,48 +72,51 @@ pub(crate) fn build(
     let greet = Operation::dynamic(greet).with_handler(|_, input| async move {
         Ok(json!({"message": format!("hello \"{}\"", input["name"].as_str().unwrap_or_default())}))
     });
-    let number = open(contract::Operation::query("demo.number")).with_output(json!({"type": "integer"}));
+    let number = open(contract::OperationDeclaration::query("demo.number")).with_output(json!({"type": "integer"}));
     let number = Operation::dynamic(number).with_handler(|_, _| async { Ok(json!(7)) });
-    let find = open(contract::Operation::query("demo.find")).fails(missing());
+    let find = open(contract::OperationDeclaration::query("demo.find")).fails(missing());
     let find = Operation::dynamic(find)
         .with_handler(|_, _| async { Err(DynamicFailure::new("THING_MISSING", json!({"id": 7})))? });
     let secret = canary.plant("the cause of a contained error");
-    let fault = Operation::dynamic(open(contract::Operation::query("demo.fault"))).with_handler(move |_, _| {
-        let text = format!("cannot open {secret}");
-        async move { Err(Fail::contain(text)) }
-    });
+    let fault =
+        Operation::dynamic(open(contract::OperationDeclaration::query("demo.fault"))).with_handler(move |_, _| {
+            let text = format!("cannot open {secret}");
+            async move { Err(Fail::contain(text)) }
+        });
     let text = canary.plant("a panic");
-    let panics = Operation::dynamic(open(contract::Operation::query("demo.panic"))).with_handler(move |_, _| {
-        let text = text.clone();
-        async move {
-            print();
-            panic!("{text}")
-        }
-    });
-    let slow = open(contract::Operation::query("demo.slow")).with_deadline(Duration::from_millis(30));
+    let panics =
+        Operation::dynamic(open(contract::OperationDeclaration::query("demo.panic"))).with_handler(move |_, _| {
+            let text = text.clone();
+            async move {
+                print();
+                panic!("{text}")
+            }
+        });
+    let slow = open(contract::OperationDeclaration::query("demo.slow")).with_deadline(Duration::from_millis(30));
     let slow = Operation::dynamic(slow).with_handler(|_, _| std::future::pending());
     let seen = Arc::clone(watched);
-    let wait = Operation::dynamic(open(contract::Operation::mutation("demo.wait"))).with_handler(move |_, _| {
-        let seen = Arc::clone(&seen);
-        async move {
-            let _dropped = Dropped(Arc::clone(&seen));
-            seen.started.notify_one();
-            std::future::pending().await
-        }
-    });
+    let wait =
+        Operation::dynamic(open(contract::OperationDeclaration::mutation("demo.wait"))).with_handler(move |_, _| {
+            let seen = Arc::clone(&seen);
+            async move {
+                let _dropped = Dropped(Arc::clone(&seen));
+                seen.started.notify_one();
+                std::future::pending().await
+            }
+        });
     let seen = Arc::clone(watched);
-    let once = open(contract::Operation::mutation("demo.once")).with_idempotency_key();
+    let once = open(contract::OperationDeclaration::mutation("demo.once")).with_idempotency_key();
     let once = Operation::dynamic(once).with_handler(move |_, _| {
         let run = seen.runs.fetch_add(1, Ordering::SeqCst);
         async move { Ok(json!({"run": run})) }
     });
-    let closed = contract::Operation::query("demo.closed").with_summary("Needs a scope.");
+    let closed = contract::OperationDeclaration::query("demo.closed").with_summary("Needs a scope.");
     let closed = closed.with_access(Access::caller().scope("demo:closed"));
     let closed =
         Operation::dynamic(closed).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-    let hidden = contract::Operation::query("demo.hidden").with_summary("Hidden.").internal();
+    let hidden = contract::OperationDeclaration::query("demo.hidden").with_summary("Hidden.").internal();
     let hidden = Operation::dynamic(hidden).with_handler(|_, _| async { Ok(json!("hidden")) });
-    let count = open(contract::Operation::subscription("demo.count"))
+    let count = open(contract::OperationDeclaration::subscription("demo.count"))
         .fails(missing())
         .with_deadline(Duration::from_secs(2))
         .with_input(object(json!({"to": {"type": "integer"}, "then": {"type": "string"}}), json!([])))
@@ -127,12 +131,14 @@ pub(crate) fn build(
             _ => Events::new(items),
         })
     });
-    let steps = Operation::dynamic(open(contract::Operation::query("demo.steps"))).with_handler(|ctx, _| async move {
-        for done in [1.0, 2.0, 2.0, f64::NAN, 1.0, 3.0] {
-            ctx.progress(Progress::new(done).of(3.0).saying("counting"));
-        }
-        Ok(json!({"done": true}))
-    });
+    let steps = Operation::dynamic(open(contract::OperationDeclaration::query("demo.steps"))).with_handler(
+        |ctx, _| async move {
+            for done in [1.0, 2.0, 2.0, f64::NAN, 1.0, 3.0] {
+                ctx.progress(Progress::new(done).of(3.0).saying("counting"));
+            }
+            Ok(json!({"done": true}))
+        },
+    );
     let all = [greet, number, steps, find, fault, panics, slow, wait, once, closed, hidden, count];
     let builder = all.into_iter().fold(Registry::builder().max_input(64 * 1024), |builder, one| builder.add(one));
     more(builder).build().unwrap()

@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use redress_core::{
     DynamicFailure, IdentityError, IdentityProvider, Operation, Registry, Secret,
-    contract::{self, Access, Caller, Deprecation, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Caller, Deprecation, Effect, FailureDeclaration, Kind, Recovery},
     testing::Canary,
 };
 use redress_mcp::Profile;
@@ -36,8 +36,8 @@ fn text(name: &str) -> Value {
     json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": false})
 }
 
-fn refused() -> Failure {
-    Failure::new("REFUND_REFUSED", Kind::Conflict)
+fn refused() -> FailureDeclaration {
+    FailureDeclaration::new("REFUND_REFUSED", Kind::Conflict)
         .with_when("The order cannot be refunded.")
         .with_effect(Effect::None)
         .with_recovery(Recovery::call("orders.list", "Look at the orders and pick one."))
@@ -45,10 +45,12 @@ fn refused() -> Failure {
 
 /// Operations that are open to everyone, and call and name internal ones.
 fn registry() -> Registry {
-    let open = |operation: contract::Operation| operation.with_summary("About orders.").with_access(Access::anyone());
-    let list = Operation::dynamic(open(contract::Operation::query("orders.list")))
+    let open = |operation: contract::OperationDeclaration| {
+        operation.with_summary("About orders.").with_access(Access::anyone())
+    };
+    let list = Operation::dynamic(open(contract::OperationDeclaration::query("orders.list")))
         .with_handler(|_, _| async { Ok(json!([])) });
-    let refund = open(contract::Operation::mutation("orders.refund"))
+    let refund = open(contract::OperationDeclaration::mutation("orders.refund"))
         .with_call("vault.book_entry")
         .with_authority("vault:write_all")
         .with_deprecated(Deprecation {
@@ -61,22 +63,24 @@ fn registry() -> Registry {
         ctx.call_dynamic("vault.book_entry", json!({})).await?;
         Ok(json!("refunded"))
     });
-    let deny = Operation::dynamic(open(contract::Operation::query("orders.deny").fails(refused()))).with_handler(
-        |_, _| async {
+    let deny = Operation::dynamic(open(contract::OperationDeclaration::query("orders.deny").fails(refused())))
+        .with_handler(|_, _| async {
             let failure = redress_core::Fail::from(DynamicFailure::new("REFUND_REFUSED", json!({})));
             Err(failure.with_next_action("vault.book_entry", &json!({}), "it may help"))
-        },
-    );
-    let letter = open(contract::Operation::query("orders.letter")).prompt().with_messages().with_input(text("order"));
+        });
+    let letter =
+        open(contract::OperationDeclaration::query("orders.letter")).prompt().with_messages().with_input(text("order"));
     let letter = letter.fails(refused());
     let letter = Operation::dynamic(letter.with_completion("order", "vault.offer"))
         .with_handler(|_, _| async { Ok(json!({"messages": []})) });
-    let page = open(contract::Operation::query("orders.page")).resource("orders://{order}").with_input(text("order"));
+    let page = open(contract::OperationDeclaration::query("orders.page"))
+        .resource("orders://{order}")
+        .with_input(text("order"));
     let page = page.fails(refused());
     let page = Operation::dynamic(page.with_completion("order", "vault.offer").with_output(json!({"type": "string"})))
         .with_handler(|_, _| async { Ok(json!("a page")) });
-    let internal = |name: &str| contract::Operation::query(name).with_summary("About the vault.").internal();
-    let closed = Failure::new("BOOK_CLOSED", Kind::Conflict)
+    let internal = |name: &str| contract::OperationDeclaration::query(name).with_summary("About the vault.").internal();
+    let closed = FailureDeclaration::new("BOOK_CLOSED", Kind::Conflict)
         .with_when("The vault is closed.")
         .with_message("the vault is closed")
         .with_effect(Effect::None)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use redress_core::{Registry, contract::Caller};
-use redress_mcp::{Asking, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 use serde_json::{Value, json};
 
 use crate::service::{LEGACY, MODERN};
@@ -28,7 +28,7 @@ impl Talk {
         let (theirs, input) = std::io::pipe().unwrap();
         let (output, ours) = std::io::pipe().unwrap();
         let face = Mcp::new(registry.clone(), options).unwrap();
-        let asking = Asking { caller: Some(caller.into()), ..Asking::default() };
+        let asking = RequestContext { caller: Some(caller.into()), ..RequestContext::default() };
         tokio::spawn(async move { face.stdio(theirs, ours, asking).await });
         Talk { input, lines: Some(BufReader::new(output).lines()), registry }
     }

@@ -20,7 +20,7 @@ fn thousand() -> Registry {
             "required": ["id"],
             "additionalProperties": false,
         });
-        let declaration = contract::Operation::query(&format!("made.op_{place:04}"))
+        let declaration = contract::OperationDeclaration::query(&format!("made.op_{place:04}"))
             .with_summary(if place == 700 { "Reconcile the ledger.".to_owned() } else { format!("Does {place}.") })
             .with_input(input)
             .with_access(Access::anyone());

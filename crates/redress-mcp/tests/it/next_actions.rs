@@ -10,11 +10,11 @@ use futures_util::stream;
 use redress_core::{
     DynamicFailure, Events, Fail, Operation, Registry, Request,
     contract::{
-        self, Access, Caller, Effect, Envelope, Failure, Kind, Problem, Recovery, RecoveryStep, Retry, Shape,
-        Verification,
+        self, Access, Caller, Effect, Envelope, FailureDeclaration, Kind, Problem, Recovery, RecoveryStep, Retry,
+        Shape, Verification,
     },
 };
-use redress_mcp::{Asking, Mcp, McpOptions, Profile};
+use redress_mcp::{Mcp, McpOptions, Profile, RequestContext};
 use serde_json::{Value, json};
 
 /// How many registries are made.
@@ -101,13 +101,13 @@ fn access(dice: &mut Dice) -> Access {
     }
 }
 
-fn declared(place: usize, dice: &mut Dice) -> contract::Operation {
+fn declared(place: usize, dice: &mut Dice) -> contract::OperationDeclaration {
     let shape = match dice.below(6) {
         0 => Shape::Subscription,
         1 | 2 => Shape::Mutation,
         _ => Shape::Query,
     };
-    let operation = contract::Operation::new(&name(place), shape)
+    let operation = contract::OperationDeclaration::new(&name(place), shape)
         .with_summary("One of a random registry.")
         .with_alias(&format!("lab.alias{place}"))
         .with_access(access(dice))
@@ -123,13 +123,17 @@ fn declared(place: usize, dice: &mut Dice) -> contract::Operation {
 
 /// What helps with a failure of `operation`: to call a later one, or of a mutation to look by it whether it took place,
 /// where the registry lets it.
-fn recovery(operation: &contract::Operation, later: &[contract::Operation], dice: &mut Dice) -> Recovery {
-    let may = |target: &&contract::Operation| {
+fn recovery(
+    operation: &contract::OperationDeclaration,
+    later: &[contract::OperationDeclaration],
+    dice: &mut Dice,
+) -> Recovery {
+    let may = |target: &&contract::OperationDeclaration| {
         target.shape() != Shape::Subscription
             && (target.is_external() || !operation.is_external())
             && operation.access().implies(target.access())
     };
-    let targets: Vec<&contract::Operation> = later.iter().filter(may).collect();
+    let targets: Vec<&contract::OperationDeclaration> = later.iter().filter(may).collect();
     let hint = "Look elsewhere first and then come again.";
     if targets.is_empty() || dice.one_in(5) {
         return Recovery::stop(hint);
@@ -147,12 +151,12 @@ fn recovery(operation: &contract::Operation, later: &[contract::Operation], dice
     })
 }
 
-fn is_prompt(operation: &contract::Operation) -> bool {
+fn is_prompt(operation: &contract::OperationDeclaration) -> bool {
     *operation.role() != contract::Role::Plain
 }
 
 /// Whether a failure of it leaves open what took place.
-fn is_unsure(operation: &contract::Operation, recovery: &Recovery) -> bool {
+fn is_unsure(operation: &contract::OperationDeclaration, recovery: &Recovery) -> bool {
     operation.shape() == Shape::Mutation && matches!(recovery.verb(), contract::Verb::Verify { .. })
 }
 
@@ -168,7 +172,7 @@ impl World {
         for place in 0..OPERATIONS {
             let recovery = recovery(&declarations[place], &declarations[place + 1..], dice);
             let effect = if is_unsure(&declarations[place], &recovery) { Effect::Unknown } else { Effect::None };
-            let failure = Failure::new(CODE, Kind::Conflict)
+            let failure = FailureDeclaration::new(CODE, Kind::Conflict)
                 .with_when("Every time.")
                 .with_effect(effect)
                 .with_details(details.clone())
@@ -315,7 +319,7 @@ async fn ask(face: &Mcp, caller: Option<&Caller>, requests: &[(&str, Value)]) ->
     };
     let input: String = requests.iter().enumerate().map(line).collect();
     let written = Written::default();
-    let asking = Asking { caller: caller.cloned().map(Arc::new), ..Asking::default() };
+    let asking = RequestContext { caller: caller.cloned().map(Arc::new), ..RequestContext::default() };
     face.stdio(Cursor::new(input.into_bytes()), written.clone(), asking).await.unwrap();
     let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
     let mut answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

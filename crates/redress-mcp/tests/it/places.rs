@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use redress_core::testing::Canary;
 use redress_mcp::{HttpOptions, Mcp, McpOptions};
-use redress_serve::{Faces, Limits, Server, ServerHandle};
+use redress_serve::{Faces, Server, ServerHandle, ServerLimits};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, time::timeout};
@@ -31,7 +31,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let registry = demo::build(&Canary::new(), &Arc::default(), |builder| builder.identity(Tokens));
-        let (mut limits, mut http) = (Limits::default(), HttpOptions::default());
+        let (mut limits, mut http) = (ServerLimits::default(), HttpOptions::default());
         (limits.streams, http.max_sessions) = (streams, max_sessions);
         let mut options = McpOptions::default();
         options.subscriptions = true;

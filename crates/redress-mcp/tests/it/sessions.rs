@@ -282,10 +282,10 @@ async fn a_session_takes_what_is_no_request_for_what_it_is() {
 fn of_sessions() -> redress_core::Registry {
     use redress_core::{
         DynamicFailure, Operation, Registry,
-        contract::{self, Access, Failure, Kind, Recovery},
+        contract::{self, Access, FailureDeclaration, Kind, Recovery},
     };
-    let query = |name| contract::Operation::query(name).with_summary("Tell.").with_access(Access::anyone());
-    let missing = Failure::new("MISSING", Kind::NotFound)
+    let query = |name| contract::OperationDeclaration::query(name).with_summary("Tell.").with_access(Access::anyone());
+    let missing = FailureDeclaration::new("MISSING", Kind::NotFound)
         .with_when("It is missing.")
         .with_recovery(Recovery::stop("There is nothing left to try here."));
     let session = Operation::dynamic(query("demo.session"))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redress_core::{
     DynamicFailure, Operation, Registry,
-    contract::{self, Access, Caller, Effect, Failure, Kind, Recovery},
+    contract::{self, Access, Caller, Effect, FailureDeclaration, Kind, Recovery},
     testing::Canary,
 };
 use redress_mcp::{Mcp, McpOptions, Profile};
@@ -18,7 +18,7 @@ use crate::{
 /// A shop in which texts name operations as their authors know them.
 fn registry() -> Registry {
     let gone = || {
-        Failure::new("ORDER_GONE", Kind::NotFound)
+        FailureDeclaration::new("ORDER_GONE", Kind::NotFound)
             .with_when("There is no such order.")
             .with_message("there is no order {id}")
             .with_effect(Effect::None)
@@ -30,15 +30,16 @@ fn registry() -> Registry {
             .with_recovery(Recovery::call("shop.list", "List them with `shop.list` first. Or use shop.purge."))
     };
     let worn = || {
-        Failure::new("DISK_WORN", Kind::Unavailable)
+        FailureDeclaration::new("DISK_WORN", Kind::Unavailable)
             .with_when("The disk fails.")
             .with_effect(Effect::None)
             .with_recovery(Recovery::ask_user("Tell the user that the disk has to be replaced."))
     };
-    let open = |operation: contract::Operation| operation.with_access(Access::anyone()).fails(worn());
-    let list = open(contract::Operation::query("shop.list").with_alias("shop.all")).with_summary("List the orders.");
+    let open = |operation: contract::OperationDeclaration| operation.with_access(Access::anyone()).fails(worn());
+    let list = open(contract::OperationDeclaration::query("shop.list").with_alias("shop.all"))
+        .with_summary("List the orders.");
     let list = Operation::dynamic(list).with_handler(|_, _| async { Ok(json!({"orders": []})) });
-    let read = open(contract::Operation::query("shop.read"))
+    let read = open(contract::OperationDeclaration::query("shop.read"))
         .with_summary("Read an order.")
         .with_description(
             "Read an order.\nIts id is one that `shop.all` gives.\nTo take it away, call `shop.purge`. What `shop.show` says \
@@ -65,9 +66,9 @@ fn registry() -> Registry {
         }
         Ok(json!({"zebra": 1, "apple": input}))
     });
-    let show = open(contract::Operation::query("shop.show")).with_summary("Show it.");
+    let show = open(contract::OperationDeclaration::query("shop.show")).with_summary("Show it.");
     let show = Operation::dynamic(show).with_handler(|_, _| async { Ok(json!({})) });
-    let purge = contract::Operation::mutation("shop.purge").with_summary("Take everything away.");
+    let purge = contract::OperationDeclaration::mutation("shop.purge").with_summary("Take everything away.");
     let purge = purge.with_access(Access::caller().scope("shop:purge")).fails(worn());
     let purge = Operation::dynamic(purge).with_handler(|_, _| async { Ok(json!({})) });
     let all = [list, read, show, purge];
@@ -278,7 +279,7 @@ async fn what_a_tool_takes_is_said_in_the_dialect_of_tools() {
 async fn operations_that_take_a_name_take_that_of_a_tool() {
     let registry = redress_serve::discovery().into_iter().chain([redress_core::consent_grant()]);
     let builder = registry.fold(Registry::builder(), |builder, one| builder.add(one));
-    let wipe = contract::Operation::mutation("shop.wipe_all").with_summary("Wipe.").with_alias("shop.clean");
+    let wipe = contract::OperationDeclaration::mutation("shop.wipe_all").with_summary("Wipe.").with_alias("shop.clean");
     let wipe = wipe.with_access(Access::caller().consent());
     let builder = builder.add(Operation::dynamic(wipe).with_handler(|_, _| async { Ok(json!({})) }));
     let registry = builder.build().unwrap();

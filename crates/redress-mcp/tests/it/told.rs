@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redress_core::{
     Extension, Operation, Registry,
-    contract::{self, Access, Failure, Kind, Recovery},
+    contract::{self, Access, FailureDeclaration, Kind, Recovery},
     testing::Canary,
 };
 use serde_json::{Value, json};
@@ -13,14 +13,14 @@ use crate::service::{LEGACY, Running};
 
 /// A service with an extension, whose code no operation declares, and an operation that needs a consent.
 async fn running() -> Running {
-    let one = |operation: contract::Operation| {
+    let one = |operation: contract::OperationDeclaration| {
         Operation::dynamic(operation.with_summary("One.")).with_handler(|_, _| async { Ok(json!("done")) })
     };
-    let run = one(contract::Operation::query("trace.run").with_access(Access::anyone()));
-    let unsupported = Failure::new("UNSUPPORTED", Kind::Conflict)
+    let run = one(contract::OperationDeclaration::query("trace.run").with_access(Access::anyone()));
+    let unsupported = FailureDeclaration::new("UNSUPPORTED", Kind::Conflict)
         .with_when("It cannot be traced.")
         .with_recovery(Recovery::ask_user("Ask whether it may run without a trace."));
-    let wipe = contract::Operation::mutation("disks.wipe").with_description("For good.");
+    let wipe = contract::OperationDeclaration::mutation("disks.wipe").with_description("For good.");
     let wipe = one(wipe.with_access(Access::caller().consent()));
     let builder = redress_serve::discovery().into_iter().fold(Registry::builder(), |builder, one| builder.add(one));
     let builder = builder.add(wipe).extension(Extension::new("trace", "1.0.0").add(run).code(unsupported), Value::Null);

@@ -11,7 +11,7 @@ use std::{
 };
 
 use redress_core::{Operation, Registry, contract};
-use redress_mcp::{Asking, Mcp, McpOptions};
+use redress_mcp::{Mcp, McpOptions, RequestContext};
 use serde_json::json;
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -80,7 +80,7 @@ impl Write for Host {
 async fn a_host_that_never_reads_is_not_read_from_and_gets_every_answer_once_it_does() {
     let begun = Arc::new(Semaphore::new(0));
     let counted = Arc::clone(&begun);
-    let give = contract::Operation::query("big.give").with_summary("Give much.");
+    let give = contract::OperationDeclaration::query("big.give").with_summary("Give much.");
     let give = Operation::dynamic(give.with_access(contract::Access::anyone())).with_handler(move |_, _| {
         counted.add_permits(1);
         async { Ok(json!("x".repeat(LARGE))) }
@@ -92,7 +92,7 @@ async fn a_host_that_never_reads_is_not_read_from_and_gets_every_answer_once_it_
     let (taken, host) = (Arc::new(AtomicUsize::new(0)), Host::default());
     let requests = Requests { taken: Arc::clone(&taken) };
     let output = host.clone();
-    let running = tokio::spawn(async move { mcp.stdio(requests, output, Asking::default()).await });
+    let running = tokio::spawn(async move { mcp.stdio(requests, output, RequestContext::default()).await });
 
     let many = timeout(Duration::from_secs(5), begun.acquire_many(200)).await;
     assert!(many.is_err(), "{} calls ran for a host that reads nothing", begun.available_permits());

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use redress_wire::http;
 use tokio::time::timeout;
 
-use crate::service::Exchange;
+use crate::request::service::Exchange;
 
 /// How long it may take to tell once more who calls.
 const PATIENCE: Duration = Duration::from_millis(500);

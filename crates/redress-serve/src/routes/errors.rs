@@ -6,7 +6,7 @@ use redress_contract::{Caller, EngineCode};
 use redress_core::{Refusal, Registry, offload::offload};
 use redress_wire::pages;
 
-use crate::{answer, etag::Tagged, service::Exchange};
+use crate::request::{etag::TaggedDocument, response, service::Exchange};
 
 /// A page for people, if they ask for HTML, else the same for programs.
 pub(crate) async fn errors(exchange: Exchange) -> Response {
@@ -15,12 +15,12 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
         Err(refusal) => return exchange.refuse(refusal),
     };
     let code = exchange.parts.uri.path().strip_prefix("/errors/").unwrap_or_default();
-    let html = exchange.asking.html;
+    let html = exchange.meta.html;
     // A page is made of every operation that the caller may call.
     let page = || {
         let (registry, caller, code) = (exchange.shared.registry.clone(), caller.clone(), code.to_owned());
         let made = offload(move || made(&registry, caller.as_deref(), &code, html));
-        async { made.await.unwrap_or_else(|| Tagged::new(Bytes::new())) }
+        async { made.await.unwrap_or_else(|| TaggedDocument::new(Bytes::new())) }
     };
     let page = match exchange.made(caller.as_deref(), page).await {
         Ok(page) => page,
@@ -30,13 +30,13 @@ pub(crate) async fn errors(exchange: Exchange) -> Response {
         let unknown = Refusal::new(EngineCode::NotFound).with_hint("Look into /errors for the codes that there are.");
         return exchange.refuse(unknown);
     }
-    let media = if html { answer::HTML } else { answer::JSON };
+    let media = if html { response::HTML } else { response::JSON };
     let page = page.answer(&exchange.parts.headers, media, "accept, authorization");
     if html { super::home::confined(page) } else { page }
 }
 
 /// The page of a code; with none, that of all.
-fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<Tagged> {
+fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool) -> Option<TaggedDocument> {
     let open = registry.disclosed_to(caller);
     // A code that no operation declares at all belongs to an extension as a whole.
     let extra = registry.disclosed_code(code, caller);
@@ -46,5 +46,5 @@ fn made(registry: &Registry, caller: Option<&Caller>, code: &str, as_html: bool)
         (code, true) => pages::code_html(&open, extra.as_ref(), code)?,
         (code, false) => pages::code_json(&open, extra.as_ref(), code)?.to_string(),
     };
-    Some(Tagged::new(page))
+    Some(TaggedDocument::new(page))
 }

@@ -14,24 +14,24 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::{
+    batch::{BatchAnswer, BatchCalls, together},
     deprecated::told,
     stream,
-    together::{Answered, Together, together},
 };
-use crate::{answer, body::Whole, room::Room, service::Exchange};
+use crate::request::{body::CollectedBody, body_budget::BodyBudget, response, service::Exchange};
 
 /// What a message asks for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked<'a> {
+struct GenericCall<'a> {
     #[serde(borrow)]
     operation: Cow<'a, str>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
-impl<'a> Asked<'a> {
-    fn read(body: &'a [u8]) -> Result<Asked<'a>, Refusal> {
+impl<'a> GenericCall<'a> {
+    fn read(body: &'a [u8]) -> Result<GenericCall<'a>, Refusal> {
         // Derived code alone would take an array too, for its members in their order.
         let is_object = body.trim_ascii_start().starts_with(b"{");
         match serde_json::from_slice(body) {
@@ -51,13 +51,13 @@ impl<'a> Asked<'a> {
 pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
     let asked = exchange.read(body).await;
     let shared = &exchange.shared;
-    match asked.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
+    match asked.as_deref().map_err(Clone::clone).and_then(|body| GenericCall::read(body)) {
         Ok(asked) => {
-            let request = exchange.asking.request(shared, asked.input());
+            let request = exchange.meta.request(shared, asked.input());
             let envelope = shared.registry.call(&asked.operation, request).await;
-            told(&exchange, &asked.operation, answer::envelope(envelope)).await
+            told(&exchange, &asked.operation, response::envelope(envelope)).await
         }
-        Err(refusal) => answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => response::envelope(exchange.refused(refusal)),
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn call(exchange: Exchange, body: Body) -> Response {
 pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
     let body = match exchange.read_owned(body).await {
         Ok(body) => body,
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let limit = exchange.shared.max_batch;
     let members = match read_batch(&body) {
@@ -74,39 +74,43 @@ pub(crate) async fn batch(exchange: Exchange, body: Body) -> Response {
             let refusal = Refusal::new(EngineCode::InvalidRequest)
                 .with_details(&json!({"max_batch": limit}))
                 .with_hint(format!("Send an array of 1 to {limit} calls."));
-            return answer::envelope(exchange.refused(refusal));
+            return response::envelope(exchange.refused(refusal));
         }
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     let members: Vec<Bytes> = members.iter().map(|member| body.slice_ref(member.get().as_bytes())).collect();
-    let id = exchange.asking.own_id();
+    let id = exchange.meta.own_id();
     let order = Arc::new(BatchOrder::default());
-    let batch = Arc::new(Batch::new(exchange, body, &order));
+    let batch = Arc::new(BatchContext::new(exchange, body, &order));
     let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).call(place, member));
-    answer::with_id(answered(together(calls, order).await), id)
+    response::with_id(answered(together(calls, order).await), id)
 }
 
 /// What the calls of a batch share.
-pub(super) struct Batch {
+pub(super) struct BatchContext {
     pub(super) exchange: Exchange,
     pub(super) order: Arc<BatchOrder>,
-    _body: Whole<Arc<Room>>,
+    _body: CollectedBody<Arc<BodyBudget>>,
 }
 
-impl Batch {
-    pub(super) fn new(mut exchange: Exchange, body: Whole<Arc<Room>>, order: &Arc<BatchOrder>) -> Batch {
-        exchange.asking.account = Some(exchange.line.account_of_many.clone());
-        Batch { exchange, order: Arc::clone(order), _body: body }
+impl BatchContext {
+    pub(super) fn new(
+        mut exchange: Exchange,
+        body: CollectedBody<Arc<BodyBudget>>,
+        order: &Arc<BatchOrder>,
+    ) -> BatchContext {
+        exchange.meta.account = Some(exchange.line.account_of_many.clone());
+        BatchContext { exchange, order: Arc::clone(order), _body: body }
     }
 
-    async fn call(self: Arc<Batch>, place: usize, member: Bytes) -> Answered {
-        let Exchange { shared, asking, .. } = &self.exchange;
-        let mut envelope = match Asked::read(&member) {
+    async fn call(self: Arc<BatchContext>, place: usize, member: Bytes) -> BatchAnswer {
+        let Exchange { shared, meta, .. } = &self.exchange;
+        let mut envelope = match GenericCall::read(&member) {
             Ok(asked) => {
-                let request = asking.member(shared, &self.order, place, asked.input());
+                let request = meta.member(shared, &self.order, place, asked.input());
                 shared.registry.call(&asked.operation, request).await
             }
-            Err(refusal) => shared.registry.refuse(refusal, asking.member(shared, &self.order, place, b"")),
+            Err(refusal) => shared.registry.refuse(refusal, meta.member(shared, &self.order, place, b"")),
         };
         let reservation = envelope.take_reservation();
         Some((envelope.into_bytes(), reservation))
@@ -114,17 +118,17 @@ impl Batch {
 }
 
 /// The answer to a batch.
-pub(super) fn answered(together: Together) -> Response {
+pub(super) fn answered(together: BatchCalls) -> Response {
     match together {
-        Together::Nothing => {
+        BatchCalls::Nothing => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        Together::Whole(json) => answer::body(StatusCode::OK, answer::JSON, json),
-        Together::Streamed(body) => {
+        BatchCalls::Whole(json) => response::body(StatusCode::OK, response::JSON, json),
+        BatchCalls::Streamed(body) => {
             let mut response = Response::new(body);
-            response.headers_mut().insert(header::CONTENT_TYPE, answer::JSON);
+            response.headers_mut().insert(header::CONTENT_TYPE, response::JSON);
             response
         }
     }
@@ -133,13 +137,13 @@ pub(super) fn answered(together: Together) -> Response {
 /// One subscription, answered with a stream of events.
 pub(crate) async fn subscribe(exchange: Exchange, body: Body) -> Response {
     let body = exchange.read(body).await;
-    let asked = match body.as_deref().map_err(Clone::clone).and_then(|body| Asked::read(body)) {
+    let asked = match body.as_deref().map_err(Clone::clone).and_then(|body| GenericCall::read(body)) {
         Ok(asked) => asked,
-        Err(refusal) => return answer::envelope(exchange.refused(refusal)),
+        Err(refusal) => return response::envelope(exchange.refused(refusal)),
     };
     match stream::open(&exchange, &asked.operation, asked.input()).await {
         Ok(response) => told(&exchange, &asked.operation, response).await,
-        Err(envelope) => answer::envelope(*envelope),
+        Err(envelope) => response::envelope(*envelope),
     }
 }
 
@@ -154,12 +158,12 @@ fn read_batch(body: &[u8]) -> Result<Vec<&RawValue>, Refusal> {
 /// Says what JSON that is no call lacks.
 fn no_call(is_object: bool, body: &[u8]) -> Refusal {
     #[derive(Deserialize)]
-    struct Named<'a> {
+    struct NamedOperation<'a> {
         #[serde(borrow)]
         #[expect(dead_code, reason = "it is read to see whether it can be")]
         operation: Cow<'a, str>,
     }
-    let (pointer, expected) = if is_object && serde_json::from_slice::<Named<'_>>(body).is_err() {
+    let (pointer, expected) = if is_object && serde_json::from_slice::<NamedOperation<'_>>(body).is_err() {
         ("/operation", "the name of an operation")
     } else {
         ("", "an object with `operation`, with or without `input`, each once and nothing else")

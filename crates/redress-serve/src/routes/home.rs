@@ -7,11 +7,11 @@ use axum::{
 use redress_core::offload::offload;
 use redress_wire::pages;
 
-use crate::{answer, etag::Tagged, service::Exchange};
+use crate::request::{etag::TaggedDocument, response, service::Exchange};
 
 /// A page that leads on, for whoever asks for HTML. Programs find nothing here, and are told where to look.
 pub(crate) async fn home(exchange: Exchange) -> Response {
-    if !exchange.asking.html {
+    if !exchange.meta.html {
         return exchange.nowhere();
     }
     let caller = match exchange.caller().await {
@@ -22,11 +22,11 @@ pub(crate) async fn home(exchange: Exchange) -> Response {
         let (registry, info, caller) = (exchange.shared.registry.clone(), exchange.shared.info.clone(), caller.clone());
         offload(move || {
             let open = registry.disclosed_to(caller.as_deref());
-            Tagged::new(pages::home_html(&open, &info, cfg!(feature = "mcp")))
+            TaggedDocument::new(pages::home_html(&open, &info, cfg!(feature = "mcp")))
         })
     };
     match exchange.made(caller.as_deref(), made).await {
-        Ok(page) => confined(page.answer(&exchange.parts.headers, answer::HTML, "accept, authorization")),
+        Ok(page) => confined(page.answer(&exchange.parts.headers, response::HTML, "accept, authorization")),
         Err(refusal) => exchange.refuse(refusal),
     }
 }

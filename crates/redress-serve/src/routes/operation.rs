@@ -5,17 +5,19 @@ use axum::{
     http::{HeaderValue, Method, header},
     response::Response,
 };
-use redress_contract::{EngineCode, Name, Operation, Shape};
+use redress_contract::{EngineCode, Name, OperationDeclaration, Shape};
 use redress_core::Refusal;
 use redress_wire::{consent, http::FlatInput};
 use serde_json::json;
 
 use super::{deprecated::told, stream};
 use crate::{
-    answer,
-    etag::Tagged,
     faces::AROUND_INPUT,
-    service::{Exchange, Shared},
+    request::{
+        etag::TaggedDocument,
+        response,
+        service::{Exchange, FacesInner},
+    },
 };
 
 /// `POST`: a call, or a subscription, with the body as its input.
@@ -23,7 +25,7 @@ pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
     let shared = &exchange.shared;
     let name = Name::from_wire(name_in(exchange.parts.uri.path()));
     let operation = shared.registry.operation(&name);
-    let input = match exchange.read_within(body, most_for(shared, operation)).await {
+    let input = match exchange.read_within(body, max_for(shared, operation)).await {
         Ok(input) => input,
         Err(refusal) => return exchange.refuse(refusal),
     };
@@ -32,21 +34,21 @@ pub(crate) async fn operation(exchange: Exchange, body: Body) -> Response {
 
 /// How many bytes the input of this very operation needs. A little more is read, so that the call
 /// itself refuses what is a little too large, as it does on every face.
-fn most_for(shared: &Shared, operation: Option<&Operation>) -> usize {
-    let declared = operation.filter(|operation| operation.is_external()).and_then(Operation::max_input);
+fn max_for(shared: &FacesInner, operation: Option<&OperationDeclaration>) -> usize {
+    let declared = operation.filter(|operation| operation.is_external()).and_then(OperationDeclaration::max_input);
     let input = declared.unwrap_or(shared.registry.settings().max_input);
     input.saturating_add(AROUND_INPUT).min(shared.max_body)
 }
 
-async fn run(exchange: &Exchange, name: &str, operation: Option<&Operation>, input: &[u8]) -> Response {
+async fn run(exchange: &Exchange, name: &str, operation: Option<&OperationDeclaration>, input: &[u8]) -> Response {
     let shared = &exchange.shared;
     if operation.is_some_and(|operation| operation.shape() == Shape::Subscription) {
         return match stream::open(exchange, name, input).await {
             Ok(response) => response,
-            Err(envelope) => answer::problem(*envelope, None),
+            Err(envelope) => response::problem(*envelope, None),
         };
     }
-    answer::plain(shared.registry.call(name, exchange.asking.request(shared, input)).await)
+    response::plain(shared.registry.call(name, exchange.meta.request(shared, input)).await)
 }
 
 /// `GET`: a call of a query whose input is flat, with the query string as its input; of a subscription, for whoever
@@ -56,9 +58,9 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.operation(&name).filter(|operation| operation.is_external()) else {
         // The path of a call knows how to say which names are near.
         let shared = &exchange.shared;
-        return answer::plain(shared.registry.call(&name, exchange.asking.request(shared, b"")).await);
+        return response::plain(shared.registry.call(&name, exchange.meta.request(shared, b"")).await);
     };
-    if let (false, Some(flat)) = (exchange.asking.declaration, FlatInput::of(operation)) {
+    if let (false, Some(flat)) = (exchange.meta.declaration, FlatInput::of(operation)) {
         if let Err(refusal) = exchange.admit() {
             return exchange.refuse(refusal);
         }
@@ -66,7 +68,7 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
         let response = run(&exchange, &name, Some(operation), flat.read(query).as_bytes()).await;
         return vary(told(&exchange, &name, response).await);
     }
-    if exchange.asking.events && operation.shape() == Shape::Subscription && exchange.parts.method == Method::GET {
+    if exchange.meta.events && operation.shape() == Shape::Subscription && exchange.parts.method == Method::GET {
         return vary(events(&exchange, &name, operation).await);
     }
     let caller = match exchange.caller().await {
@@ -76,13 +78,13 @@ pub(crate) async fn operation_read(exchange: Exchange) -> Response {
     let Some(operation) = exchange.shared.registry.disclosed_operation(&name, caller.as_deref()) else {
         return exchange.refuse(Refusal::new(EngineCode::NotFound));
     };
-    let declaration = Tagged::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
-    let media = if exchange.asking.declaration { answer::OPERATION } else { answer::JSON };
+    let declaration = TaggedDocument::new(serde_json::to_vec(&*consent::shown(&operation)).unwrap_or_default());
+    let media = if exchange.meta.declaration { response::OPERATION } else { response::JSON };
     declaration.answer(&exchange.parts.headers, media, "accept, authorization")
 }
 
 /// A stream that is opened by a `GET`, as a browser's `EventSource` does, with the query string as its input.
-async fn events(exchange: &Exchange, name: &str, operation: &Operation) -> Response {
+async fn events(exchange: &Exchange, name: &str, operation: &OperationDeclaration) -> Response {
     if let Err(refusal) = exchange.admit() {
         return exchange.refuse(refusal);
     }

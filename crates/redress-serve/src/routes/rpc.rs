@@ -9,15 +9,18 @@ use redress_core::{
     BatchOrder, Face, Refusal, Request,
     offload::{LARGE, offload},
 };
-use redress_wire::jsonrpc::{self, Call, Id, Member, Message, Unreadable};
+use redress_wire::jsonrpc::{self, Id, Member, RpcCall, RpcMessage, Unreadable};
 use serde_json::json;
 
 use super::{
+    batch::{BatchAnswer, together},
     deprecated::told,
-    generic::{Batch, answered},
-    together::{Answered, together},
+    generic::{BatchContext, answered},
 };
-use crate::{answer, documents::Document, service::Exchange};
+use crate::{
+    request::{response, service::Exchange},
+    routes::document_cache::ServedDocument,
+};
 
 /// The method that OpenRPC reserves for finding out about the service.
 const DISCOVER: &str = "rpc.discover";
@@ -29,14 +32,14 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
         Err(refusal) => return refuse(&exchange, refusal),
     };
     match jsonrpc::read(&body, exchange.shared.max_batch) {
-        Ok(Message::Single(member)) => single(&exchange, member).await,
-        Ok(Message::Batch(members)) => {
+        Ok(RpcMessage::Single(member)) => single(&exchange, member).await,
+        Ok(RpcMessage::Batch(members)) => {
             let members: Vec<Owned> = members.iter().map(|member| Owned::of(&body, member)).collect();
-            let id = exchange.asking.own_id();
+            let id = exchange.meta.own_id();
             let order = Arc::new(BatchOrder::default());
-            let batch = Arc::new(Batch::new(exchange, body, &order));
+            let batch = Arc::new(BatchContext::new(exchange, body, &order));
             let calls = members.into_iter().enumerate().map(|(place, member)| Arc::clone(&batch).member(place, member));
-            answer::with_id(answered(together(calls, order).await), id)
+            response::with_id(answered(together(calls, order).await), id)
         }
         Err(unreadable) => {
             let refusal = match unreadable {
@@ -49,7 +52,7 @@ pub(crate) async fn rpc(exchange: Exchange, body: Body) -> Response {
             let envelope = exchange.refused(refusal);
             let mut out = Vec::new();
             jsonrpc::write_answer(Id::NULL, &envelope, &mut out);
-            ok(out, answer::request_id(&envelope.meta().request_id))
+            ok(out, response::request_id(&envelope.meta().request_id))
         }
     }
 }
@@ -59,21 +62,23 @@ async fn single(exchange: &Exchange, member: Member<'_>) -> Response {
     let mut called = None;
     let (id, mut envelope) = match member {
         Member::Invalid(id) => (Some(id), exchange.refused(Refusal::new(EngineCode::InvalidRequest))),
-        Member::Call(Call { id: Some(id), method, .. }) if method == DISCOVER => return discover(exchange, id).await,
+        Member::Call(RpcCall { id: Some(id), method, .. }) if method == DISCOVER => {
+            return discover(exchange, id).await;
+        }
         Member::Call(call) => {
-            let request = exchange.asking.request(shared, call.params).with_face(Face::JsonRpc);
+            let request = exchange.meta.request(shared, call.params).with_face(Face::JsonRpc);
             let envelope = shared.registry.call(&call.method, request).await;
             called = Some(call.method);
             (call.id, envelope)
         }
     };
-    let request_id = answer::request_id(&envelope.meta().request_id);
+    let request_id = response::request_id(&envelope.meta().request_id);
     let Some(id) = id else { return nothing(request_id) };
     log_id(id, &envelope);
     let reservation = envelope.take_reservation();
     let out = written(id, envelope).await;
     let response =
-        answer::with_id(answer::body(StatusCode::OK, answer::JSON, answer::held(out, reservation)), request_id);
+        response::with_id(response::body(StatusCode::OK, response::JSON, response::held(out, reservation)), request_id);
     match called {
         Some(method) => told(exchange, &method, response).await,
         None => response,
@@ -103,11 +108,11 @@ impl Owned {
     }
 }
 
-impl Batch {
-    async fn member(self: Arc<Batch>, place: usize, member: Owned) -> Answered {
-        let Exchange { shared, asking, .. } = &self.exchange;
+impl BatchContext {
+    async fn member(self: Arc<BatchContext>, place: usize, member: Owned) -> BatchAnswer {
+        let Exchange { shared, meta, .. } = &self.exchange;
         let request =
-            |input| -> Request<'_> { asking.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
+            |input| -> Request<'_> { meta.member(shared, &self.order, place, input).with_face(Face::JsonRpc) };
         let (id, mut envelope) = match &member {
             Owned::Invalid(id) => {
                 (Some(id), shared.registry.refuse(Refusal::new(EngineCode::InvalidRequest), request(b"")))
@@ -146,14 +151,14 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
         Ok(caller) => {
             let made = || async {
                 let mut out = Vec::new();
-                let document = exchange.shared.document(Document::OpenRpc, caller.clone()).await;
+                let document = exchange.shared.document(ServedDocument::OpenRpc, caller.clone()).await;
                 jsonrpc::write_result(id, document.bytes(), &mut out);
                 document.map(|_| Bytes::from(out))
             };
             match exchange.made(caller.as_deref(), made).await {
-                Ok(out) => answer::with_id(
-                    answer::body(StatusCode::OK, answer::JSON, out.bytes().clone()),
-                    exchange.asking.own_id(),
+                Ok(out) => response::with_id(
+                    response::body(StatusCode::OK, response::JSON, out.bytes().clone()),
+                    exchange.meta.own_id(),
                 ),
                 Err(refusal) => refuse(exchange, refusal),
             }
@@ -161,7 +166,7 @@ async fn discover(exchange: &Exchange, id: Id<'_>) -> Response {
         Err(refusal) => {
             let envelope = exchange.refused(refusal);
             jsonrpc::write_answer(id, &envelope, &mut out);
-            ok(out, answer::request_id(&envelope.meta().request_id))
+            ok(out, response::request_id(&envelope.meta().request_id))
         }
     }
 }
@@ -171,18 +176,18 @@ fn refuse(exchange: &Exchange, refusal: Refusal) -> Response {
     let envelope = exchange.refused(refusal);
     let mut out = Vec::new();
     jsonrpc::write_answer(Id::NULL, &envelope, &mut out);
-    let mut response = answer::envelope(envelope);
+    let mut response = response::envelope(envelope);
     *response.body_mut() = Body::from(out);
     response
 }
 
 fn ok(out: Vec<u8>, request_id: Option<axum::http::HeaderValue>) -> Response {
-    answer::with_id(answer::body(StatusCode::OK, answer::JSON, Bytes::from(out)), request_id)
+    response::with_id(response::body(StatusCode::OK, response::JSON, Bytes::from(out)), request_id)
 }
 
 /// The answer to notifications: none.
 fn nothing(request_id: Option<axum::http::HeaderValue>) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    answer::with_id(response, request_id)
+    response::with_id(response, request_id)
 }

@@ -12,9 +12,11 @@ use redress_core::{Event, Refusal, Subscription};
 use tokio::time::Instant;
 
 use crate::{
-    answer,
-    house::{Held, Holder},
-    service::{Exchange, Shared, going_down, is_cancelled},
+    connection::server_state::{Holder, OpenPermit},
+    request::{
+        response,
+        service::{Exchange, FacesInner, going_down, is_cancelled},
+    },
 };
 
 /// Subscribes, and answers with the stream; what refuses the call before the stream is open
@@ -32,16 +34,16 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         Ok(held) => held,
         Err(refusal) => return Err(Box::new(exchange.refused(refusal))),
     };
-    let mut request = exchange.asking.request_of(shared, input, caller);
+    let mut request = exchange.meta.request_of(shared, input, caller);
     let mut seen = 0;
     let streaming = operation.and_then(|operation| operation.streaming());
-    if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.asking.last_event_id) {
+    if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &exchange.meta.last_event_id) {
         // Events are numbered from one, so the number that was seen is how many there were.
         seen = id.parse().unwrap_or(0);
         request = request.with_last_event_id(Arc::clone(id));
     }
     let subscription = shared.registry.subscribe(name, request).await.map_err(Box::new)?;
-    let id = answer::request_id(subscription.request_id());
+    let id = response::request_id(subscription.request_id());
     let carried = Carried {
         subscription,
         shared: Arc::clone(shared),
@@ -53,13 +55,13 @@ pub(crate) async fn open(exchange: &Exchange, name: &str, input: &[u8]) -> Resul
         _held: held,
     };
     let keep_alive = KeepAlive::new().interval(shared.keep_alive);
-    Ok(answer::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
+    Ok(response::with_id(Sse::new(carried.events()).keep_alive(keep_alive).into_response(), id))
 }
 
 /// A stream on its way to its reader.
 struct Carried {
     subscription: Subscription,
-    shared: Arc<Shared>,
+    shared: Arc<FacesInner>,
     seen: u64,
     since: Instant,
     /// Whether the source was called off, as the service goes down.
@@ -67,14 +69,14 @@ struct Carried {
     ended: bool,
     /// What the last item holds of the budget for answers, until its reader asks for more.
     written: Option<Reservation>,
-    _held: Option<Held>,
+    _held: Option<OpenPermit>,
 }
 
 impl Exchange {
     /// One more stream for the caller.
-    fn hold_stream(&self, caller: Option<&Caller>) -> Result<Held, Refusal> {
-        let holder = Holder::of(caller, self.asking.peer.map(|peer| peer.ip()));
-        self.shared.house.take_stream(holder, self.shared.limits.streams)
+    fn hold_stream(&self, caller: Option<&Caller>) -> Result<OpenPermit, Refusal> {
+        let holder = Holder::of(caller, self.meta.peer.map(|peer| peer.ip()));
+        self.shared.server_state.take_stream(holder, self.shared.limits.streams)
     }
 }
 
@@ -94,7 +96,7 @@ impl Carried {
         let event = tokio::select! {
             // A stream that never pauses has to hear of the shutdown too.
             biased;
-            () = self.shared.house.shutdown.draining(), if !self.stopped => {
+            () = self.shared.server_state.shutdown.draining(), if !self.stopped => {
                 self.stopped = true;
                 self.subscription.stop();
                 self.subscription.next().await?

@@ -4,23 +4,23 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use redress_contract::{EngineCode, Envelope, Meta, Operation, Shape};
+use redress_contract::{EngineCode, Envelope, Meta, OperationDeclaration, Shape};
 use redress_core::{Event, Face, Refusal, Request, Secret, Subscription};
 use serde_json::json;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::{
-    asking::Trace,
-    room::{Room, Source, Taken},
+use crate::request::{
+    body_budget::{BodyBudget, BodyReservation, BodySource},
+    meta::Trace,
     service::{going_down, is_cancelled},
 };
 
 use super::{
-    frame::{Carriage, Frame},
-    lanes::{Lane, NotOpened, Sort},
+    fair_queue::{CallQueue, QueueRefused, RequestKind},
+    frame::{Frame, FrameKind},
     message::Requested,
-    session::Session,
+    session::WsSession,
 };
 
 /// Up to how many bytes a message takes no room: the calls of a connection are counted.
@@ -28,8 +28,8 @@ const SMALL_MESSAGE: usize = 1024;
 
 /// What a call was asked for with, on its own feet. The input is a part of the message that
 /// it came in, and not copied.
-struct Asked {
-    carriage: Carriage,
+struct OwnedRequest {
+    carriage: FrameKind,
     operation: Box<str>,
     input: Bytes,
     deadline: Option<Duration>,
@@ -38,13 +38,18 @@ struct Asked {
     last_event_id: Option<Arc<str>>,
     request_id: Option<Box<str>>,
     /// The room that the message takes among the bodies that are held.
-    _taken: Option<Taken<Arc<Room>>>,
+    _taken: Option<BodyReservation<Arc<BodyBudget>>>,
 }
 
-impl Asked {
-    fn of(carriage: Carriage, message: &Bytes, requested: &Requested<'_>, taken: Option<Taken<Arc<Room>>>) -> Asked {
+impl OwnedRequest {
+    fn of(
+        carriage: FrameKind,
+        message: &Bytes,
+        requested: &Requested<'_>,
+        taken: Option<BodyReservation<Arc<BodyBudget>>>,
+    ) -> OwnedRequest {
         let input = requested.input.as_bytes();
-        Asked {
+        OwnedRequest {
             carriage,
             operation: (&*requested.operation).into(),
             input: if input.is_empty() { Bytes::new() } else { message.slice_ref(input) },
@@ -57,7 +62,7 @@ impl Asked {
         }
     }
 
-    fn request(&self, session: &Session) -> Request<'_> {
+    fn request(&self, session: &WsSession) -> Request<'_> {
         let mut request = Request::new(&*self.input)
             .with_face(Face::WebSocket)
             .with_cancellation(session.over.clone())
@@ -91,37 +96,43 @@ impl Asked {
     }
 }
 
-impl Session {
+impl WsSession {
     /// Begins a call or a stream, or refuses it.
-    pub(super) async fn requested(self: &Arc<Session>, carriage: Carriage, message: &Bytes, requested: Requested<'_>) {
+    pub(super) async fn requested(
+        self: &Arc<WsSession>,
+        carriage: FrameKind,
+        message: &Bytes,
+        requested: Requested<'_>,
+    ) {
         if self.draining.is_cancelled() {
             return self.refuse(carriage, Some(&requested.id), going_down()).await;
         }
-        let sort = match self.registry().operation(&requested.operation).map(Operation::shape) {
-            Some(Shape::Subscription) => Sort::Stream,
-            Some(Shape::Query | Shape::Mutation) | None => Sort::Call,
+        let sort = match self.registry().operation(&requested.operation).map(OperationDeclaration::shape) {
+            Some(Shape::Subscription) => RequestKind::Stream,
+            Some(Shape::Query | Shape::Mutation) | None => RequestKind::Call,
         };
         let taken = match self.take_room(message.len()) {
             Ok(taken) => taken,
             Err(refusal) => return self.refuse(carriage, Some(&requested.id), refusal).await,
         };
-        match self.lanes.open(&requested.id, sort, &self.gone) {
-            Ok(lane) => {
+        match self.fair_queue.open(&requested.id, sort, &self.gone) {
+            Ok(call_queue) => {
                 let (parent, state) = (requested.traceparent.as_deref(), requested.tracestate.as_deref());
                 let trace = Trace::of_message(parent, state, self.trace.as_ref());
-                let carried = Arc::clone(self).carry(lane, sort, Asked::of(carriage, message, &requested, taken));
+                let carried =
+                    Arc::clone(self).carry(call_queue, sort, OwnedRequest::of(carriage, message, &requested, taken));
                 match trace {
                     None => self.tasks.spawn(carried),
                     Some(span) => self.tasks.spawn(carried.instrument(span)),
                 };
             }
-            Err(NotOpened::SameId) => {
+            Err(QueueRefused::SameId) => {
                 let refusal = Refusal::new(EngineCode::InvalidRequest)
                     .with_details(&json!({"pointer": "/id", "expected": "an id that no running call has"}))
                     .with_hint("Choose another id, or wait for the end of the call that has it.");
                 self.refuse(carriage, Some(&requested.id), refusal).await;
             }
-            Err(NotOpened::Full { limit }) => {
+            Err(QueueRefused::Full { limit }) => {
                 let refusal = Refusal::new(EngineCode::Overloaded)
                     .with_details(&json!({"limit": "calls", "per": "connection", "open": limit}))
                     .with_retry_after_ms(1000);
@@ -131,13 +142,14 @@ impl Session {
     }
 
     /// Takes room for a message whose call may run for long. There may be many of them on a connection.
-    fn take_room(&self, bytes: usize) -> Result<Option<Taken<Arc<Room>>>, Refusal> {
+    fn take_room(&self, bytes: usize) -> Result<Option<BodyReservation<Arc<BodyBudget>>>, Refusal> {
         if bytes <= SMALL_MESSAGE {
             return Ok(None);
         }
         let shared = self.line.served.load();
-        let from = Source::of(self.address, self.line.side.address.is_some());
-        let mut taken = Taken::new(Arc::clone(&shared.house.room), from, shared.most_of_bodies(), true);
+        let from = BodySource::of(self.address, self.line.side.address.is_some());
+        let mut taken =
+            BodyReservation::new(Arc::clone(&shared.server_state.room), from, shared.most_of_bodies(), true);
         match taken.waits(bytes) {
             Ok(()) => Ok(Some(taken)),
             Err(full) => Err(shared.unread(full.into(), self.limits.message_bytes)),
@@ -145,12 +157,12 @@ impl Session {
     }
 
     /// Runs a call or a stream to its end, or until nobody wants it any more.
-    async fn carry(self: Arc<Session>, lane: Lane, sort: Sort, asked: Asked) {
-        let abort = lane.abort.clone();
+    async fn carry(self: Arc<WsSession>, call_queue: CallQueue, sort: RequestKind, asked: OwnedRequest) {
+        let abort = call_queue.abort.clone();
         let running = async {
             match sort {
-                Sort::Call => self.call(lane, asked).await,
-                Sort::Stream => self.stream(lane, asked).await,
+                RequestKind::Call => self.call(call_queue, asked).await,
+                RequestKind::Stream => self.stream(call_queue, asked).await,
             }
         };
         tokio::select! {
@@ -160,26 +172,26 @@ impl Session {
         }
     }
 
-    async fn call(&self, lane: Lane, asked: Asked) {
+    async fn call(&self, call_queue: CallQueue, asked: OwnedRequest) {
         let carriage = asked.carriage;
         let shared = self.line.served.load_full();
         let mut envelope = shared.registry.call(&asked.operation, asked.request(self)).await;
         let held = envelope.take_reservation();
         let frame = match envelope.output() {
-            Some(output) => Frame::responded(carriage, &lane.id, None, output).holding(held),
-            None => Frame::failed(carriage, Some(&lane.id), envelope),
+            Some(output) => Frame::responded(carriage, &call_queue.id, None, output).holding(held),
+            None => Frame::failed(carriage, Some(&call_queue.id), envelope),
         };
-        lane.end(frame);
+        call_queue.end(frame);
     }
 
-    async fn stream(&self, lane: Lane, asked: Asked) {
+    async fn stream(&self, call_queue: CallQueue, asked: OwnedRequest) {
         let carriage = asked.carriage;
         let since = Instant::now();
         let mut request = asked.request(self);
         let mut seen: u64 = 0;
         let shared = self.line.served.load_full();
         let registry = &shared.registry;
-        let streaming = registry.operation(&asked.operation).and_then(Operation::streaming);
+        let streaming = registry.operation(&asked.operation).and_then(OperationDeclaration::streaming);
         if let (true, Some(id)) = (streaming.is_some_and(|streaming| streaming.resumable), &asked.last_event_id) {
             // Items are numbered from one, so the number that was seen is how many there were.
             seen = id.parse().unwrap_or(0);
@@ -188,15 +200,15 @@ impl Session {
         let mut subscription = match registry.subscribe(&asked.operation, request).await {
             Ok(subscription) => subscription,
             Err(envelope) => {
-                let frame = Frame::failed(carriage, Some(&lane.id), envelope);
-                return lane.end(frame);
+                let frame = Frame::failed(carriage, Some(&call_queue.id), envelope);
+                return call_queue.end(frame);
             }
         };
         drop(asked);
         let mut stopped = false;
         let last = loop {
             // First the room, then the item: what cannot be written is not asked for either.
-            let room = lane.room().await;
+            let room = call_queue.room().await;
             let event = tokio::select! {
                 biased;
                 () = self.draining.cancelled(), if !stopped => {
@@ -210,22 +222,22 @@ impl Session {
                 Some(Event::Item(mut output)) => {
                     seen = seen.saturating_add(1);
                     let held = output.take_reservation();
-                    let frame = Frame::responded(carriage, &lane.id, Some(seen), output.json()).holding(held);
+                    let frame = Frame::responded(carriage, &call_queue.id, Some(seen), output.json()).holding(held);
                     drop(output);
-                    lane.put(room, frame).await;
+                    call_queue.put(room, frame).await;
                 }
-                Some(Event::Completed(meta)) => break Frame::completed(carriage, &lane.id, &meta),
+                Some(Event::Completed(meta)) => break Frame::completed(carriage, &call_queue.id, &meta),
                 Some(Event::Failed(envelope)) if stopped && is_cancelled(&envelope) => {
-                    break Frame::failed(carriage, Some(&lane.id), self.cut_off(&subscription, since));
+                    break Frame::failed(carriage, Some(&call_queue.id), self.cut_off(&subscription, since));
                 }
-                Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&lane.id), envelope),
+                Some(Event::Failed(envelope)) => break Frame::failed(carriage, Some(&call_queue.id), envelope),
                 // Only a runtime that shuts down leaves a stream without its end.
-                None => break Frame::aborted(carriage, &lane.id),
+                None => break Frame::aborted(carriage, &call_queue.id),
             }
         };
         // The source goes first, so that nothing of it runs once the reader sees the end.
         drop(subscription);
-        lane.end(last);
+        call_queue.end(last);
     }
 
     /// The end of a stream that outlives its service. The call itself ended as cancelled; its

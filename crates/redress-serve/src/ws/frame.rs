@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 /// How a message travels. The answer to a call travels as its request did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Carriage {
+pub(super) enum FrameKind {
     Text,
     Binary,
 }
@@ -15,7 +15,7 @@ pub(super) enum Carriage {
 /// One message, ready to be written.
 #[derive(Debug)]
 pub(super) enum Frame {
-    Message(Carriage, Bytes, Option<Reservation>),
+    Message(FrameKind, Bytes, Option<Reservation>),
     Ping,
 }
 
@@ -24,7 +24,7 @@ const UNIT: usize = 16 * 1024;
 
 impl Frame {
     /// One output: the answer to a call, or an item of a stream with its number.
-    pub(super) fn responded(carriage: Carriage, id: &str, seq: Option<u64>, output: &[u8]) -> Frame {
+    pub(super) fn responded(carriage: FrameKind, id: &str, seq: Option<u64>, output: &[u8]) -> Frame {
         let mut body = open("call.responded", id, output.len());
         match seq {
             Some(seq) => {
@@ -48,7 +48,7 @@ impl Frame {
     }
 
     /// A bad ending. The payload is the envelope, with `message` beside `error`.
-    pub(super) fn failed(carriage: Carriage, id: Option<&str>, envelope: Envelope) -> Frame {
+    pub(super) fn failed(carriage: FrameKind, id: Option<&str>, envelope: Envelope) -> Frame {
         let mut body = match id {
             Some(id) => open("call.error", id, 1024),
             None => br#"{"type":"call.error","id":null,"payload":"#.to_vec(),
@@ -59,7 +59,7 @@ impl Frame {
     }
 
     /// The good end of a stream, with what is known of the whole of it.
-    pub(super) fn completed(carriage: Carriage, id: &str, meta: &Meta) -> Frame {
+    pub(super) fn completed(carriage: FrameKind, id: &str, meta: &Meta) -> Frame {
         let mut body = open("call.completed", id, 160);
         body.extend_from_slice(br#"{"_meta":"#);
         write(&mut body, meta);
@@ -68,7 +68,7 @@ impl Frame {
     }
 
     /// The end of a call that nobody wants any more.
-    pub(super) fn aborted(carriage: Carriage, id: &str) -> Frame {
+    pub(super) fn aborted(carriage: FrameKind, id: &str) -> Frame {
         let mut body = open("call.aborted", id, 2);
         body.extend_from_slice(b"{}");
         close(carriage, body)
@@ -76,7 +76,7 @@ impl Frame {
 
     /// A call to the other side, or a stream from it.
     pub(super) fn requested(
-        carriage: Carriage,
+        carriage: FrameKind,
         id: &str,
         operation: &str,
         input: &RawValue,
@@ -112,8 +112,8 @@ impl Frame {
     pub(super) fn into_message(self) -> (ws::Message, Option<Reservation>) {
         match self {
             Frame::Ping => (ws::Message::Ping(Bytes::new()), None),
-            Frame::Message(Carriage::Binary, body, held) => (ws::Message::Binary(body), held),
-            Frame::Message(Carriage::Text, body, held) => match ws::Utf8Bytes::try_from(body.clone()) {
+            Frame::Message(FrameKind::Binary, body, held) => (ws::Message::Binary(body), held),
+            Frame::Message(FrameKind::Text, body, held) => match ws::Utf8Bytes::try_from(body.clone()) {
                 Ok(text) => (ws::Message::Text(text), held),
                 // JSON is UTF-8, whoever wrote it; were it ever not, its bytes still tell most.
                 Err(_) => (ws::Message::Binary(body), held),
@@ -137,7 +137,7 @@ fn open(sort: &str, id: &str, room: usize) -> Vec<u8> {
     body
 }
 
-fn close(carriage: Carriage, mut body: Vec<u8>) -> Frame {
+fn close(carriage: FrameKind, mut body: Vec<u8>) -> Frame {
     body.push(b'}');
     Frame::Message(carriage, body.into(), None)
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 /// The numbers that bound one connection.
 ///
 /// ```
-/// let mut limits = redress_serve::ws::Limits::default();
+/// let mut limits = redress_serve::ws::WebSocketLimits::default();
 /// limits.streams = 16;
 /// assert_eq!((limits.streams, limits.calls), (16, 1024));
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct WebSocketLimits {
     /// How many bytes a message may have. One of up to twice as many is refused and the
     /// connection stays; a larger one closes it.
     pub message_bytes: usize,
@@ -39,9 +39,9 @@ pub struct Limits {
     pub peer_deadline: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for WebSocketLimits {
+    fn default() -> WebSocketLimits {
+        WebSocketLimits {
             message_bytes: 1024 * 1024,
             depth: 256,
             calls: 1024,

@@ -17,7 +17,7 @@ const LONGEST_ID: usize = 128;
 
 /// What a message says.
 #[derive(Debug)]
-pub(super) enum Message<'a> {
+pub(super) enum WsMessage<'a> {
     Requested(Requested<'a>),
     Responded { id: Cow<'a, str>, output: &'a RawValue },
     Completed { id: Cow<'a, str> },
@@ -47,18 +47,18 @@ pub(super) struct Requested<'a> {
 pub(super) struct Malformed<'a> {
     pub(super) code: EngineCode,
     pub(super) id: Option<Cow<'a, str>>,
-    pub(super) fault: Fault,
+    pub(super) fault: MessageFault,
 }
 
 /// Where a message goes wrong, in words that hold nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct MessageFault {
     pub(super) pointer: &'static str,
     pub(super) expected: &'static str,
 }
 
 #[derive(Deserialize)]
-struct Whole<'a> {
+struct WholeMessage<'a> {
     #[serde(rename = "type", borrow, default, deserialize_with = "present")]
     sort: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -95,17 +95,17 @@ struct Payload<'a> {
 }
 
 /// Reads a message that nests at most `depth` deep.
-pub(super) fn read(text: &str, depth: usize) -> Result<Message<'_>, Malformed<'_>> {
+pub(super) fn read(text: &str, depth: usize) -> Result<WsMessage<'_>, Malformed<'_>> {
     if nests_deeper(text, depth) {
-        let fault = Fault { pointer: "", expected: "JSON that nests less deeply" };
+        let fault = MessageFault { pointer: "", expected: "JSON that nests less deeply" };
         return Err(Malformed { code: EngineCode::InvalidRequest, id: None, fault });
     }
-    let Object(whole) = serde_json::from_str::<Object<Whole<'_>>>(text).map_err(|_| unreadable(text))?;
+    let Object(whole) = serde_json::from_str::<Object<WholeMessage<'_>>>(text).map_err(|_| unreadable(text))?;
     let id = whole.id.and_then(read_id);
     let invalid = |pointer, expected| Malformed {
         code: EngineCode::InvalidRequest,
         id: id.clone(),
-        fault: Fault { pointer, expected },
+        fault: MessageFault { pointer, expected },
     };
     let known = || id.clone().ok_or_else(|| invalid("/id", "a string of 1 to 128 bytes"));
     let sort = whole.sort.and_then(string);
@@ -117,19 +117,19 @@ pub(super) fn read(text: &str, depth: usize) -> Result<Message<'_>, Malformed<'_
             if id.starts_with(OWN) {
                 return Err(invalid("/id", "an id that does not begin with `srv-`"));
             }
-            requested(id, &payload).map_err(|Fault { pointer, expected }| invalid(pointer, expected))
+            requested(id, &payload).map_err(|MessageFault { pointer, expected }| invalid(pointer, expected))
         }
         Some("call.responded") => {
             let output = payload.and_then(|payload| payload.output);
             let output = output.ok_or_else(|| invalid("/payload/output", "the output of the call"))?;
-            Ok(Message::Responded { id: known()?, output })
+            Ok(WsMessage::Responded { id: known()?, output })
         }
-        Some("call.completed") => Ok(Message::Completed { id: known()? }),
-        Some("call.aborted") => Ok(Message::Aborted { id: known()? }),
+        Some("call.completed") => Ok(WsMessage::Completed { id: known()? }),
+        Some("call.aborted") => Ok(WsMessage::Aborted { id: known()? }),
         Some("call.error") => {
             // A failure of the other side is rare, and wanted whole; it may be read twice.
             let payload = whole_payload(text).ok_or_else(|| invalid("/payload", "an object"))?;
-            Ok(Message::Failed { id: known()?, payload })
+            Ok(WsMessage::Failed { id: known()?, payload })
         }
         Some(_) | None => {
             Err(invalid("/type", "one of call.requested, call.responded, call.completed, call.aborted, call.error"))
@@ -148,12 +148,12 @@ pub(super) fn id_of(text: &str) -> Option<Cow<'_, str>> {
     id.and_then(read_id)
 }
 
-fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>, Fault> {
+fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<WsMessage<'a>, MessageFault> {
     let operation = match (payload.operation, payload.operation_id) {
         (Some(raw), None) | (None, Some(raw)) => string(raw).filter(|name| !name.is_empty()),
         (Some(_), Some(_)) | (None, None) => None,
     };
-    let operation = operation.ok_or(Fault {
+    let operation = operation.ok_or(MessageFault {
         pointer: "/payload/operation",
         expected: "the name of one operation, as `operation` or as `operationId`",
     })?;
@@ -161,18 +161,18 @@ fn requested<'a>(id: Cow<'a, str>, payload: &Payload<'a>) -> Result<Message<'a>,
         None => None,
         Some(raw) => {
             let deadline = serde_json::from_str(raw.get()).ok().and_then(header::deadline);
-            Some(deadline.ok_or(Fault { pointer: "/payload/deadline_ms", expected: header::A_DEADLINE })?)
+            Some(deadline.ok_or(MessageFault { pointer: "/payload/deadline_ms", expected: header::A_DEADLINE })?)
         }
     };
     let text = |member: Option<&'a RawValue>, pointer| match member {
         None => Ok(None),
-        Some(raw) => string(raw).map(Some).ok_or(Fault { pointer, expected: "a string" }),
+        Some(raw) => string(raw).map(Some).ok_or(MessageFault { pointer, expected: "a string" }),
     };
     let key = text(payload.idempotency_key, "/payload/idempotency_key")?;
     if !key.as_deref().is_none_or(header::is_idempotency_key) {
-        return Err(Fault { pointer: "/payload/idempotency_key", expected: header::A_KEY });
+        return Err(MessageFault { pointer: "/payload/idempotency_key", expected: header::A_KEY });
     }
-    Ok(Message::Requested(Requested {
+    Ok(WsMessage::Requested(Requested {
         id,
         operation,
         input: payload.input.map(RawValue::get).unwrap_or_default(),
@@ -192,7 +192,7 @@ fn unreadable(text: &str) -> Malformed<'_> {
         Err(_) => (EngineCode::ParseError, "JSON"),
         Ok(_) => (EngineCode::InvalidRequest, "an object with `type`, `id` and an object `payload`, each once"),
     };
-    Malformed { code, id: id_of(text), fault: Fault { pointer: "", expected } }
+    Malformed { code, id: id_of(text), fault: MessageFault { pointer: "", expected } }
 }
 
 fn whole_payload(text: &str) -> Option<&RawValue> {
@@ -247,8 +247,8 @@ struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+        struct UniqueMembers<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for UniqueMembers<T> {
             type Value = Object<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -259,6 +259,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(Object)
             }
         }
-        deserializer.deserialize_map(Members(PhantomData))
+        deserializer.deserialize_map(UniqueMembers(PhantomData))
     }
 }

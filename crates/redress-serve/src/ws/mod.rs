@@ -10,20 +10,20 @@
 //! connection as a whole is held back by TCP.
 
 mod call;
-mod face;
+mod fair_queue;
 mod frame;
-mod lanes;
 mod limits;
 mod message;
+mod partial_message;
 mod peer;
 mod peer_stream;
 mod session;
 #[cfg(test)]
 mod tests;
-mod unfinished;
+mod upgrade;
 
-pub(crate) use face::{WebSockets, Who};
-pub use lanes::Load;
-pub use limits::Limits;
+pub use fair_queue::WebSocketLoad;
+pub use limits::WebSocketLimits;
 pub use peer::{Peer, PeerError, PeerFailure, Peers};
 pub use peer_stream::PeerStream;
+pub(crate) use upgrade::{SocketOwner, WebSockets};

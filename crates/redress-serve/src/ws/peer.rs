@@ -15,35 +15,35 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 
 use super::{
-    Limits, Load,
-    frame::{Carriage, Frame},
-    lanes::Lanes,
+    WebSocketLimits, WebSocketLoad,
+    fair_queue::FairQueue,
+    frame::{Frame, FrameKind},
     message::OWN,
     peer_stream::{Inbox, PeerStream},
 };
 
 /// The other side of a connection, which can be called too. A clone is the same connection.
 #[derive(Clone)]
-pub struct Peer(Arc<Inner>);
+pub struct Peer(Arc<PeerInner>);
 
-struct Inner {
+struct PeerInner {
     session: Arc<str>,
     caller: Option<Arc<Caller>>,
-    lanes: Arc<Lanes>,
-    limits: Limits,
+    fair_queue: Arc<FairQueue>,
+    limits: WebSocketLimits,
     /// How the other side writes, and so how it is written to.
     binary: AtomicBool,
     made: AtomicU64,
     /// Who waits for which answer; nothing once the connection has closed.
-    pending: Mutex<Option<HashMap<u64, Waiting>>>,
+    pending: Mutex<Option<HashMap<u64, PeerWaiter>>>,
 }
 
-pub(super) type Answer = Result<Box<RawValue>, PeerError>;
+pub(super) type PeerResult = Result<Box<RawValue>, PeerError>;
 
 /// Who waits for what the other side sends.
-enum Waiting {
+enum PeerWaiter {
     /// For one answer.
-    Call(oneshot::Sender<Answer>),
+    Call(oneshot::Sender<PeerResult>),
     /// For items, and then an end.
     Stream(Inbox),
 }
@@ -100,11 +100,16 @@ pub struct PeerFailure {
 }
 
 impl Peer {
-    pub(super) fn new(session: Arc<str>, caller: Option<Arc<Caller>>, lanes: Arc<Lanes>, limits: Limits) -> Peer {
-        Peer(Arc::new(Inner {
+    pub(super) fn new(
+        session: Arc<str>,
+        caller: Option<Arc<Caller>>,
+        fair_queue: Arc<FairQueue>,
+        limits: WebSocketLimits,
+    ) -> Peer {
+        Peer(Arc::new(PeerInner {
             session,
             caller,
-            lanes,
+            fair_queue,
             limits,
             binary: AtomicBool::new(false),
             made: AtomicU64::new(0),
@@ -123,8 +128,8 @@ impl Peer {
     }
 
     /// What the connection holds now.
-    pub fn load(&self) -> Load {
-        self.0.lanes.load()
+    pub fn load(&self) -> WebSocketLoad {
+        self.0.fair_queue.load()
     }
 
     /// Calls an operation that the other side offers. Dropping the call aborts it.
@@ -141,11 +146,11 @@ impl Peer {
     ) -> Result<Box<RawValue>, PeerError> {
         let input = to_raw_value(input).map_err(|_| PeerError::Input)?;
         let (sender, answer) = oneshot::channel();
-        let mut asked = self.ask(Waiting::Call(sender))?;
+        let mut asked = self.ask(PeerWaiter::Call(sender))?;
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, Some(deadline_ms));
         let answered = async {
-            self.0.lanes.put_own(frame).await;
+            self.0.fair_queue.put_own(frame).await;
             asked.sent = true;
             // Only a connection that closes drops the sender.
             answer.await.unwrap_or(Err(PeerError::Closed))
@@ -161,14 +166,14 @@ impl Peer {
     pub async fn subscribe(&self, operation: &str, input: &impl Serialize) -> Result<PeerStream, PeerError> {
         let input = to_raw_value(input).map_err(|_| PeerError::Input)?;
         let (inbox, items) = Inbox::new(self.0.limits.peer_window);
-        let mut asked = self.ask(Waiting::Stream(inbox))?;
+        let mut asked = self.ask(PeerWaiter::Stream(inbox))?;
         let frame = Frame::requested(self.carriage(), &asked.id(), operation, &input, None);
-        self.0.lanes.put_own(frame).await;
+        self.0.fair_queue.put_own(frame).await;
         asked.sent = true;
         Ok(PeerStream::new(items, asked))
     }
 
-    fn ask(&self, waiting: Waiting) -> Result<Asked, PeerError> {
+    fn ask(&self, waiting: PeerWaiter) -> Result<PeerRequest, PeerError> {
         let mut pending = self.0.pending();
         let all = pending.as_mut().ok_or(PeerError::Closed)?;
         let limit = self.0.limits.peer_calls;
@@ -177,15 +182,15 @@ impl Peer {
         }
         let number = self.0.made.fetch_add(1, Ordering::Relaxed) + 1;
         all.insert(number, waiting);
-        Ok(Asked { peer: self.clone(), number, sent: false })
+        Ok(PeerRequest { peer: self.clone(), number, sent: false })
     }
 
-    fn carriage(&self) -> Carriage {
-        if self.0.binary.load(Ordering::Relaxed) { Carriage::Binary } else { Carriage::Text }
+    fn carriage(&self) -> FrameKind {
+        if self.0.binary.load(Ordering::Relaxed) { FrameKind::Binary } else { FrameKind::Text }
     }
 
-    pub(super) fn writes(&self, carriage: Carriage) {
-        self.0.binary.store(carriage == Carriage::Binary, Ordering::Relaxed);
+    pub(super) fn writes(&self, carriage: FrameKind) {
+        self.0.binary.store(carriage == FrameKind::Binary, Ordering::Relaxed);
     }
 
     /// Hands an output to who waits for it. An id that nobody waits for is let be: the call
@@ -195,20 +200,20 @@ impl Peer {
         let mut pending = self.0.pending();
         let Some(all) = pending.as_mut() else { return };
         match all.get(&number) {
-            Some(Waiting::Stream(inbox)) if inbox.put(output).is_ok() => return,
-            Some(Waiting::Stream(_) | Waiting::Call(_)) => {}
+            Some(PeerWaiter::Stream(inbox)) if inbox.put(output).is_ok() => return,
+            Some(PeerWaiter::Stream(_) | PeerWaiter::Call(_)) => {}
             None => return,
         }
         let waiting = all.remove(&number);
         drop(pending);
         match waiting {
-            Some(Waiting::Call(answer)) => {
+            Some(PeerWaiter::Call(answer)) => {
                 // Who no longer waits needs no answer.
                 let _ = answer.send(Ok(output.to_owned()));
             }
-            Some(Waiting::Stream(inbox)) => {
+            Some(PeerWaiter::Stream(inbox)) => {
                 inbox.end(Err(PeerError::Overflow));
-                self.0.lanes.put_own_after(Frame::aborted(self.carriage(), id));
+                self.0.fair_queue.put_own_after(Frame::aborted(self.carriage(), id));
             }
             None => {}
         }
@@ -235,13 +240,13 @@ fn number(id: &str) -> Option<u64> {
 }
 
 /// Tells who waits that nothing more comes.
-fn end(waiting: Option<Waiting>, ended: Result<(), PeerError>) {
+fn end(waiting: Option<PeerWaiter>, ended: Result<(), PeerError>) {
     match waiting {
-        Some(Waiting::Call(answer)) => {
+        Some(PeerWaiter::Call(answer)) => {
             // Who no longer waits needs no answer.
             let _ = answer.send(Err(ended.err().unwrap_or(PeerError::NoOutput)));
         }
-        Some(Waiting::Stream(inbox)) => inbox.end(ended),
+        Some(PeerWaiter::Stream(inbox)) => inbox.end(ended),
         None => {}
     }
 }
@@ -259,32 +264,32 @@ impl PeerError {
     }
 }
 
-impl Inner {
-    fn pending(&self) -> MutexGuard<'_, Option<HashMap<u64, Waiting>>> {
+impl PeerInner {
+    fn pending(&self) -> MutexGuard<'_, Option<HashMap<u64, PeerWaiter>>> {
         // Nothing between lock and unlock panics, so poison says nothing here.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A call or a stream that is not over. Dropping it before its end tells the other side.
-pub(super) struct Asked {
+pub(super) struct PeerRequest {
     peer: Peer,
     number: u64,
     sent: bool,
 }
 
-impl Asked {
+impl PeerRequest {
     fn id(&self) -> String {
         format!("{OWN}{}", self.number)
     }
 }
 
-impl Drop for Asked {
+impl Drop for PeerRequest {
     fn drop(&mut self) {
         let inner = &self.peer.0;
         let waited = inner.pending().as_mut().is_some_and(|pending| pending.remove(&self.number).is_some());
         if waited && self.sent {
-            inner.lanes.put_own_after(Frame::aborted(self.peer.carriage(), &self.id()));
+            inner.fair_queue.put_own_after(Frame::aborted(self.peer.carriage(), &self.id()));
         }
     }
 }

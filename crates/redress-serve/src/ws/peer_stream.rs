@@ -16,19 +16,19 @@ use tokio::sync::mpsc;
 use super::{
     PeerError,
     frame::units,
-    peer::{Answer, Asked},
+    peer::{PeerRequest, PeerResult},
 };
 
 /// A stream from the other side of a connection: items, then its end, which is an error where
 /// it is a bad one. Dropping it aborts the stream.
 pub struct PeerStream {
     items: Outbox,
-    _asked: Asked,
+    _asked: PeerRequest,
 }
 
 /// Where items are put as they come. It never holds up who puts them.
 pub(super) struct Inbox {
-    sender: mpsc::UnboundedSender<Answer>,
+    sender: mpsc::UnboundedSender<PeerResult>,
     /// How many small messages wait; a large one counts for several.
     held: Arc<AtomicUsize>,
     window: usize,
@@ -36,13 +36,13 @@ pub(super) struct Inbox {
 
 /// Where items are read from.
 pub(super) struct Outbox {
-    receiver: mpsc::UnboundedReceiver<Answer>,
+    receiver: mpsc::UnboundedReceiver<PeerResult>,
     held: Arc<AtomicUsize>,
 }
 
 /// That no more items fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct InboxFull;
 
 impl Inbox {
     pub(super) fn new(window: usize) -> (Inbox, Outbox) {
@@ -51,11 +51,11 @@ impl Inbox {
         (Inbox { sender, held: Arc::clone(&held), window }, Outbox { receiver, held })
     }
 
-    pub(super) fn put(&self, item: &RawValue) -> Result<(), Full> {
+    pub(super) fn put(&self, item: &RawValue) -> Result<(), InboxFull> {
         // One task puts, so nothing is added between the look and the addition.
         let weight = units(item.get().len());
         if self.held.load(Ordering::Acquire).saturating_add(weight) > self.window.max(1) {
-            return Err(Full);
+            return Err(InboxFull);
         }
         self.held.fetch_add(weight, Ordering::AcqRel);
         // A reader that has gone needs no items.
@@ -71,7 +71,7 @@ impl Inbox {
 }
 
 impl PeerStream {
-    pub(super) fn new(items: Outbox, asked: Asked) -> PeerStream {
+    pub(super) fn new(items: Outbox, asked: PeerRequest) -> PeerStream {
         PeerStream { items, _asked: asked }
     }
 }

@@ -23,17 +23,17 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    asking::{Handshake, Trace},
-    connection::Line,
+    connection::conn::ConnContext,
+    request::meta::{Handshake, Trace},
 };
 
 use super::{
-    Limits,
-    frame::{Carriage, Frame},
-    lanes::{Close, Lanes},
-    message::{self, Fault, Malformed, Message},
+    WebSocketLimits,
+    fair_queue::{Close, FairQueue},
+    frame::{Frame, FrameKind},
+    message::{self, Malformed, MessageFault, WsMessage},
+    partial_message::ReadPosition,
     peer::{Peer, PeerError},
-    unfinished::Given,
 };
 
 /// How long the two sides may take to say goodbye.
@@ -44,16 +44,16 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mil
 const IN_ONE_GO: usize = 64;
 
 /// One connection.
-pub(super) struct Session {
-    pub(super) line: Arc<Line>,
-    pub(super) limits: Limits,
+pub(super) struct WsSession {
+    pub(super) line: Arc<ConnContext>,
+    pub(super) limits: WebSocketLimits,
     pub(super) handshake: Option<Handshake>,
     pub(super) token: Option<Secret>,
     pub(super) address: Option<IpAddr>,
     /// The trace of the calls that bring none of their own.
     pub(super) trace: Option<Trace>,
     pub(super) id: Arc<str>,
-    pub(super) lanes: Arc<Lanes>,
+    pub(super) fair_queue: Arc<FairQueue>,
     pub(super) peer: Peer,
     /// No new calls are taken, and streams end.
     pub(super) draining: CancellationToken,
@@ -62,21 +62,21 @@ pub(super) struct Session {
     /// The connection is gone, and with it whoever wanted its calls.
     pub(super) gone: CancellationToken,
     pub(super) seen: Mutex<Instant>,
-    pub(super) given: Given,
+    pub(super) given: ReadPosition,
     /// What is waited for when the service goes down.
     pub(super) tasks: TaskTracker,
 }
 
 /// How a connection comes to its end.
 #[derive(Debug)]
-enum Ended {
+enum SessionEnd {
     /// The other side has closed it, or it broke.
     Gone,
     /// It has to be closed from here.
     Close(Close),
 }
 
-impl Session {
+impl WsSession {
     /// What is called here. Each call asks anew, since the faces may have been replaced.
     pub(super) fn registry(&self) -> Registry {
         self.line.served.load().registry.clone()
@@ -88,28 +88,28 @@ impl Session {
     }
 
     /// Reads, writes and answers until the connection ends; then nothing of it runs any more.
-    pub(super) async fn run(self: Arc<Session>, socket: WebSocket) {
+    pub(super) async fn run(self: Arc<WsSession>, socket: WebSocket) {
         let _gone = self.gone.clone().drop_guard();
         let (sink, mut stream) = socket.split();
-        self.given.begin(self.line.pace.as_ref());
+        self.given.begin(self.line.activity.as_ref());
         {
             let mut writer = pin!(self.write(sink));
             let ended = {
                 let reader = pin!(self.read(&mut stream));
                 tokio::select! {
                     ended = reader => ended,
-                    () = &mut writer => Ended::Gone,
-                    close = self.unfinished() => Ended::Close(close),
-                    () = self.silence() => Ended::Close((1011, "nothing came for too long")),
-                    () = self.end_of_service() => Ended::Close((1001, "the server goes down")),
+                    () = &mut writer => SessionEnd::Gone,
+                    close = self.unfinished() => SessionEnd::Close(close),
+                    () = self.silence() => SessionEnd::Close((1011, "nothing came for too long")),
+                    () = self.end_of_service() => SessionEnd::Close((1001, "the server goes down")),
                 }
             };
             tracing::debug!(session_id = %self.id, ?ended, "a connection ends");
             self.gone.cancel();
-            self.lanes.abort_all();
+            self.fair_queue.abort_all();
             self.peer.close();
-            if let Ended::Close(close) = ended {
-                self.lanes.close(close);
+            if let SessionEnd::Close(close) = ended {
+                self.fair_queue.close(close);
                 if timeout(GOODBYE, writer).await.is_err() {
                     return;
                 }
@@ -122,7 +122,7 @@ impl Session {
     async fn write<S: Sink<Incoming> + Unpin>(&self, mut sink: S) {
         let mut written = 0;
         loop {
-            if let Some(frame) = self.lanes.next() {
+            if let Some(frame) = self.fair_queue.next() {
                 let (message, held) = frame.into_message();
                 if !matches!(self.patiently(sink.feed(message)).await, Some(Ok(()))) {
                     return;
@@ -141,24 +141,24 @@ impl Session {
             if !matches!(self.patiently(sink.flush()).await, Some(Ok(()))) {
                 return;
             }
-            if let Some((code, reason)) = self.lanes.closing() {
+            if let Some((code, reason)) = self.fair_queue.closing() {
                 let close = Incoming::Close(Some(CloseFrame { code, reason: reason.into() }));
                 let _ = self.patiently(sink.send(close)).await;
                 return;
             }
-            self.lanes.woken().await;
+            self.fair_queue.woken().await;
         }
     }
 
     /// Waits for `writing` for as long as the other side reads.
     async fn patiently<T>(&self, writing: impl Future<Output = T>) -> Option<T> {
-        let Some(pace) = &self.line.pace else { return timeout(self.limits.idle, writing).await.ok() };
+        let Some(activity) = &self.line.activity else { return timeout(self.limits.idle, writing).await.ok() };
         let stuck = async {
             loop {
                 let patience = self.line.served.load().limits.write_time;
                 sleep((patience / 8).clamp(LOOK.0, LOOK.1)).await;
-                if pace.stuck_for() >= patience {
-                    self.line.served.load().house.counters.slow_readers.up();
+                if activity.stuck_for() >= patience {
+                    self.line.served.load().server_state.counters.slow_readers.up();
                     return;
                 }
             }
@@ -175,15 +175,15 @@ impl Session {
         stream.next().await
     }
 
-    async fn read<S>(self: &Arc<Session>, stream: &mut S) -> Ended
+    async fn read<S>(self: &Arc<WsSession>, stream: &mut S) -> SessionEnd
     where
         S: Stream<Item = Result<Incoming, axum::Error>> + Unpin,
     {
         let mut malformed = 0;
         while let Some(read) = self.next(stream).await {
             let (carriage, bytes) = match read {
-                Ok(Incoming::Text(text)) => (Carriage::Text, Bytes::from(text)),
-                Ok(Incoming::Binary(bytes)) => (Carriage::Binary, bytes),
+                Ok(Incoming::Text(text)) => (FrameKind::Text, Bytes::from(text)),
+                Ok(Incoming::Binary(bytes)) => (FrameKind::Binary, bytes),
                 Ok(Incoming::Ping(carried) | Incoming::Pong(carried)) => {
                     self.given.control(carried.len());
                     self.touch();
@@ -192,20 +192,20 @@ impl Session {
                 Ok(Incoming::Close(_)) => {
                     // Reading on lets the close be answered.
                     self.gone.cancel();
-                    self.lanes.abort_all();
+                    self.fair_queue.abort_all();
                     continue;
                 }
                 // The library that read it is a part of axum's that axum does not show, so its
                 // words are all there is to tell them apart.
                 Err(error) if error.to_string().starts_with("UTF-8") => {
-                    return Ended::Close((1007, "a text that is no UTF-8"));
+                    return SessionEnd::Close((1007, "a text that is no UTF-8"));
                 }
                 Err(error) if error.to_string().contains("too long") => {
-                    return Ended::Close((1009, "the message is too large"));
+                    return SessionEnd::Close((1009, "the message is too large"));
                 }
-                Err(_) => return Ended::Close((1002, "not a message of this protocol")),
+                Err(_) => return SessionEnd::Close((1002, "not a message of this protocol")),
             };
-            self.given.message(self.line.pace.as_ref());
+            self.given.message(self.line.activity.as_ref());
             self.touch();
             self.peer.writes(carriage);
             let taken = if bytes.len() > LARGE {
@@ -218,16 +218,16 @@ impl Session {
                 malformed += 1;
             }
             if malformed >= self.limits.malformed.max(1) {
-                return Ended::Close((1008, "too many messages that are no requests"));
+                return SessionEnd::Close((1008, "too many messages that are no requests"));
             }
         }
-        Ended::Gone
+        SessionEnd::Gone
     }
 
     /// Acts on one message; breaks on one that says nothing.
-    async fn take(self: &Arc<Session>, carriage: Carriage, bytes: &Bytes) -> ControlFlow<()> {
+    async fn take(self: &Arc<WsSession>, carriage: FrameKind, bytes: &Bytes) -> ControlFlow<()> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            let fault = Fault { pointer: "", expected: "UTF-8" };
+            let fault = MessageFault { pointer: "", expected: "UTF-8" };
             return self.malformed(carriage, Malformed { code: EngineCode::ParseError, id: None, fault }).await;
         };
         if text.len() > self.limits.message_bytes {
@@ -238,23 +238,23 @@ impl Session {
         }
         match message::read(text, self.limits.depth) {
             Err(malformed) => return self.malformed(carriage, malformed).await,
-            Ok(Message::Requested(requested)) => self.requested(carriage, bytes, requested).await,
-            Ok(Message::Responded { id, output }) => self.peer.give(&id, output),
-            Ok(Message::Completed { id }) => self.peer.end(&id, Ok(())),
-            Ok(Message::Failed { id, payload }) => self.peer.end(&id, Err(PeerError::told(payload))),
-            Ok(Message::Aborted { id }) if id.starts_with(message::OWN) => {
+            Ok(WsMessage::Requested(requested)) => self.requested(carriage, bytes, requested).await,
+            Ok(WsMessage::Responded { id, output }) => self.peer.give(&id, output),
+            Ok(WsMessage::Completed { id }) => self.peer.end(&id, Ok(())),
+            Ok(WsMessage::Failed { id, payload }) => self.peer.end(&id, Err(PeerError::told(payload))),
+            Ok(WsMessage::Aborted { id }) if id.starts_with(message::OWN) => {
                 self.peer.end(&id, Err(PeerError::Aborted));
             }
-            Ok(Message::Aborted { id }) => {
-                let room = self.lanes.front_room().await;
-                self.lanes.abort(&id, room, Frame::aborted(carriage, &id));
+            Ok(WsMessage::Aborted { id }) => {
+                let room = self.fair_queue.front_room().await;
+                self.fair_queue.abort(&id, room, Frame::aborted(carriage, &id));
             }
         }
         ControlFlow::Continue(())
     }
 
-    async fn malformed(&self, carriage: Carriage, malformed: Malformed<'_>) -> ControlFlow<()> {
-        let Malformed { code, id, fault: Fault { pointer, expected } } = malformed;
+    async fn malformed(&self, carriage: FrameKind, malformed: Malformed<'_>) -> ControlFlow<()> {
+        let Malformed { code, id, fault: MessageFault { pointer, expected } } = malformed;
         let place = format!("at `{}` of the message", if pointer.is_empty() { "/" } else { pointer });
         let hint = match expected {
             A_KEY | A_DEADLINE => correction(expected, &place),
@@ -266,10 +266,10 @@ impl Session {
     }
 
     /// Answers what does not become a call.
-    pub(super) async fn refuse(&self, carriage: Carriage, id: Option<&str>, refusal: Refusal) {
-        let room = self.lanes.front_room().await;
+    pub(super) async fn refuse(&self, carriage: FrameKind, id: Option<&str>, refusal: Refusal) {
+        let room = self.fair_queue.front_room().await;
         let envelope = self.registry().refuse(refusal, Request::default().with_session(Arc::clone(&self.id)));
-        self.lanes.put_in_front(room, Frame::failed(carriage, id, envelope));
+        self.fair_queue.put_in_front(room, Frame::failed(carriage, id, envelope));
     }
 
     fn touch(&self) {
@@ -284,7 +284,7 @@ impl Session {
             if seen.elapsed() >= self.limits.idle {
                 return;
             }
-            self.lanes.ping();
+            self.fair_queue.ping();
         }
     }
 
@@ -293,9 +293,9 @@ impl Session {
     async fn end_of_service(&self) {
         self.draining.cancelled().await;
         tokio::select! {
-            () = self.lanes.emptied() => {}
+            () = self.fair_queue.emptied() => {}
             () = self.over.cancelled() => {
-                let _ = timeout(GOODBYE / 4, self.lanes.emptied()).await;
+                let _ = timeout(GOODBYE / 4, self.fair_queue.emptied()).await;
             }
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::service::{Answer, Running};
 
 async fn serve() -> Running {
-    let answers = |operation: contract::Operation| {
+    let answers = |operation: contract::OperationDeclaration| {
         Operation::dynamic(operation.with_summary("Answers.")).with_handler(|_, _| async { Ok(json!(1)) })
     };
     let old = |since: &str, by: Option<&str>, gone: Option<&str>| Deprecation {
@@ -19,8 +19,8 @@ async fn serve() -> Running {
         remove_in: gone.map(str::to_owned),
         reason: None,
     };
-    let open = |name: &str| contract::Operation::query(name).with_access(Access::anyone());
-    let watch = contract::Operation::subscription("tickets.watch")
+    let open = |name: &str| contract::OperationDeclaration::query(name).with_access(Access::anyone());
+    let watch = contract::OperationDeclaration::subscription("tickets.watch")
         .with_summary("Watch.")
         .with_access(Access::anyone())
         .with_deprecated(old("2026-01-31", None, None));
@@ -28,11 +28,13 @@ async fn serve() -> Running {
         .with_stream_handler(|_, _| async { Ok(Events::new(futures_util::stream::iter([Ok(Value::Null)]))) });
     let registry = Registry::builder()
         .add(answers(open("tickets.search")))
-        .add(answers(contract::Operation::query("tickets.audit").with_access(Access::caller().scope("audit"))))
+        .add(answers(
+            contract::OperationDeclaration::query("tickets.audit").with_access(Access::caller().scope("audit")),
+        ))
         .add(answers(open("tickets.find").with_deprecated(old("2.0.0", Some("tickets.search"), Some("2027-02-28")))))
         .add(answers(open("tickets.log").with_deprecated(old("2.0.0", Some("tickets.audit"), Some("3.0.0")))))
         .add(answers(
-            contract::Operation::query("tickets.secret")
+            contract::OperationDeclaration::query("tickets.secret")
                 .with_access(Access::caller().scope("audit"))
                 .with_deprecated(old("2.0.0", None, None)),
         ))

@@ -2,7 +2,7 @@
 
 use redress_core::{
     Operation, Registry,
-    contract::{self, Access, Failure, Kind, ProgramInfo, Recovery},
+    contract::{self, Access, FailureDeclaration, Kind, ProgramInfo, Recovery},
 };
 use redress_serve::Faces;
 use serde_json::json;
@@ -11,14 +11,15 @@ use sha2::{Digest as _, Sha256};
 use crate::service::{Answer, Running};
 
 async fn serve() -> Running {
-    let failure = Failure::new("TICKET_NOT_FOUND", Kind::NotFound)
+    let failure = FailureDeclaration::new("TICKET_NOT_FOUND", Kind::NotFound)
         .with_when("There is no such ticket.")
         .with_recovery(Recovery::stop("Nothing else can be done here."));
-    let get = contract::Operation::query("tickets.get")
+    let get = contract::OperationDeclaration::query("tickets.get")
         .with_summary("Read <b>one</b> ticket.")
         .with_access(Access::anyone())
         .fails(failure);
-    let hidden = contract::Operation::query("tickets.wipe").with_summary("Wipe.").with_access(Access::caller());
+    let hidden =
+        contract::OperationDeclaration::query("tickets.wipe").with_summary("Wipe.").with_access(Access::caller());
     let answers = |operation| Operation::dynamic(operation).with_handler(|_, _| async { Ok(json!(1)) });
     let info = ProgramInfo::new("helpdesk", "0.3.0").with_title("The <i>helpdesk</i>").with_description("Tickets.");
     let registry = Registry::builder().program(info).add(answers(get)).add(answers(hidden)).build().unwrap();

@@ -98,7 +98,7 @@ async fn an_open_stream_gets_its_last_event_when_the_service_stops() {
 async fn a_service_that_stops_waits_for_a_call_with_a_key_whose_client_has_gone() {
     let watched = Arc::new(Watched::default());
     let seen = Arc::clone(&watched);
-    let declared = contract::Operation::mutation("keyed.wait")
+    let declared = contract::OperationDeclaration::mutation("keyed.wait")
         .with_summary("Goes on without its caller.")
         .with_access(Access::anyone())
         .with_idempotency_key();

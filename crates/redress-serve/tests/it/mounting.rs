@@ -195,7 +195,7 @@ async fn a_call_whose_answer_is_a_stream_is_cancelled_in_time_too() {
 
     let watched = Arc::new(Watched::default());
     let seen = Arc::clone(&watched);
-    let work = contract::Operation::query("demo.work").with_access(contract::Access::anyone());
+    let work = contract::OperationDeclaration::query("demo.work").with_access(contract::Access::anyone());
     let work = Operation::dynamic(work).with_handler(move |ctx, _| {
         let seen = Arc::clone(&seen);
         async move {

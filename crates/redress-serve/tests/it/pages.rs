@@ -69,10 +69,10 @@ const ROWS: &[Row] = &[
 /// A service whose operations count the calls that got through.
 async fn serve() -> (Running, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
-    let declare = |operation: contract::Operation| {
+    let declare = |operation: contract::OperationDeclaration| {
         operation.with_summary("For callers alone.").with_access(Access::caller()).with_input(json!({"type": "object"}))
     };
-    let counted = |declared: contract::Operation| {
+    let counted = |declared: contract::OperationDeclaration| {
         let runs = Arc::clone(&runs);
         Operation::dynamic(declared).with_handler(move |_, _| {
             let run = runs.fetch_add(1, SeqCst);
@@ -80,16 +80,19 @@ async fn serve() -> (Running, Arc<AtomicUsize>) {
         })
     };
     let followed = Arc::clone(&runs);
-    let follow = Operation::dynamic(declare(contract::Operation::subscription("page.follow"))).with_stream_handler(
-        move |_, _| {
+    let follow = Operation::dynamic(declare(contract::OperationDeclaration::subscription("page.follow")))
+        .with_stream_handler(move |_, _| {
             followed.fetch_add(1, SeqCst);
             async { Ok(Events::new(stream::iter([Ok(json!(1))]))) }
-        },
-    );
+        });
     let registry = Registry::builder()
-        .add(counted(declare(contract::Operation::mutation("page.write"))))
-        .add(counted(declare(contract::Operation::query("page.read"))))
-        .add(counted(contract::Operation::mutation("page.open").with_summary("For all.").with_access(Access::anyone())))
+        .add(counted(declare(contract::OperationDeclaration::mutation("page.write"))))
+        .add(counted(declare(contract::OperationDeclaration::query("page.read"))))
+        .add(counted(
+            contract::OperationDeclaration::mutation("page.open")
+                .with_summary("For all.")
+                .with_access(Access::anyone()),
+        ))
         .add(follow)
         .build()
         .unwrap();

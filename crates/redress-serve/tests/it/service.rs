@@ -12,7 +12,7 @@ use std::{
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
     DynamicFailure, Events, Fail, Limit, Limited, LimitedCall, Operation, Permit, Registry,
-    contract::{self, Access, Caller, Effect, Failure, Kind, Overflow, Recovery, Streaming},
+    contract::{self, Access, Caller, Effect, FailureDeclaration, Kind, Overflow, Recovery, Streaming},
     testing::Canary,
 };
 use redress_serve::Faces;
@@ -69,66 +69,76 @@ fn greet_input() -> Value {
 }
 
 pub(crate) fn registry(canary: &Canary, watched: &Arc<Watched>) -> Registry {
-    let declare =
-        |operation: contract::Operation| operation.with_summary("One of everything.").with_access(Access::anyone());
-    let greet = Operation::dynamic(declare(contract::Operation::query("demo.greet").with_input(greet_input())))
-        .with_handler(|_, input| async move {
-            Ok(json!({"message": format!("hello {}", input["name"].as_str().unwrap_or_default())}))
-        });
-    let missing = Failure::new("THING_MISSING", Kind::NotFound)
+    let declare = |operation: contract::OperationDeclaration| {
+        operation.with_summary("One of everything.").with_access(Access::anyone())
+    };
+    let greet =
+        Operation::dynamic(declare(contract::OperationDeclaration::query("demo.greet").with_input(greet_input())))
+            .with_handler(|_, input| async move {
+                Ok(json!({"message": format!("hello {}", input["name"].as_str().unwrap_or_default())}))
+            });
+    let missing = FailureDeclaration::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
         .with_message("no thing {id}")
         .with_effect(Effect::None)
         .with_details(json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}))
         .with_recovery(Recovery::stop("Nothing else can be done here."));
-    let find = Operation::dynamic(declare(contract::Operation::query("demo.find").fails(missing.clone())))
+    let find = Operation::dynamic(declare(contract::OperationDeclaration::query("demo.find").fails(missing.clone())))
         .with_handler(|_, _| async { Err(DynamicFailure::new("THING_MISSING", json!({"id": 7})))? });
     let secret = canary.plant("the cause of a contained error");
-    let fault = Operation::dynamic(declare(contract::Operation::query("demo.fault"))).with_handler(move |_, _| {
-        let text = format!("cannot open {secret}");
-        async move { Err(Fail::contain(text)) }
-    });
+    let fault =
+        Operation::dynamic(declare(contract::OperationDeclaration::query("demo.fault"))).with_handler(move |_, _| {
+            let text = format!("cannot open {secret}");
+            async move { Err(Fail::contain(text)) }
+        });
     let text = canary.plant("a panic");
-    let panics = Operation::dynamic(declare(contract::Operation::query("demo.panic"))).with_handler(move |_, _| {
-        let text = text.clone();
-        async move { panic!("{text}") }
-    });
+    let panics =
+        Operation::dynamic(declare(contract::OperationDeclaration::query("demo.panic"))).with_handler(move |_, _| {
+            let text = text.clone();
+            async move { panic!("{text}") }
+        });
     let undeclared = canary.plant("the details of an undeclared failure");
-    let undeclared =
-        Operation::dynamic(declare(contract::Operation::query("demo.undeclared"))).with_handler(move |_, _| {
+    let undeclared = Operation::dynamic(declare(contract::OperationDeclaration::query("demo.undeclared")))
+        .with_handler(move |_, _| {
             let failure = DynamicFailure::new("NOT_DECLARED", json!({"secret": undeclared}));
             async move { Err(failure)? }
         });
-    let slow =
-        Operation::dynamic(declare(contract::Operation::query("demo.slow").with_deadline(Duration::from_millis(30))))
-            .with_handler(|_, _| std::future::pending());
+    let slow = Operation::dynamic(declare(
+        contract::OperationDeclaration::query("demo.slow").with_deadline(Duration::from_millis(30)),
+    ))
+    .with_handler(|_, _| std::future::pending());
     let seen = Arc::clone(watched);
-    let wait = Operation::dynamic(declare(contract::Operation::mutation("demo.wait"))).with_handler(move |_, _| {
-        let seen = Arc::clone(&seen);
-        async move {
-            let _dropped = Dropped(Arc::clone(&seen));
-            seen.started.notify_one();
-            seen.release.notified().await;
-            Ok(json!("released"))
-        }
-    });
-    let seen = Arc::clone(watched);
-    let once = Operation::dynamic(declare(contract::Operation::mutation("demo.once").with_idempotency_key()))
-        .with_handler(move |_, _| {
-            let run = seen.runs.fetch_add(1, Ordering::SeqCst);
-            async move { Ok(json!({"run": run})) }
+    let wait =
+        Operation::dynamic(declare(contract::OperationDeclaration::mutation("demo.wait"))).with_handler(move |_, _| {
+            let seen = Arc::clone(&seen);
+            async move {
+                let _dropped = Dropped(Arc::clone(&seen));
+                seen.started.notify_one();
+                seen.release.notified().await;
+                Ok(json!("released"))
+            }
         });
-    let limited = Operation::dynamic(declare(contract::Operation::query("demo.limited")))
+    let seen = Arc::clone(watched);
+    let once =
+        Operation::dynamic(declare(contract::OperationDeclaration::mutation("demo.once").with_idempotency_key()))
+            .with_handler(move |_, _| {
+                let run = seen.runs.fetch_add(1, Ordering::SeqCst);
+                async move { Ok(json!({"run": run})) }
+            });
+    let limited = Operation::dynamic(declare(contract::OperationDeclaration::query("demo.limited")))
         .with_handler(|_, _| async { Ok(json!(null)) });
-    let closed =
-        contract::Operation::query("demo.closed").with_summary("Needs a caller.").with_access(Access::caller());
+    let closed = contract::OperationDeclaration::query("demo.closed")
+        .with_summary("Needs a caller.")
+        .with_access(Access::caller());
     let closed =
         Operation::dynamic(closed).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-    let hidden = contract::Operation::query("demo.hidden").with_summary("Hidden.").internal();
+    let hidden = contract::OperationDeclaration::query("demo.hidden").with_summary("Hidden.").internal();
     let hidden = Operation::dynamic(hidden).with_handler(|_, _| async { Ok(json!("hidden")) });
     let streaming = Streaming { resumable: true, overflow: Overflow::Wait(1000), ..Streaming::default() };
-    let count =
-        contract::Operation::subscription("demo.count").with_streaming(streaming).fails(missing).with_input(json!({
+    let count = contract::OperationDeclaration::subscription("demo.count")
+        .with_streaming(streaming)
+        .fails(missing)
+        .with_input(json!({
             "type": "object",
             "properties": {"to": {"type": "integer"}, "then": {"type": "string"}},
         }));

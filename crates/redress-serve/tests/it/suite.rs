@@ -34,7 +34,7 @@ impl Case {
     }
 
     fn operation(&self) -> Operation {
-        let mut declaration = contract::Operation::query(self.name.as_str())
+        let mut declaration = contract::OperationDeclaration::query(self.name.as_str())
             .with_summary("Takes what the suite says.")
             .with_access(contract::Access::anyone())
             .with_input(self.group.schema(self.mode));

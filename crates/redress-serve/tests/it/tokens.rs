@@ -53,11 +53,12 @@ impl IdentityProvider for Tokens {
 async fn start() -> (Running, [String; 3]) {
     let canary = Canary::new();
     let [ada, bob, old] = ["ada's token", "bob's token", "a token that has expired"].map(|what| canary.plant(what));
-    let read = contract::Operation::query("things.read")
+    let read = contract::OperationDeclaration::query("things.read")
         .with_summary("Read a thing.")
         .with_access(Access::caller().scope("things:read"));
     let read = Operation::dynamic(read).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
-    let open = contract::Operation::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open =
+        contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
     let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let tokens = Tokens { ada: ada.clone(), bob: bob.clone(), old: old.clone() };
     let registry = Registry::builder().identity(tokens).add(read).add(open).build().unwrap();
@@ -118,7 +119,7 @@ async fn a_bad_token_is_refused_where_no_token_is_needed() {
 
 #[tokio::test]
 async fn a_server_that_takes_no_credentials_lets_a_token_be_on_every_face() {
-    let who = contract::Operation::query("things.who").with_summary("Who?").with_access(Access::caller());
+    let who = contract::OperationDeclaration::query("things.who").with_summary("Who?").with_access(Access::caller());
     let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let registry = Registry::builder().add(who).build().unwrap();
     let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;
@@ -154,7 +155,7 @@ async fn a_server_that_takes_no_credentials_lets_a_token_be_on_every_face() {
 
 #[tokio::test]
 async fn an_extensions_own_codes_are_in_the_index_of_codes() {
-    let own = contract::Failure::new("NOT_RECORDING", contract::Kind::Conflict)
+    let own = contract::FailureDeclaration::new("NOT_RECORDING", contract::Kind::Conflict)
         .with_when("Nothing is recorded right now.")
         .with_message("nothing is recorded right now")
         .with_recovery(contract::Recovery::stop("Stop, and tell the user that nothing is recorded."));
@@ -208,7 +209,8 @@ impl IdentityProvider for Quick {
 
 #[tokio::test]
 async fn who_is_known_is_not_asked_about_and_what_is_no_text_is_no_token() {
-    let open = contract::Operation::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
+    let open =
+        contract::OperationDeclaration::query("things.open").with_summary("Open to all.").with_access(Access::anyone());
     let open = Operation::dynamic(open).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let registry = Registry::builder().identity(Quick).add(open).build().unwrap();
     let running = Running::of(Faces::new(registry), Canary::new(), Default::default()).await;
@@ -243,7 +245,7 @@ impl IdentityProvider for Counting {
 async fn who_opens_a_stream_is_asked_once_and_takes_no_place_without_access() {
     let asked = Arc::new(AtomicUsize::new(0));
     let follow = |name: &str, access| {
-        let follow = contract::Operation::subscription(name).with_summary("Follow.").with_access(access);
+        let follow = contract::OperationDeclaration::subscription(name).with_summary("Follow.").with_access(access);
         Operation::dynamic(follow).with_stream_handler(|ctx, _| async move {
             let who = json!(ctx.caller().map(Caller::id));
             Ok(Events::new(stream::iter([Ok(who)])))
@@ -261,7 +263,7 @@ async fn who_opens_a_stream_is_asked_once_and_takes_no_place_without_access() {
     assert_eq!(running.post_with("/ops/things/follow", "{}", &ada).await.events()[0].2, "ada");
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     // Where there is no place at all, it is still the access that is told.
-    let mut limits = redress_serve::Limits::default();
+    let mut limits = redress_serve::ServerLimits::default();
     limits.streams = 0;
     let running = Running::of(Faces::new(registry).limits(limits), Canary::new(), Default::default()).await;
     assert_eq!(running.post_with("/ops/things/watch", "{}", &ada).await.status, 403);

@@ -86,7 +86,7 @@ impl Subscriber for Seen {
 
 /// A service of one operation that says where it runs.
 async fn service() -> Running {
-    let told = contract::Operation::query("demo.told").with_summary("Logs.").with_access(Access::anyone());
+    let told = contract::OperationDeclaration::query("demo.told").with_summary("Logs.").with_access(Access::anyone());
     let told = Operation::dynamic(told).with_handler(|_, _| async {
         tracing::info!(target: "the_handler", "here");
         Ok(json!(null))

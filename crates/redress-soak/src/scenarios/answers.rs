@@ -51,7 +51,7 @@ const ANSWERS: [u32; 3] = [64, 16, 8];
 /// How much memory the server may have beside what it had before. All answers at once have 64 MiB. Twice that: an answer
 /// on its way to a WebSocket is there twice while it is copied, and what is given back stays with the allocator for a
 /// while. And what the load of the others takes by itself, which is what the other scenarios show.
-const MOST_KIB: u64 = (2 * ANSWERS[0] as u64 + 96) * 1024;
+const MAX_KIB: u64 = (2 * ANSWERS[0] as u64 + 96) * 1024;
 /// By how much the p99 of others may grow, in hundredths. An unoptimised server writes a megabyte in the time of a hundred
 /// calls, so there it says nothing.
 const PROMISED: u128 = 200;
@@ -70,7 +70,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let (mut connections, mut peak) = (0, 0);
     for number in 0..ROUNDS {
         quiet.extend(round(&stage, &home, &ledger, address, &format!("quiet-{number}"), each).await);
-        let asking = Asking {
+        let asking = AskingClients {
             address,
             ledger: ledger.clone(),
             opened: Arc::default(),
@@ -80,20 +80,20 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         let callers = if stage.strict { GREEDY } else { GREEDY_SHORT };
         let tasks = asking.start(&greedy[..callers]);
         let watched = async {
-            let mut most = 0;
+            let mut max = 0;
             while !asking.enough.load(Ordering::Relaxed) {
-                most = most.max(server.usage().rss_kib);
+                max = max.max(server.usage().rss_kib);
                 sleep(Duration::from_millis(20)).await;
             }
-            most
+            max
         };
         let measured = async {
             let measured = round(&stage, &home, &ledger, address, &format!("beside-{number}"), each).await;
             asking.enough.store(true, Ordering::Relaxed);
             measured
         };
-        let (most, measured) = tokio::join!(watched, measured);
-        peak = peak.max(most);
+        let (max, measured) = tokio::join!(watched, measured);
+        peak = peak.max(max);
         beside.extend(measured);
         drop(tasks);
         connections += asking.opened.load(Ordering::Relaxed);
@@ -113,7 +113,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         format!("{} → {}, {}.{:02} ×", ms(quiet.p99()), ms(beside.p99()), ratio / 100, ratio % 100),
     );
     report.check(connections > 0, || "nobody was greedy".to_owned());
-    report.check(grown <= MOST_KIB, || format!("{} of memory are held, and {} allowed", mib(grown), mib(MOST_KIB)));
+    report.check(grown <= MAX_KIB, || format!("{} of memory are held, and {} allowed", mib(grown), mib(MAX_KIB)));
     report.check(!stage.strict || ratio <= PROMISED, || {
         format!("the p99 of others grew to {ratio} hundredths of what it was")
     });
@@ -153,7 +153,7 @@ const GREEDS: [Greed; 7] =
 
 /// Clients that ask.
 #[derive(Clone)]
-struct Asking {
+struct AskingClients {
     address: SocketAddr,
     ledger: Ledger,
     opened: Arc<AtomicU64>,
@@ -161,7 +161,7 @@ struct Asking {
     name: String,
 }
 
-impl Asking {
+impl AskingClients {
     /// Lets every caller ask in every way, until it is enough or what is returned is dropped.
     fn start(&self, callers: &[Identity]) -> JoinSet<()> {
         let mut tasks = JoinSet::new();

@@ -52,8 +52,8 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     };
     let load = load.start(&ledger);
     let identity = home.identities().first().ok_or_else(|| io::Error::other("there is no caller"))?;
-    let mut asking = Asking { client: Client::new(address, identity), ledger: ledger.clone(), made: 0 };
-    let mut ending = Asking { client: Client::new(address, &ending), ledger: ledger.clone(), made: 0 };
+    let mut asking = AskingCaller { client: Client::new(address, identity), ledger: ledger.clone(), made: 0 };
+    let mut ending = AskingCaller { client: Client::new(address, &ending), ledger: ledger.clone(), made: 0 };
 
     let granted = asking.ask(What::Grant { minutes: 30 }, None).await;
     report.check(matches!(granted, Ending::Output(_)), || format!("no consent can be given: {granted:?}"));
@@ -100,13 +100,13 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
 }
 
 /// One caller who asks one thing after the other.
-struct Asking {
+struct AskingCaller {
     client: Client,
     ledger: Ledger,
     made: u32,
 }
 
-impl Asking {
+impl AskingCaller {
     async fn ask(&mut self, what: What, key: Option<&str>) -> Ending {
         self.made += 1;
         let identity = self.client.identity().clone();

@@ -49,11 +49,11 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         strangers.spawn(fill(address, from.into(), until));
     }
     // Everyone comes anew while there is no place left, and again a little later.
-    let (mut round, mut most) = (0, 0);
+    let (mut round, mut max) = (0, 0);
     while Instant::now() < until {
         let filled = others(&format!("filled-{round}"));
         sleep(stage.share(10)).await;
-        most = most.max(scene.server.usage().files);
+        max = max.max(scene.server.usage().files);
         filled.stop().await;
         round += 1;
     }
@@ -62,8 +62,8 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         opened += stranger.map_err(io::Error::other)?;
     }
     report.figure("connections of strangers", opened);
-    report.figure("files at most", format!("{most} of {FILES}"));
-    report.check(most <= FILES - 8, || format!("{most} of {FILES} files were open, and none was kept back"));
+    report.figure("files at most", format!("{max} of {FILES}"));
+    report.check(max <= FILES - 8, || format!("{max} of {FILES} files were open, and none was kept back"));
     let (without, with) = (p99(&scene, "quiet"), p99(&scene, "filled"));
     let ratio = with.as_micros() * 100 / without.as_micros().max(1);
     report.figure("others' p99", format!("{} → {}", ms(without), ms(with)));

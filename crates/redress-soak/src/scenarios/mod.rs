@@ -19,7 +19,7 @@ use std::{future::Future, io, pin::Pin};
 
 use crate::{report::Report, stage::Stage};
 
-type Running = Pin<Box<dyn Future<Output = io::Result<Report>>>>;
+type ScenarioFuture = Pin<Box<dyn Future<Output = io::Result<Report>>>>;
 
 /// A scenario.
 pub(crate) struct Scenario {
@@ -28,7 +28,7 @@ pub(crate) struct Scenario {
     pub(crate) promise: &'static str,
     /// Its share of the whole time, in thousandths.
     pub(crate) share: u32,
-    pub(crate) run: fn(Stage) -> Running,
+    pub(crate) run: fn(Stage) -> ScenarioFuture,
 }
 
 /// Every scenario, in the order in which they run.

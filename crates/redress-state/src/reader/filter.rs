@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{AuditRecord, PatternError, pattern::Pattern};
+use super::{AuditRecord, OperationPatternError, pattern::OperationPattern};
 use crate::clock::to_ms;
 
 /// Which records are wanted: all that pass every condition, the latest of them.
@@ -22,7 +22,7 @@ pub struct AuditFilter {
     since: Option<SystemTime>,
     until: Option<SystemTime>,
     caller: Option<String>,
-    operation: Option<Pattern>,
+    operation: Option<OperationPattern>,
     code: Option<String>,
     request_id: Option<String>,
     face: Option<String>,
@@ -71,8 +71,8 @@ impl AuditFilter {
     }
 
     /// Only calls of operations that match, such as `files.read`, `files.*` or `*.list`.
-    pub fn operation(mut self, pattern: &str) -> Result<AuditFilter, PatternError> {
-        self.operation = Some(Pattern::new(pattern)?);
+    pub fn operation(mut self, pattern: &str) -> Result<AuditFilter, OperationPatternError> {
+        self.operation = Some(OperationPattern::new(pattern)?);
         Ok(self)
     }
 

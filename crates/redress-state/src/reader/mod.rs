@@ -8,15 +8,15 @@ mod record;
 use std::path::{Path, PathBuf};
 
 pub use filter::AuditFilter;
-pub use pattern::PatternError;
+pub use pattern::OperationPatternError;
 pub use quota::{QuotaReader, QuotaRecord};
 pub use record::AuditRecord;
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
-    book::IDS_IN_A_MS,
     connect, folder,
     hash::{self, Salt},
+    transaction::IDS_IN_A_MS,
 };
 
 /// How many rows are read at once.
@@ -46,12 +46,12 @@ pub enum ReadError {
 /// Reads the audit of a state. It changes nothing and may read while a service writes.
 ///
 /// ```
-/// use redress_state::{AuditFilter, AuditReader, State, StateOptions};
+/// use redress_state::{AuditFilter, AuditReader, StateStore, StateOptions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path();
-/// # let state = State::open(StateOptions::new(folder)).await.unwrap();
+/// # let state = StateStore::open(StateOptions::new(folder)).await.unwrap();
 /// let mut reader = AuditReader::open(folder).await.unwrap();
 /// let filter = AuditFilter::new().operation("files.*").unwrap().code("FORBIDDEN").limit(20);
 /// assert!(reader.read(&filter).await.unwrap().is_empty());
@@ -69,7 +69,7 @@ pub struct AuditReader {
 }
 
 /// One row.
-struct Batch {
+struct StoredRow {
     id: i64,
     records: Vec<AuditRecord>,
 }
@@ -112,7 +112,7 @@ impl AuditReader {
             let Some(last) = rows.last() else { break };
             before = last.try_get(0)?;
             for row in &rows {
-                let records = Batch::of(row)?.records;
+                let records = StoredRow::of(row)?.records;
                 found.extend(records.into_iter().rev().filter(|record| filter.passes(record)));
             }
         }
@@ -132,7 +132,7 @@ impl AuditReader {
                 .fetch_all(&mut self.connection)
                 .await?;
             for row in &rows {
-                let Batch { id, records } = Batch::of(row)?;
+                let StoredRow { id, records } = StoredRow::of(row)?;
                 found.extend(records.into_iter().filter(|record| filter.passes(record)));
                 self.seen = id;
             }
@@ -143,10 +143,10 @@ impl AuditReader {
     }
 }
 
-impl Batch {
-    fn of(row: &sqlx::sqlite::SqliteRow) -> Result<Batch, ReadError> {
+impl StoredRow {
+    fn of(row: &sqlx::sqlite::SqliteRow) -> Result<StoredRow, ReadError> {
         let id = row.try_get(0)?;
         let records = serde_json::from_str(row.try_get(1)?).map_err(|cause| ReadError::Records { batch: id, cause })?;
-        Ok(Batch { id, records })
+        Ok(StoredRow { id, records })
     }
 }

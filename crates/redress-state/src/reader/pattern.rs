@@ -3,23 +3,23 @@
 /// That a text cannot match any operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` matches no operation: write a name such as `files.read`, with `*` for any part of it")]
-pub struct PatternError {
+pub struct OperationPatternError {
     /// What was given.
     pub text: String,
 }
 
 /// A name with `*` for whatever stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(String);
+pub(super) struct OperationPattern(String);
 
-impl Pattern {
-    pub(super) fn new(text: &str) -> Result<Pattern, PatternError> {
+impl OperationPattern {
+    pub(super) fn new(text: &str) -> Result<OperationPattern, OperationPatternError> {
         let allowed =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.' | b'*');
         if text.is_empty() || !text.bytes().all(allowed) {
-            return Err(PatternError { text: text.to_owned() });
+            return Err(OperationPatternError { text: text.to_owned() });
         }
-        Ok(Pattern(text.to_owned()))
+        Ok(OperationPattern(text.to_owned()))
     }
 
     pub(super) fn matches(&self, name: &str) -> bool {
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_part_of_a_name() {
-        let matches = |pattern: &str, name: &str| Pattern::new(pattern).unwrap().matches(name);
+        let matches = |pattern: &str, name: &str| OperationPattern::new(pattern).unwrap().matches(name);
         for (pattern, name) in [
             ("files.read", "files.read"),
             ("files.*", "files.read"),
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_can_match_nothing_is_refused() {
         for text in ["", "Files.read", "files read", "files.[a-z]"] {
-            assert!(Pattern::new(text).is_err(), "{text}");
+            assert!(OperationPattern::new(text).is_err(), "{text}");
         }
     }
 }

@@ -51,12 +51,12 @@ fn time<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Err
 ///
 /// ```
 /// use std::time::SystemTime;
-/// use redress_state::{QuotaReader, State, StateOptions};
+/// use redress_state::{QuotaReader, StateStore, StateOptions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path();
-/// # let state = State::open(StateOptions::new(folder)).await.unwrap();
+/// # let state = StateStore::open(StateOptions::new(folder)).await.unwrap();
 /// let mut reader = QuotaReader::open(folder).await.unwrap();
 /// assert!(reader.read(SystemTime::now(), Some("ada")).await.unwrap().is_empty());
 /// # state.close().await.unwrap();

@@ -8,7 +8,7 @@ use crate::clock::from_ms;
 
 /// One record of the audit: who called what, and how it ended. There is no input in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Kept")]
+#[serde(from = "StoredRecord")]
 #[non_exhaustive]
 pub struct AuditRecord {
     /// When the call ended, by the clock on the wall.
@@ -40,11 +40,11 @@ pub struct AuditRecord {
 
 /// A record as it is kept: the members in a fixed order.
 #[derive(Deserialize)]
-struct Kept(i64, String, Option<String>, String, Option<String>, String, String, u64, Option<String>, u8);
+struct StoredRecord(i64, String, Option<String>, String, Option<String>, String, String, u64, Option<String>, u8);
 
-impl From<Kept> for AuditRecord {
-    fn from(kept: Kept) -> AuditRecord {
-        let Kept(at_ms, request_id, parent, face, caller, operation, code, micros, input_hash, repeated) = kept;
+impl From<StoredRecord> for AuditRecord {
+    fn from(kept: StoredRecord) -> AuditRecord {
+        let StoredRecord(at_ms, request_id, parent, face, caller, operation, code, micros, input_hash, repeated) = kept;
         AuditRecord {
             time: from_ms(at_ms),
             request_id,

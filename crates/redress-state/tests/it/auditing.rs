@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use redress_core::{Face, Request, contract::Caller};
-use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError, State, StateOptions, Sync};
+use redress_state::{AuditFilter, AuditReader, AuditRecord, ReadError, StateOptions, StateStore, Sync};
 use serde_json::json;
 
 use crate::service::{Runs, call, keyed, open_state, other, service};
@@ -19,7 +19,7 @@ fn lines(records: &[AuditRecord]) -> Vec<String> {
 async fn a_call_is_in_the_audit_by_the_time_it_is_answered() {
     for sync in [Sync::Full, Sync::Normal] {
         let folder = tempfile::tempdir().unwrap();
-        let state = State::open(StateOptions::new(folder.path()).sync(sync)).await.unwrap();
+        let state = StateStore::open(StateOptions::new(folder.path()).sync(sync)).await.unwrap();
         let registry = service(&state, &Runs::default());
         let mut reader = AuditReader::open(folder.path()).await.unwrap();
         for name in ["pay.send", "pay.fail", "pay.wipe"] {

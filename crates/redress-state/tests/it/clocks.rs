@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use redress_state::{AuditFilter, AuditReader, State, StateOptions};
+use redress_state::{AuditFilter, AuditReader, StateOptions, StateStore};
 use serde_json::json;
 
 use crate::service::{Hands, Runs, call, keyed, service};
@@ -15,9 +15,9 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-async fn open(folder: &Path, hands: &Arc<Hands>) -> State {
+async fn open(folder: &Path, hands: &Arc<Hands>) -> StateStore {
     let options = StateOptions::new(folder).keys_last(HOUR).retention(30 * DAY).clock(hands.clone());
-    State::open(options).await.unwrap()
+    StateStore::open(options).await.unwrap()
 }
 
 async fn count(folder: &Path) -> usize {

@@ -4,7 +4,7 @@ use redress_core::{Consent, ConsentScope, contract::Caller, contract::Name};
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 
-use redress_state::{ConsentDesk, DeskError, State, StateOptions};
+use redress_state::{ConsentDesk, DeskError, StateOptions, StateStore};
 
 use crate::{
     log::Log,
@@ -126,7 +126,7 @@ async fn a_desk_touches_nothing_but_consents_whatever_is_past_its_time_by_defaul
     let folder = tempfile::tempdir().unwrap();
     let lasting = || {
         let years = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-        State::open(StateOptions::new(folder.path()).keys_last(years).retention(years))
+        StateStore::open(StateOptions::new(folder.path()).keys_last(years).retention(years))
     };
     lasting().await.unwrap().close().await.unwrap();
     for old in [

@@ -3,12 +3,12 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use redress_core::{
-    Conversation, Field, Fittings, Form, Limit, Limited, LimitedCall, Operation, Permit, Question, QuestionKind,
+    Conversation, Field, Form, Layers, Limit, Limited, LimitedCall, Operation, Permit, Question, QuestionKind,
     QuotaShare, QuotaWindow, Registry, Request, Turn,
     contract::{self, Access, Caller, Envelope},
     rfc3339,
 };
-use redress_state::{Clock as _, QuotaReader, QuotaRecord, State, StateOptions};
+use redress_state::{Clock as _, QuotaReader, QuotaRecord, StateOptions, StateStore};
 use serde_json::{Value, json};
 
 use crate::service::{Hands, Runs, open_state, other, until};
@@ -51,33 +51,34 @@ fn a_day(limit: u64) -> Allowed {
 /// The operations `work.once`, which takes a key and an object, `work.twice`, which calls that, `work.break`, which panics,
 /// and `work.ask`, which asks for a name.
 fn built(runs: &Runs) -> Registry {
-    let open = |operation: contract::Operation| {
+    let open = |operation: contract::OperationDeclaration| {
         operation.with_summary("Serve a test.").with_access(Access::anyone()).with_input(json!({"type": "object"}))
     };
     let (once, asked) = (runs.clone(), runs.clone());
-    let once = Operation::dynamic(open(contract::Operation::mutation("work.once")).with_idempotency_key())
+    let once = Operation::dynamic(open(contract::OperationDeclaration::mutation("work.once")).with_idempotency_key())
         .with_handler(move |_, _| std::future::ready(Ok(json!(once.up()))));
-    let twice = open(contract::Operation::mutation("work.twice")).with_call("work.once");
+    let twice = open(contract::OperationDeclaration::mutation("work.twice")).with_call("work.once");
     let twice = Operation::dynamic(twice).with_handler(|ctx, _| async move {
         ctx.call_dynamic("work.once", json!({})).await?;
         Ok(ctx.call_dynamic("work.once", json!({})).await?)
     });
-    let breaks = Operation::dynamic(open(contract::Operation::mutation("work.break")))
+    let breaks = Operation::dynamic(open(contract::OperationDeclaration::mutation("work.break")))
         .with_handler(|_, _| async { panic!("a bug") });
-    let ask = Operation::dynamic(open(contract::Operation::query("work.ask"))).with_handler(move |ctx, _| {
-        let runs = asked.clone();
-        async move {
-            runs.up();
-            let form = Form::new().field("name", Field::text());
-            Ok(json!(ctx.ask("name", Question::form("Who?", form)).await?.accepted().is_some()))
-        }
-    });
+    let ask =
+        Operation::dynamic(open(contract::OperationDeclaration::query("work.ask"))).with_handler(move |ctx, _| {
+            let runs = asked.clone();
+            async move {
+                runs.up();
+                let form = Form::new().field("name", Field::text());
+                Ok(json!(ctx.ask("name", Question::form("Who?", form)).await?.accepted().is_some()))
+            }
+        });
     Registry::builder().add(once).add(twice).add(breaks).add(ask).build().unwrap()
 }
 
-fn service(state: &State, limit: Allowed, runs: &Runs) -> Registry {
-    let fittings = Fittings::new().limit(limit).quotas(state.quotas()).idempotency(state.keys()).audit(state.audit());
-    built(runs).fitted(fittings)
+fn service(state: &StateStore, limit: Allowed, runs: &Runs) -> Registry {
+    let fittings = Layers::new().limit(limit).quotas(state.quotas()).idempotency(state.keys()).audit(state.audit());
+    built(runs).with_layers(fittings)
 }
 
 fn as_ada(input: &Value) -> Request<'static> {
@@ -211,8 +212,8 @@ async fn a_call_with_a_key_that_has_nothing_left_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
     // Without the audit, which is written to.
-    let fittings = Fittings::new().limit(a_day(1)).quotas(state.quotas()).idempotency(state.keys());
-    let registry = built(&runs).fitted(fittings);
+    let fittings = Layers::new().limit(a_day(1)).quotas(state.quotas()).idempotency(state.keys());
+    let registry = built(&runs).with_layers(fittings);
     let keyed = async |key: &str| {
         let request = as_ada(&json!({})).with_idempotency_key(key);
         registry.call("work.once", request).await
@@ -255,8 +256,8 @@ async fn a_call_in_rounds_counts_once_when_it_has_its_answers() {
 /// 2024-02-28T23:30:00Z.
 const LATE_IN_FEBRUARY: u64 = 1_709_163_000;
 
-async fn at(folder: &Path, hands: &Arc<Hands>) -> State {
-    State::open(StateOptions::new(folder).clock(hands.clone())).await.unwrap()
+async fn at(folder: &Path, hands: &Arc<Hands>) -> StateStore {
+    StateStore::open(StateOptions::new(folder).clock(hands.clone())).await.unwrap()
 }
 
 #[tokio::test]
@@ -427,7 +428,7 @@ async fn while_nothing_can_be_counted_no_call_runs() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
     // Without the audit, which would refuse them too.
-    let registry = built(&runs).fitted(Fittings::new().limit(a_day(9)).quotas(state.quotas()));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)).quotas(state.quotas()));
     assert!(call(&registry, "work.once").await.is_ok() && registry.is_ready());
     let mut somebody = other(folder.path()).await;
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut somebody).await.unwrap();
@@ -448,7 +449,7 @@ async fn while_nothing_can_be_counted_no_call_runs() {
 async fn a_call_that_is_called_off_while_it_is_counted_counts_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (state, runs) = (open_state(folder.path()).await, Runs::default());
-    let registry = built(&runs).fitted(Fittings::new().limit(a_day(9)).quotas(state.quotas()));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)).quotas(state.quotas()));
     assert!(call(&registry, "work.once").await.is_ok());
     let mut somebody = other(folder.path()).await;
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut somebody).await.unwrap();
@@ -471,7 +472,7 @@ async fn a_call_that_is_called_off_while_it_is_counted_counts_for_nothing() {
 #[tokio::test]
 async fn a_quota_that_nothing_counts_refuses_its_calls() {
     let runs = Runs::default();
-    let registry = built(&runs).fitted(Fittings::new().limit(a_day(9)));
+    let registry = built(&runs).with_layers(Layers::new().limit(a_day(9)));
     assert_eq!(call(&registry, "work.once").await.code(), Some("OVERLOADED"));
     assert!(!registry.is_ready() && runs.get() == 0);
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use redress_core::{Operation, Registry, contract};
-use redress_state::{AuditFilter, AuditReader, State, StateOptions};
+use redress_state::{AuditFilter, AuditReader, StateOptions, StateStore};
 use serde_json::json;
 
 use crate::service::{Runs, call, keyed, open_state, service, until};
@@ -69,7 +69,7 @@ fn a_child_that_is_killed_while_it_works() {
     runtime().block_on(async {
         let state = open_state(&folder).await;
         let registry = service(&state, &Runs::default());
-        let hang = contract::Operation::mutation("pay.hang")
+        let hang = contract::OperationDeclaration::mutation("pay.hang")
             .with_summary("Never end.")
             .with_access(contract::Access::anyone())
             .with_idempotency_key();
@@ -81,7 +81,7 @@ fn a_child_that_is_killed_while_it_works() {
             .add(hang)
             .build()
             .unwrap()
-            .fitted(redress_core::Fittings::new().idempotency(state.keys()).audit(state.audit()));
+            .with_layers(redress_core::Layers::new().idempotency(state.keys()).audit(state.audit()));
         tokio::spawn(async move { keyed(&hanging, "pay.hang", "k", &json!({})).await });
         for n in 0.. {
             let sent = keyed(&registry, "pay.send", &format!("k{n}"), &json!({})).await;
@@ -111,14 +111,14 @@ async fn what_was_answered_before_a_kill_is_kept_and_what_was_cut_off_never_runs
         assert!(keyed(&registry, "pay.send", &format!("k{n}"), &json!({})).await.is_ok(), "{line}");
     }
     assert_eq!(runs.get(), 0);
-    let hang = contract::Operation::mutation("pay.hang")
+    let hang = contract::OperationDeclaration::mutation("pay.hang")
         .with_summary("Never end.")
         .with_access(contract::Access::anyone())
         .with_idempotency_key();
     let counted = runs.clone();
     let hang = Operation::dynamic(hang).with_handler(move |_, _| std::future::ready(Ok(json!(counted.up()))));
     let again = Registry::builder().add(hang).build().unwrap();
-    let again = again.fitted(redress_core::Fittings::new().idempotency(state.keys()));
+    let again = again.with_layers(redress_core::Layers::new().idempotency(state.keys()));
     for _ in 0..2 {
         assert_eq!(keyed(&again, "pay.hang", "k", &json!({})).await.code(), Some("OUTCOME_UNKNOWN"));
     }
@@ -132,7 +132,7 @@ fn a_child_whose_disk_is_full() {
     let Some(folder) = folder_of_child() else { return };
     runtime().block_on(async {
         let options = StateOptions::new(&folder).patience(Duration::from_millis(100));
-        let state = State::open(options).await.unwrap();
+        let state = StateStore::open(options).await.unwrap();
         let runs = Runs::default();
         let registry = service(&state, &runs);
         // Callers with long names fill it soon.

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use redress_state::{OpenError, State, StateOptions};
+use redress_state::{OpenStateError, StateOptions, StateStore};
 
 use crate::service::{Runs, call, open_state, other, service};
 
@@ -44,8 +44,8 @@ async fn a_folder_that_others_use_is_refused_and_stays_as_it_is() {
     let mode = || std::fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777;
     std::fs::write(folder.path().join("website.html"), "somebody reads this").unwrap();
     set(0o755);
-    let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
-    let OpenError::Folder(cause) = error else { panic!("{error:?}") };
+    let error = StateStore::open(StateOptions::new(folder.path())).await.unwrap_err();
+    let OpenStateError::Folder(cause) = error else { panic!("{error:?}") };
     assert!(cause.to_string().contains("a folder of its own"), "{cause}");
     assert_eq!(mode(), 0o755);
     // One with nothing in it is as good as one that is made.
@@ -85,12 +85,12 @@ async fn whoever_only_looks_at_a_folder_stops_no_service_from_starting() {
 async fn two_services_do_not_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let first = open_state(folder.path()).await;
-    let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
-    assert!(matches!(error, OpenError::Taken), "{error}");
+    let error = StateStore::open(StateOptions::new(folder.path())).await.unwrap_err();
+    assert!(matches!(error, OpenStateError::Taken), "{error}");
     assert!(error.to_string().contains("another service"));
-    assert!(matches!(State::look(folder.path()).await, Err(OpenError::Taken)));
+    assert!(matches!(StateStore::look(folder.path()).await, Err(OpenStateError::Taken)));
     first.close().await.unwrap();
-    State::look(folder.path()).await.unwrap();
+    StateStore::look(folder.path()).await.unwrap();
     open_state(folder.path()).await.close().await.unwrap();
 }
 
@@ -99,8 +99,8 @@ async fn a_folder_that_cannot_be_made_is_told_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "in the way").unwrap();
-    let error = State::open(StateOptions::new(file.join("state"))).await.unwrap_err();
-    assert!(matches!(error, OpenError::Folder(_)), "{error:?}");
+    let error = StateStore::open(StateOptions::new(file.join("state"))).await.unwrap_err();
+    assert!(matches!(error, OpenStateError::Folder(_)), "{error:?}");
 }
 
 #[tokio::test]
@@ -108,8 +108,8 @@ async fn a_file_that_is_no_database_is_refused_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("redress.db");
     std::fs::write(&file, "this is no database, but it is somebody's".repeat(100)).unwrap();
-    assert!(matches!(State::look(folder.path()).await, Err(OpenError::File(_))));
-    assert!(State::open(StateOptions::new(folder.path())).await.is_err());
+    assert!(matches!(StateStore::look(folder.path()).await, Err(OpenStateError::File(_))));
+    assert!(StateStore::open(StateOptions::new(folder.path())).await.is_err());
     assert!(std::fs::read_to_string(file).unwrap().starts_with("this is no database"));
 }
 
@@ -126,16 +126,16 @@ async fn a_file_of_a_newer_service_is_refused() {
     .await
     .unwrap();
     drop(newer);
-    assert!(matches!(State::look(folder.path()).await, Err(OpenError::Shape(_))));
-    let error = State::open(StateOptions::new(folder.path())).await.unwrap_err();
-    assert!(matches!(error, OpenError::Shape(_)), "{error:?}");
+    assert!(matches!(StateStore::look(folder.path()).await, Err(OpenStateError::Shape(_))));
+    let error = StateStore::open(StateOptions::new(folder.path())).await.unwrap_err();
+    assert!(matches!(error, OpenStateError::Shape(_)), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_look_makes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    State::look(folder.path()).await.unwrap();
-    State::look(folder.path().join("state")).await.unwrap();
+    StateStore::look(folder.path()).await.unwrap();
+    StateStore::look(folder.path().join("state")).await.unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redress_state::{AuditFilter, AuditReader, CloseError, State, StateOptions};
+use redress_state::{AuditFilter, AuditReader, CloseError, StateOptions, StateStore};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
@@ -17,7 +17,7 @@ async fn run(connection: &mut SqliteConnection, sql: &'static str) {
 async fn while_the_file_is_locked_calls_wait_or_are_refused_and_none_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let options = StateOptions::new(folder.path()).patience(Duration::from_secs(60));
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let runs = Runs::default();
     let registry = service(&state, &runs);
     let mut somebody = other(folder.path()).await;
@@ -52,7 +52,7 @@ async fn while_the_file_is_locked_calls_wait_or_are_refused_and_none_is_lost() {
 async fn an_answer_waits_for_its_record_only_so_long_and_the_record_is_kept_later() {
     let folder = tempfile::tempdir().unwrap();
     let options = StateOptions::new(folder.path()).patience(Duration::from_millis(1));
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let registry = service(&state, &Runs::default());
     let mut somebody = other(folder.path()).await;
     run(&mut somebody, "BEGIN EXCLUSIVE").await;
@@ -70,7 +70,7 @@ async fn an_answer_waits_for_its_record_only_so_long_and_the_record_is_kept_late
 async fn a_revocation_that_could_not_be_kept_in_time_holds_at_once_and_is_kept_later() {
     let folder = tempfile::tempdir().unwrap();
     let options = StateOptions::new(folder.path()).patience(Duration::from_millis(1));
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let consents = state.consents();
     let registry = service(&state, &Runs::default());
     until_granted(&registry).await;
@@ -90,7 +90,7 @@ async fn a_revocation_that_could_not_be_kept_in_time_holds_at_once_and_is_kept_l
 async fn a_state_that_closes_on_a_broken_disk_counts_all_that_it_could_not_keep_and_lets_nobody_wait() {
     let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
     let options = StateOptions::new(folder.path()).patience(Duration::from_secs(600)).clock(hands.clone());
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let registry = service(&state, &Runs::default());
     let mut somebody = other(folder.path()).await;
     run(&mut somebody, "BEGIN EXCLUSIVE").await;
@@ -117,7 +117,7 @@ async fn a_state_that_closes_on_a_broken_disk_counts_all_that_it_could_not_keep_
 async fn a_writer_that_dies_closes_the_state_and_lets_nobody_wait() {
     let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
     let options = StateOptions::new(folder.path()).patience(Duration::from_secs(600)).clock(hands.clone());
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let (registry, keys) = (service(&state, &Runs::default()), state.keys());
     let mut somebody = other(folder.path()).await;
     run(&mut somebody, "BEGIN EXCLUSIVE").await;

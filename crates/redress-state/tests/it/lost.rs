@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use redress_state::{AuditFilter, AuditReader, CloseError, OpenError, State, StateOptions};
+use redress_state::{AuditFilter, AuditReader, CloseError, OpenStateError, StateOptions, StateStore};
 use serde_json::{Value, json};
 
 use crate::service::{Runs, call, keyed, open_state, service, until};
@@ -100,12 +100,12 @@ async fn a_file_that_was_removed_is_not_made_anew_under_a_running_service() {
     let state = open_state(&folder).await;
     fs::remove_file(database(&folder)).unwrap();
     until(|| !state.is_open()).await;
-    assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)));
+    assert!(matches!(StateStore::look(&folder).await, Err(OpenStateError::Lost)));
     // A back-up that is put there is another file, and is taken up by the next start.
     fs::write(database(&folder), "").unwrap();
-    assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)));
+    assert!(matches!(StateStore::look(&folder).await, Err(OpenStateError::Lost)));
     assert!(!state.is_open());
-    assert!(matches!(State::open(StateOptions::new(&folder)).await, Err(OpenError::Taken)));
+    assert!(matches!(StateStore::open(StateOptions::new(&folder)).await, Err(OpenStateError::Taken)));
     let _ = state.close().await;
     open_state(&folder).await.close().await.unwrap();
 }
@@ -115,13 +115,13 @@ async fn a_look_sees_that_any_of_the_files_of_a_running_service_is_gone_or_anoth
     for name in ["redress.db", "redress.db-wal", "redress.db-shm"] {
         let (_around, folder) = place();
         let state = open_state(&folder).await;
-        assert!(matches!(State::look(&folder).await, Err(OpenError::Taken)), "{name}");
+        assert!(matches!(StateStore::look(&folder).await, Err(OpenStateError::Taken)), "{name}");
         // The copy is there before the file goes, so that it cannot be of the same number.
         fs::copy(folder.join(name), folder.join("copy")).unwrap();
         fs::rename(folder.join("copy"), folder.join(name)).unwrap();
-        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, replaced");
+        assert!(matches!(StateStore::look(&folder).await, Err(OpenStateError::Lost)), "{name}, replaced");
         fs::remove_file(folder.join(name)).unwrap();
-        assert!(matches!(State::look(&folder).await, Err(OpenError::Lost)), "{name}, gone");
+        assert!(matches!(StateStore::look(&folder).await, Err(OpenStateError::Lost)), "{name}, gone");
         let _ = state.close().await;
     }
 }
@@ -133,11 +133,11 @@ async fn the_lock_is_on_the_folder_itself_and_not_on_a_file_in_it() {
     for name in ["redress.lock", "redress.db", "redress.db-wal", "redress.db-shm"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
-    assert!(matches!(State::open(StateOptions::new(&folder)).await, Err(OpenError::Taken)));
+    assert!(matches!(StateStore::open(StateOptions::new(&folder)).await, Err(OpenStateError::Taken)));
     // By another name it is the same folder.
     let link = folder.with_file_name("link");
     symlink(&folder, &link).unwrap();
-    assert!(matches!(State::open(StateOptions::new(&link)).await, Err(OpenError::Taken)));
+    assert!(matches!(StateStore::open(StateOptions::new(&link)).await, Err(OpenStateError::Taken)));
     let _ = state.close().await;
 }
 
@@ -161,12 +161,12 @@ async fn who_starts_on_a_folder_that_was_made_anew_is_alone_there() {
 #[tokio::test]
 async fn of_many_that_start_at_once_one_has_the_folder() {
     let (_around, folder) = place();
-    let starts = (0..16).map(|_| State::open(StateOptions::new(&folder)));
+    let starts = (0..16).map(|_| StateStore::open(StateOptions::new(&folder)));
     let mut opened = Vec::new();
     for started in futures_util::future::join_all(starts).await {
         match started {
             Ok(state) => opened.push(state),
-            Err(error) => assert!(matches!(error, OpenError::Taken), "{error:?}"),
+            Err(error) => assert!(matches!(error, OpenStateError::Taken), "{error:?}"),
         }
     }
     assert_eq!(opened.len(), 1);
@@ -181,12 +181,12 @@ async fn a_file_that_is_also_another_ones_is_refused() {
     fs::create_dir(&other).unwrap();
     fs::hard_link(database(&folder), database(&other)).unwrap();
     for place in [&folder, &other] {
-        let error = State::open(StateOptions::new(place)).await.unwrap_err();
-        let OpenError::Folder(cause) = error else { panic!("{error:?}") };
+        let error = StateStore::open(StateOptions::new(place)).await.unwrap_err();
+        let OpenStateError::Folder(cause) = error else { panic!("{error:?}") };
         assert!(cause.to_string().contains("hard link"), "{cause}");
     }
     fs::remove_file(database(&other)).unwrap();
     symlink(database(&folder), database(&other)).unwrap();
-    assert!(matches!(State::open(StateOptions::new(&other)).await, Err(OpenError::Folder(_))));
+    assert!(matches!(StateStore::open(StateOptions::new(&other)).await, Err(OpenStateError::Folder(_))));
     open_state(&folder).await.close().await.unwrap();
 }

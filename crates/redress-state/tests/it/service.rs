@@ -10,10 +10,10 @@ use std::{
 };
 
 use redress_core::{
-    DynamicFailure, Fittings, Operation, Registry, Request, consent_grant, consent_list, consent_revoke,
-    contract::{self, Access, Caller, Envelope, Failure, Kind, Recovery},
+    DynamicFailure, Layers, Operation, Registry, Request, consent_grant, consent_list, consent_revoke,
+    contract::{self, Access, Caller, Envelope, FailureDeclaration, Kind, Recovery},
 };
-use redress_state::{Clock, State, StateOptions};
+use redress_state::{Clock, StateOptions, StateStore};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
@@ -32,11 +32,11 @@ impl Runs {
 }
 
 /// A service with `pay.send`, `pay.fail`, `pay.wipe` and the operations of consent, on this state.
-pub(crate) fn service(state: &State, runs: &Runs) -> Registry {
+pub(crate) fn service(state: &StateStore, runs: &Runs) -> Registry {
     let (sending, failing) = (runs.clone(), runs.clone());
     let send = Operation::dynamic(open("pay.send").with_idempotency_key())
         .with_handler(move |_, _| std::future::ready(Ok(json!({"receipt": sending.up()}))));
-    let empty = Failure::new("ACCOUNT_EMPTY", Kind::Conflict)
+    let empty = FailureDeclaration::new("ACCOUNT_EMPTY", Kind::Conflict)
         .with_when("There is no money left.")
         .with_message("there is no money left")
         .with_recovery(Recovery::stop("There is nothing left to try here."));
@@ -44,24 +44,24 @@ pub(crate) fn service(state: &State, runs: &Runs) -> Registry {
         failing.up();
         std::future::ready(Err(DynamicFailure::new("ACCOUNT_EMPTY", json!({})).into()))
     });
-    let wipe = contract::Operation::mutation("pay.wipe")
+    let wipe = contract::OperationDeclaration::mutation("pay.wipe")
         .with_summary("Erase everything.")
         .with_access(Access::caller().consent());
     let wipe = Operation::dynamic(wipe).with_handler(|_, _| std::future::ready(Ok(json!("wiped"))));
     let builder = Registry::builder().add(send).add(fail).add(wipe);
     let registry = builder.add(consent_grant()).add(consent_list()).add(consent_revoke()).build().unwrap();
-    registry.fitted(Fittings::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()))
+    registry.with_layers(Layers::new().consent(state.consents()).idempotency(state.keys()).audit(state.audit()))
 }
 
-fn open(name: &str) -> contract::Operation {
-    contract::Operation::mutation(name)
+fn open(name: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::mutation(name)
         .with_summary("Serve a test.")
         .with_access(Access::anyone())
         .with_input(json!({"type": "object"}))
 }
 
-pub(crate) async fn open_state(folder: &Path) -> State {
-    State::open(StateOptions::new(folder)).await.unwrap()
+pub(crate) async fn open_state(folder: &Path) -> StateStore {
+    StateStore::open(StateOptions::new(folder)).await.unwrap()
 }
 
 /// A call as ada, in person.

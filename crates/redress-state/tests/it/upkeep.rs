@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use redress_state::{State, StateOptions};
+use redress_state::{StateOptions, StateStore};
 use serde_json::json;
 use sqlx::Row as _;
 
@@ -37,7 +37,7 @@ async fn thousands_of_rows_are_removed_while_calls_never_pause() {
     }
     let hands = Hands::new();
     let options = StateOptions::new(folder.path()).keys_last(Duration::ZERO).retention(DAY).clock(hands.clone());
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let registry = service(&state, &Runs::default());
     let calling = tokio::spawn(async move {
         loop {
@@ -65,7 +65,7 @@ async fn rows_before_the_state_was_opened(folder: &Path) -> i64 {
 async fn the_output_of_a_key_that_is_over_is_in_no_file_any_more() {
     let (folder, hands) = (tempfile::tempdir().unwrap(), Hands::new());
     let options = StateOptions::new(folder.path()).clock(hands.clone());
-    let state = State::open(options).await.unwrap();
+    let state = StateStore::open(options).await.unwrap();
     let runs = Runs::default();
     for _ in 0..9_876_540 {
         runs.up();

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// One call. Members that do not apply are left out.
 #[derive(Serialize)]
-struct Line<'a> {
+struct AccessLogLine<'a> {
     time: String,
     request_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub(super) fn line(call: &EndedCall<'_>) -> Vec<u8> {
         None if call.asks => "asked",
         None => "ok",
     };
-    let line = Line {
+    let line = AccessLogLine {
         time: time(SystemTime::now()),
         request_id: call.request_id.to_string(),
         parent: call.parent.map(ToString::to_string),

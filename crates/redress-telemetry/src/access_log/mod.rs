@@ -39,7 +39,7 @@ pub enum LogTarget {
 /// itself says how many.
 ///
 /// ```
-/// use redress_core::{Fittings, Registry, Request};
+/// use redress_core::{Layers, Registry, Request};
 /// use redress_telemetry::{AccessLog, LogTarget};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -47,7 +47,7 @@ pub enum LogTarget {
 /// # let path = folder.path().join("access.log");
 /// let log = AccessLog::open(LogTarget::File(path.clone())).unwrap();
 /// let registry = Registry::builder().build().unwrap();
-/// let registry = registry.fitted(Fittings::new().observer(log.clone()));
+/// let registry = registry.with_layers(Layers::new().observer(log.clone()));
 /// let _ = registry.call("no.such", Request::default().with_request_id("a-1")).await;
 ///
 /// assert!(log.flush(std::time::Duration::from_secs(5)));
@@ -57,12 +57,12 @@ pub enum LogTarget {
 /// ```
 #[derive(Debug)]
 pub struct AccessLog {
-    lines: SyncSender<Order>,
+    lines: SyncSender<LogCommand>,
     dropped: Arc<AtomicU64>,
 }
 
 /// What the thread that writes is told.
-enum Order {
+enum LogCommand {
     Write(Vec<u8>),
     Reopen(SyncSender<io::Result<()>>),
     Flush(SyncSender<()>),
@@ -74,7 +74,7 @@ impl AccessLog {
     pub fn open(target: LogTarget) -> io::Result<Arc<AccessLog>> {
         let (lines, orders) = sync_channel(WAITING);
         let dropped = Arc::new(AtomicU64::new(0));
-        let writer = writer::Writer::open(target, Arc::clone(&dropped))?;
+        let writer = writer::LogWriter::open(target, Arc::clone(&dropped))?;
         std::thread::Builder::new().name("redress-access-log".to_owned()).spawn(move || writer.run(&orders))?;
         Ok(Arc::new(AccessLog { lines, dropped }))
     }
@@ -84,13 +84,13 @@ impl AccessLog {
     pub fn reopen(&self) -> io::Result<()> {
         let (done, wait) = sync_channel(1);
         let until = Instant::now() + REOPENING;
-        self.order(Order::Reopen(done), until)?;
+        self.order(LogCommand::Reopen(done), until)?;
         let left = until.saturating_duration_since(Instant::now());
         wait.recv_timeout(left).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 
     /// Hands an order to the thread that writes, which may be busy until then.
-    fn order(&self, order: Order, until: Instant) -> io::Result<()> {
+    fn order(&self, order: LogCommand, until: Instant) -> io::Result<()> {
         let mut order = order;
         loop {
             match self.lines.try_send(order) {
@@ -109,7 +109,7 @@ impl AccessLog {
     pub fn flush(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         let (done, wait) = sync_channel(1);
-        self.order(Order::Flush(done), until).is_ok()
+        self.order(LogCommand::Flush(done), until).is_ok()
             && wait.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok()
     }
 
@@ -121,13 +121,13 @@ impl AccessLog {
 
 impl Observer for AccessLog {
     fn ended(&self, call: &EndedCall<'_>) {
-        if self.lines.try_send(Order::Write(line::line(call))).is_err() {
+        if self.lines.try_send(LogCommand::Write(line::line(call))).is_err() {
             self.dropped.fetch_add(1, Relaxed);
         }
     }
 }
 
 /// The next order; nothing once the log is gone.
-fn next(orders: &Receiver<Order>) -> Option<Order> {
+fn next(orders: &Receiver<LogCommand>) -> Option<LogCommand> {
     orders.recv().ok()
 }

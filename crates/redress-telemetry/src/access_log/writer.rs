@@ -10,12 +10,12 @@ use std::{
     time::SystemTime,
 };
 
-use super::{LogTarget, Order, line, next};
+use super::{LogCommand, LogTarget, line, next};
 
 /// How many bytes are gathered before they are written, while more are waiting.
 const GATHERED: usize = 64 * 1024;
 
-pub(super) struct Writer {
+pub(super) struct LogWriter {
     target: LogTarget,
     to: Box<dyn Write + Send>,
     gathered: Vec<u8>,
@@ -29,14 +29,14 @@ pub(super) struct Writer {
     torn: bool,
 }
 
-impl Writer {
-    pub(super) fn open(target: LogTarget, dropped: Arc<AtomicU64>) -> io::Result<Writer> {
+impl LogWriter {
+    pub(super) fn open(target: LogTarget, dropped: Arc<AtomicU64>) -> io::Result<LogWriter> {
         let to = open(&target)?;
-        Ok(Writer { target, to, gathered: Vec::new(), lines: 0, dropped, told: 0, broken: false, torn: false })
+        Ok(LogWriter { target, to, gathered: Vec::new(), lines: 0, dropped, told: 0, broken: false, torn: false })
     }
 
     /// Writes until the log is gone. Lines that come together are written together.
-    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+    pub(super) fn run(mut self, orders: &Receiver<LogCommand>) {
         while let Some(order) = next(orders) {
             let mut order = Some(order);
             while let Some(now) = order {
@@ -47,17 +47,17 @@ impl Writer {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: LogCommand) {
         match order {
-            Order::Write(line) => {
+            LogCommand::Write(line) => {
                 self.gathered.extend_from_slice(&line);
                 self.lines += 1;
             }
-            Order::Flush(done) => {
+            LogCommand::Flush(done) => {
                 self.write();
                 let _ = done.send(());
             }
-            Order::Reopen(done) => {
+            LogCommand::Reopen(done) => {
                 self.write();
                 let opened = open(&self.target).map(|to| {
                     self.to = to;
@@ -97,7 +97,7 @@ impl Writer {
     }
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes what was gathered; how many lines of it are there as a whole. A line that was torn gets its end first, so
     /// that it takes no other along.
     fn pour(&mut self) -> (u64, io::Result<()>) {
@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn a_line_that_was_torn_takes_no_other_along() {
         let disk = Disk::default();
-        let mut writer = Writer::open(LogTarget::Stderr, Arc::default()).unwrap();
+        let mut writer = LogWriter::open(LogTarget::Stderr, Arc::default()).unwrap();
         writer.to = Box::new(disk.clone());
         let mut log = |room: usize, lines: &[&str]| {
             disk.0.lock().unwrap().1 = room;
-            lines.iter().for_each(|line| writer.obey(Order::Write(format!("{line}\n").into_bytes())));
+            lines.iter().for_each(|line| writer.obey(LogCommand::Write(format!("{line}\n").into_bytes())));
             writer.write();
             (String::from_utf8(disk.0.lock().unwrap().0.clone()).unwrap(), writer.dropped.load(Relaxed))
         };

@@ -7,26 +7,26 @@ use super::MetricName;
 /// All samples of one name.
 pub(crate) struct Family {
     pub(crate) name: MetricName,
-    pub(crate) sort: Sort,
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) sort: MetricKind,
+    pub(crate) samples: Vec<MetricSample>,
 }
 
 /// What sort of thing a family tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
 }
 
 /// One reading under its labels.
-pub(crate) struct Sample {
+pub(crate) struct MetricSample {
     pub(crate) labels: Vec<(&'static str, Cow<'static, str>)>,
-    pub(crate) reading: Reading,
+    pub(crate) reading: SampleValue,
 }
 
 /// What was read.
-pub(crate) enum Reading {
+pub(crate) enum SampleValue {
     Count(u64),
     Level(f64),
     /// How many were at most each of the bounds but above the one before, and how many above all.
@@ -37,22 +37,22 @@ pub(crate) enum Reading {
 }
 
 impl Family {
-    pub(crate) fn new(name: MetricName, sort: Sort) -> Family {
+    pub(crate) fn new(name: MetricName, sort: MetricKind) -> Family {
         Family { name, sort, samples: Vec::new() }
     }
 
     /// A family of one sample with no labels.
-    pub(crate) fn single(name: MetricName, reading: Reading) -> Family {
+    pub(crate) fn single(name: MetricName, reading: SampleValue) -> Family {
         let sort = match reading {
-            Reading::Count(_) => Sort::Counter,
-            Reading::Level(_) => Sort::Gauge,
-            Reading::Spread { .. } => Sort::Histogram,
+            SampleValue::Count(_) => MetricKind::Counter,
+            SampleValue::Level(_) => MetricKind::Gauge,
+            SampleValue::Spread { .. } => MetricKind::Histogram,
         };
-        Family { name, sort, samples: vec![Sample { labels: Vec::new(), reading }] }
+        Family { name, sort, samples: vec![MetricSample { labels: Vec::new(), reading }] }
     }
 
-    pub(crate) fn push<const N: usize>(&mut self, labels: [(&'static str, &str); N], reading: Reading) {
+    pub(crate) fn push<const N: usize>(&mut self, labels: [(&'static str, &str); N], reading: SampleValue) {
         let labels = labels.into_iter().map(|(name, value)| (name, Cow::Owned(value.to_owned()))).collect();
-        self.samples.push(Sample { labels, reading });
+        self.samples.push(MetricSample { labels, reading });
     }
 }

@@ -1,8 +1,8 @@
 //! Counts of calls, kept in places that are made once and found by one look at a table.
 
-mod counted;
 mod family;
 mod name;
+mod operation_counts;
 mod process;
 mod text;
 
@@ -12,14 +12,14 @@ use std::{
     time::SystemTime,
 };
 
-use redress_contract::{Contract, Operation};
+use redress_contract::{Contract, OperationDeclaration};
 use redress_core::{EndedCall, Observer};
 
-pub(crate) use counted::BOUNDS;
-use counted::Counted;
-pub(crate) use counted::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
-pub(crate) use family::{Family, Reading, Sample, Sort};
+pub(crate) use family::{Family, MetricKind, MetricSample, SampleValue};
 pub use name::{MetricName, names};
+pub(crate) use operation_counts::BOUNDS;
+use operation_counts::OperationCounts;
+pub(crate) use operation_counts::{CALLS, DURATION, FAILURES, FAULT_CAUSES, FAULTS, IN_FLIGHT, LIMITED, SHED};
 
 /// What stands for every operation and code that the contract does not name.
 pub(crate) const OTHER: &str = "other";
@@ -27,7 +27,7 @@ pub(crate) const OTHER: &str = "other";
 /// What the answer of `/metrics` is: the text format of Prometheus.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-type Places = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
+type OperationIndex = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
 
 /// Counts of the calls of a contract, by operation, face, code and duration.
 ///
@@ -36,13 +36,13 @@ type Places = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
 /// `other`; nothing that a caller sends becomes one, so their number is fixed when it is made.
 ///
 /// ```
-/// use redress_core::{Fittings, Registry, Request};
+/// use redress_core::{Layers, Registry, Request};
 /// use redress_telemetry::Metrics;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let registry = Registry::builder().build().unwrap();
 /// let metrics = Metrics::new(registry.contract());
-/// let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+/// let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
 ///
 /// let _ = registry.call("no.such", Request::default()).await;
 /// let line = r#"redress_calls_total{operation="other",face="process",outcome="refused"} 1"#;
@@ -51,17 +51,17 @@ type Places = HashMap<Box<str>, usize, foldhash::fast::RandomState>;
 /// ```
 pub struct Metrics {
     /// Every operation, to its place in `counted`.
-    places: Places,
+    places: OperationIndex,
     /// One for each operation, and a last one for calls of none.
-    counted: Box<[Counted]>,
-    others: Mutex<Vec<Given>>,
+    counted: Box<[OperationCounts]>,
+    others: Mutex<Vec<ExternalMetric>>,
     started: SystemTime,
 }
 
 /// A metric that another part gives.
-struct Given {
+struct ExternalMetric {
     name: MetricName,
-    read: Arc<dyn Fn() -> Reading + Send + Sync>,
+    read: Arc<dyn Fn() -> SampleValue + Send + Sync>,
 }
 
 impl Metrics {
@@ -70,7 +70,7 @@ impl Metrics {
         let operations = contract.operations();
         let places =
             operations.iter().enumerate().map(|(place, operation)| (operation.name().as_str().into(), place)).collect();
-        let counted = operations.iter().map(Counted::of).chain([Counted::of_none()]).collect();
+        let counted = operations.iter().map(OperationCounts::of).chain([OperationCounts::of_none()]).collect();
         Arc::new(Metrics { places, counted, others: Mutex::default(), started: SystemTime::now() })
     }
 
@@ -85,16 +85,16 @@ impl Metrics {
     /// assert!(metrics.text().contains("\nredress_connections 3\n"));
     /// ```
     pub fn gauge(&self, name: MetricName, level: impl Fn() -> f64 + Send + Sync + 'static) {
-        self.give(name, move || Reading::Level(level()));
+        self.give(name, move || SampleValue::Level(level()));
     }
 
     /// Adds a count that only grows, and is read whenever the metrics are. Its name ends in `_total`.
     pub fn counter(&self, name: MetricName, count: impl Fn() -> u64 + Send + Sync + 'static) {
-        self.give(name, move || Reading::Count(count()));
+        self.give(name, move || SampleValue::Count(count()));
     }
 
-    fn give(&self, name: MetricName, read: impl Fn() -> Reading + Send + Sync + 'static) {
-        let given = Given { name, read: Arc::new(read) };
+    fn give(&self, name: MetricName, read: impl Fn() -> SampleValue + Send + Sync + 'static) {
+        let given = ExternalMetric { name, read: Arc::new(read) };
         let mut others = self.others();
         match others.iter_mut().find(|other| other.name.name() == given.name.name()) {
             Some(other) => *other = given,
@@ -109,7 +109,7 @@ impl Metrics {
 
     /// All of it, as values.
     pub(crate) fn families(&self) -> Vec<Family> {
-        let mut families = counted::families(&self.counted);
+        let mut families = operation_counts::families(&self.counted);
         // What is given is read outside of the lock: it may take another.
         let given: Vec<_> = self.others().iter().map(|given| (given.name, Arc::clone(&given.read))).collect();
         families.extend(given.into_iter().map(|(name, read)| Family::single(name, read())));
@@ -123,19 +123,19 @@ impl Metrics {
         self.started
     }
 
-    fn of(&self, operation: Option<&Operation>) -> Option<&Counted> {
+    fn of(&self, operation: Option<&OperationDeclaration>) -> Option<&OperationCounts> {
         let place = operation.and_then(|operation| self.places.get(operation.name().as_str()));
         place.and_then(|place| self.counted.get(*place)).or(self.counted.last())
     }
 
-    fn others(&self) -> MutexGuard<'_, Vec<Given>> {
+    fn others(&self) -> MutexGuard<'_, Vec<ExternalMetric>> {
         // The list is whole between any two lines that hold it.
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Metrics {
-    fn began(&self, operation: &Operation) {
+    fn began(&self, operation: &OperationDeclaration) {
         if let Some(counted) = self.of(Some(operation)) {
             counted.began();
         }

@@ -2,7 +2,7 @@
 
 use std::{fs, time::SystemTime};
 
-use super::{Family, MetricName, Reading, Sort};
+use super::{Family, MetricKind, MetricName, SampleValue};
 
 const BUILD: MetricName = MetricName::new("redress_build_info", "The version that runs.");
 const UPTIME: MetricName = MetricName::new("redress_uptime_seconds", "How long it has counted.");
@@ -12,15 +12,19 @@ const FILES: MetricName = MetricName::new("process_open_fds", "Files and sockets
 const CPU: MetricName = MetricName::new("process_cpu_seconds_total", "Processor time that the process has used.");
 
 pub(super) fn families(started: SystemTime) -> Vec<Family> {
-    let mut build = Family::new(BUILD, Sort::Gauge);
-    build.push([("version", env!("CARGO_PKG_VERSION"))], Reading::Level(1.0));
+    let mut build = Family::new(BUILD, MetricKind::Gauge);
+    build.push([("version", env!("CARGO_PKG_VERSION"))], SampleValue::Level(1.0));
     let uptime = started.elapsed().unwrap_or_default().as_secs_f64();
     let since = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let mut families =
-        vec![build, Family::single(UPTIME, Reading::Level(uptime)), Family::single(STARTED, Reading::Level(since))];
-    let more = [(MEMORY, memory(), Sort::Gauge), (FILES, files(), Sort::Gauge), (CPU, cpu(), Sort::Counter)];
+    let mut families = vec![
+        build,
+        Family::single(UPTIME, SampleValue::Level(uptime)),
+        Family::single(STARTED, SampleValue::Level(since)),
+    ];
+    let more =
+        [(MEMORY, memory(), MetricKind::Gauge), (FILES, files(), MetricKind::Gauge), (CPU, cpu(), MetricKind::Counter)];
     families.extend(more.into_iter().filter_map(|(name, read, sort)| {
-        let mut family = Family::single(name, Reading::Level(read?));
+        let mut family = Family::single(name, SampleValue::Level(read?));
         family.sort = sort;
         Some(family)
     }));

@@ -2,16 +2,16 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{BOUNDS, Family, Reading, Sample, Sort};
+use super::{BOUNDS, Family, MetricKind, MetricSample, SampleValue};
 
 /// Writes the families one after the other. Writing to a text cannot fail.
 pub(super) fn text(families: &[Family]) -> String {
     let mut out = String::with_capacity(4096);
     for Family { name, sort, samples } in families {
         let sort = match sort {
-            Sort::Counter => "counter",
-            Sort::Gauge => "gauge",
-            Sort::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         let _ = writeln!(out, "# HELP {0} {1}\n# TYPE {0} {sort}", name.name(), name.help());
         for sample in samples {
@@ -21,15 +21,15 @@ pub(super) fn text(families: &[Family]) -> String {
     out
 }
 
-fn write(out: &mut String, name: &str, Sample { labels, reading }: &Sample) {
+fn write(out: &mut String, name: &str, MetricSample { labels, reading }: &MetricSample) {
     match reading {
-        Reading::Count(count) => {
+        SampleValue::Count(count) => {
             let _ = writeln!(out, "{name}{} {count}", Labels(labels, None));
         }
-        Reading::Level(level) => {
+        SampleValue::Level(level) => {
             let _ = writeln!(out, "{name}{} {level}", Labels(labels, None));
         }
-        Reading::Spread { buckets, sum } => {
+        SampleValue::Spread { buckets, sum } => {
             let mut below = 0;
             let bounds = BOUNDS.iter().map(|bound| Cow::Owned(seconds(*bound).to_string())).chain(["+Inf".into()]);
             for (bound, count) in bounds.zip(buckets) {

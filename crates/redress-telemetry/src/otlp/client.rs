@@ -30,9 +30,9 @@ const SORTS: [(&str, &str); 3] = [("/v1/traces", "traces"), ("/v1/metrics", "met
 
 /// The client, with what is known about the collector.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Inner>);
+pub(super) struct OtlpClient(Arc<OtlpClientInner>);
 
-struct Inner {
+struct OtlpClientInner {
     http: reqwest::Client,
     runtime: Handle,
     base: Url,
@@ -74,8 +74,8 @@ impl Drop for Thread {
     }
 }
 
-impl Client {
-    pub(super) fn new(settings: &OtlpSettings, thread: &Thread) -> Result<Client, OtlpError> {
+impl OtlpClient {
+    pub(super) fn new(settings: &OtlpSettings, thread: &Thread) -> Result<OtlpClient, OtlpError> {
         let mut base = Url::parse(&settings.endpoint).map_err(|_| OtlpError::Endpoint)?;
         if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
             return Err(OtlpError::Endpoint);
@@ -97,7 +97,7 @@ impl Client {
             .map_err(OtlpError::Client)?;
         let (failed, away) = (AtomicU64::new(0), Default::default());
         let runtime = thread.handle().clone();
-        Ok(Client(Arc::new(Inner { http, runtime, base, failed, away })))
+        Ok(OtlpClient(Arc::new(OtlpClientInner { http, runtime, base, failed, away })))
     }
 
     /// Where messages of one sort go.
@@ -162,7 +162,7 @@ impl Client {
     }
 }
 
-impl HttpClient for Client {
+impl HttpClient for OtlpClient {
     // As the attribute of the trait writes it. The exporters run on threads of their own, which have no reactor.
     fn send_bytes<'life0, 'async_trait>(
         &'life0 self,
@@ -181,9 +181,9 @@ impl HttpClient for Client {
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for OtlpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Client").field(&Host(&self.0.base).to_string()).finish()
+        f.debug_tuple("OtlpClient").field(&Host(&self.0.base).to_string()).finish()
     }
 }
 

@@ -12,7 +12,7 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context};
 
 use super::{private, spans::shortened};
-use crate::OwnCrates;
+use crate::LogTargets;
 
 /// What is told in place of what a library says: it may hold what a client has sent.
 const LIBRARY: &str = "a library logged something, which the local log tells";
@@ -20,11 +20,11 @@ const LIBRARY: &str = "a library logged something, which the local log tells";
 /// The layer that makes them.
 pub(super) struct Logs {
     logger: SdkLogger,
-    own: OwnCrates,
+    own: LogTargets,
 }
 
 impl Logs {
-    pub(super) fn new(logger: SdkLogger, own: OwnCrates) -> Logs {
+    pub(super) fn new(logger: SdkLogger, own: LogTargets) -> Logs {
         Logs { logger, own }
     }
 }
@@ -42,7 +42,7 @@ impl<S: Subscriber> Layer<S> for Logs {
         record.set_severity_number(severity);
         record.set_severity_text(metadata.level().as_str());
         if self.own.has(metadata.target()) {
-            event.record(&mut Fields(&mut record));
+            event.record(&mut EventFields(&mut record));
         } else {
             record.set_body(LIBRARY.into());
         }
@@ -61,9 +61,9 @@ fn severity(level: Level) -> Severity {
 }
 
 /// The fields of one event, on their way into its record.
-struct Fields<'a>(&'a mut SdkLogRecord);
+struct EventFields<'a>(&'a mut SdkLogRecord);
 
-impl Fields<'_> {
+impl EventFields<'_> {
     fn add(&mut self, field: &Field, value: impl FnOnce() -> AnyValue) {
         match field.name() {
             "message" => self.0.set_body(value()),
@@ -73,7 +73,7 @@ impl Fields<'_> {
     }
 }
 
-impl Visit for Fields<'_> {
+impl Visit for EventFields<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.add(field, || shortened(value).to_owned().into());
     }

@@ -22,21 +22,21 @@ use prost::Message as _;
 use super::SCOPE;
 use crate::{
     Metrics,
-    metrics::{BOUNDS, Family, Reading, Sample, Sort},
+    metrics::{BOUNDS, Family, MetricKind, MetricSample, SampleValue},
 };
 
 /// Whose metrics they are.
 #[derive(Clone)]
-pub(super) struct Whose(Vec<KeyValue>);
+pub(super) struct MetricResource(Vec<KeyValue>);
 
-impl Whose {
-    pub(super) fn new<const N: usize>(attributes: [(&str, &str); N]) -> Whose {
-        Whose(attributes.map(|(name, value)| attribute(name, value)).into())
+impl MetricResource {
+    pub(super) fn new<const N: usize>(attributes: [(&str, &str); N]) -> MetricResource {
+        MetricResource(attributes.map(|(name, value)| attribute(name, value)).into())
     }
 
     /// All metrics at this moment, counted from the beginning.
     pub(super) fn message(&self, metrics: &Metrics) -> Vec<u8> {
-        let times = Times { since: nanoseconds(metrics.started()), now: nanoseconds(SystemTime::now()) };
+        let times = ExportInterval { since: nanoseconds(metrics.started()), now: nanoseconds(SystemTime::now()) };
         let metrics = metrics.families().into_iter().map(|family| times.metric(family)).collect();
         let scope = InstrumentationScope {
             name: SCOPE.to_owned(),
@@ -53,20 +53,20 @@ impl Whose {
 
 /// From when to when was counted.
 #[derive(Clone, Copy)]
-struct Times {
+struct ExportInterval {
     since: u64,
     now: u64,
 }
 
-impl Times {
+impl ExportInterval {
     fn metric(self, Family { name, sort, samples }: Family) -> Metric {
         let aggregation_temporality = AggregationTemporality::Cumulative.into();
         let data = match sort {
-            Sort::Gauge => Data::Gauge(Gauge { data_points: self.numbers(samples) }),
-            Sort::Counter => {
+            MetricKind::Gauge => Data::Gauge(Gauge { data_points: self.numbers(samples) }),
+            MetricKind::Counter => {
                 Data::Sum(Sum { data_points: self.numbers(samples), aggregation_temporality, is_monotonic: true })
             }
-            Sort::Histogram => Data::Histogram(Histogram {
+            MetricKind::Histogram => Data::Histogram(Histogram {
                 data_points: samples.into_iter().filter_map(|sample| self.spread(sample)).collect(),
                 aggregation_temporality,
             }),
@@ -81,12 +81,12 @@ impl Times {
         }
     }
 
-    fn numbers(self, samples: Vec<Sample>) -> Vec<NumberDataPoint> {
-        let number = |Sample { labels, reading }| {
+    fn numbers(self, samples: Vec<MetricSample>) -> Vec<NumberDataPoint> {
+        let number = |MetricSample { labels, reading }| {
             let value = match reading {
-                Reading::Count(count) => number_data_point::Value::AsInt(i64::try_from(count).unwrap_or(i64::MAX)),
-                Reading::Level(level) => number_data_point::Value::AsDouble(level),
-                Reading::Spread { .. } => return None,
+                SampleValue::Count(count) => number_data_point::Value::AsInt(i64::try_from(count).unwrap_or(i64::MAX)),
+                SampleValue::Level(level) => number_data_point::Value::AsDouble(level),
+                SampleValue::Spread { .. } => return None,
             };
             Some(NumberDataPoint {
                 attributes: attributes(labels),
@@ -99,8 +99,8 @@ impl Times {
         samples.into_iter().filter_map(number).collect()
     }
 
-    fn spread(self, Sample { labels, reading }: Sample) -> Option<HistogramDataPoint> {
-        let Reading::Spread { buckets, sum } = reading else { return None };
+    fn spread(self, MetricSample { labels, reading }: MetricSample) -> Option<HistogramDataPoint> {
+        let SampleValue::Spread { buckets, sum } = reading else { return None };
         Some(HistogramDataPoint {
             attributes: attributes(labels),
             start_time_unix_nano: self.since,

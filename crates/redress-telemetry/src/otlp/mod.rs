@@ -35,8 +35,8 @@ use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
 pub use settings::OtlpSettings;
 
-use crate::{Metrics, OwnCrates, names};
-use client::{Client, Thread};
+use crate::{LogTargets, Metrics, names};
+use client::{OtlpClient, Thread};
 use waiting::{Gathering, Spans};
 
 /// Says whether the metrics were taken.
@@ -90,10 +90,10 @@ pub enum OtlpError {
 pub struct Otlp {
     tracers: SdkTracerProvider,
     loggers: SdkLoggerProvider,
-    client: Client,
-    resource: metrics::Whose,
+    client: OtlpClient,
+    resource: metrics::MetricResource,
     metrics: Arc<Mutex<Option<Arc<Metrics>>>>,
-    own: OwnCrates,
+    own: LogTargets,
     thread: Thread,
     /// The spans that wait to be sent.
     waiting: Spans,
@@ -106,7 +106,7 @@ impl Otlp {
             return Err(OtlpError::Sample);
         }
         let thread = Thread::start()?;
-        let client = Client::new(&settings, &thread)?;
+        let client = OtlpClient::new(&settings, &thread)?;
         let attributes = [("service.name", &settings.service), ("service.version", &settings.version)];
         let resource = Resource::builder_empty()
             .with_attributes(attributes.map(|(name, value)| KeyValue::new(name, value.clone())))
@@ -129,10 +129,10 @@ impl Otlp {
         let tracers = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(settings.sample))))
             .with_resource(resource.clone())
-            .with_span_processor(Gathering::new(spans::Told(spans, waiting.clone()), waiting.clone()))
+            .with_span_processor(Gathering::new(spans::RedactingExporter(spans, waiting.clone()), waiting.clone()))
             .build();
         let loggers = SdkLoggerProvider::builder().with_resource(resource).with_batch_exporter(logs).build();
-        let whose = metrics::Whose::new(attributes.map(|(name, value)| (name, value.as_str())));
+        let whose = metrics::MetricResource::new(attributes.map(|(name, value)| (name, value.as_str())));
         let mut own = settings.own;
         own.add(&settings.service);
         let otlp = Otlp { tracers, loggers, client, resource: whose, metrics: Arc::default(), own, thread, waiting };
@@ -157,9 +157,9 @@ impl Otlp {
             .with_error_fields_to_exceptions(false)
             .with_error_records_to_exceptions(false);
         // Events leave as logs, which name the span that they belong to, and not a second time inside of it.
-        let spans = parent::Before
+        let spans = parent::BeforeSpanLayer
             .and_then(spans)
-            .and_then(parent::After)
+            .and_then(parent::AfterSpanLayer)
             .with_filter(filter_fn(leaves(&self.own, |metadata| metadata.is_span())));
         let logs = logs::Logs::new(self.loggers.logger(SCOPE), self.own.clone())
             .with_filter(filter_fn(leaves(&self.own, |metadata| metadata.is_event())));
@@ -218,13 +218,13 @@ impl Otlp {
 
 /// What of a sort is told at all.
 fn leaves(
-    own: &OwnCrates,
+    own: &LogTargets,
     sort: fn(&Metadata<'_>) -> bool,
 ) -> impl Fn(&Metadata<'_>) -> bool + Send + Sync + 'static + use<> {
     let own = own.clone();
     move |metadata| {
-        let least = if own.has(metadata.target()) { Level::INFO } else { Level::WARN };
-        sort(metadata) && *metadata.level() <= least
+        let min = if own.has(metadata.target()) { Level::INFO } else { Level::WARN };
+        sort(metadata) && *metadata.level() <= min
     }
 }
 

@@ -25,17 +25,17 @@ thread_local! {
 }
 
 /// Stands before the layer that makes spans.
-pub(super) struct Before;
+pub(super) struct BeforeSpanLayer;
 
 /// Stands after the layer that makes spans.
-pub(super) struct After;
+pub(super) struct AfterSpanLayer;
 
-impl<S: Subscriber> Layer<S> for Before {
+impl<S: Subscriber> Layer<S> for BeforeSpanLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, _: &Id, _: layer::Context<'_, S>) {
         if attributes.fields().field("parent_span_id").is_none() {
             return;
         }
-        let mut caller = Caller::default();
+        let mut caller = ParentFields::default();
         attributes.record(&mut caller);
         if let Some(context) = caller.context() {
             let guard = Context::current().with_remote_span_context(context).attach();
@@ -44,7 +44,7 @@ impl<S: Subscriber> Layer<S> for Before {
     }
 }
 
-impl<S: Subscriber> Layer<S> for After {
+impl<S: Subscriber> Layer<S> for AfterSpanLayer {
     fn on_new_span(&self, _: &Attributes<'_>, _: &Id, _: layer::Context<'_, S>) {
         CALLER.take();
     }
@@ -52,14 +52,14 @@ impl<S: Subscriber> Layer<S> for After {
 
 /// What the fields say.
 #[derive(Default)]
-struct Caller {
+struct ParentFields {
     trace: Option<TraceId>,
     span: Option<SpanId>,
     sampled: bool,
     state: TraceState,
 }
 
-impl Caller {
+impl ParentFields {
     fn context(self) -> Option<SpanContext> {
         let flags = TraceFlags::default().with_sampled(self.sampled);
         let context = SpanContext::new(self.trace?, self.span?, flags, true, self.state);
@@ -67,7 +67,7 @@ impl Caller {
     }
 }
 
-impl Visit for Caller {
+impl Visit for ParentFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "trace_id" => self.trace = TraceId::from_hex(value).ok(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redress_core::Secret;
 
-use crate::OwnCrates;
+use crate::LogTargets;
 
 /// Where the collector is, and how much it is told.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct OtlpSettings {
     pub(super) version: String,
     pub(super) sample: f64,
     pub(super) headers: Vec<(String, Secret)>,
-    pub(super) own: OwnCrates,
+    pub(super) own: LogTargets,
     pub(super) interval: Duration,
     pub(super) timeout: Duration,
 }
@@ -29,7 +29,7 @@ impl OtlpSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             sample: 1.0,
             headers: Vec::new(),
-            own: OwnCrates::default(),
+            own: LogTargets::default(),
             interval: Duration::from_secs(60),
             timeout: Duration::from_secs(5),
         }
@@ -59,7 +59,7 @@ impl OtlpSettings {
 
     /// Sets the crates whose spans and events are told. The one that is called as the service is one of them.
     #[must_use]
-    pub fn own(mut self, crates: OwnCrates) -> OtlpSettings {
+    pub fn own(mut self, crates: LogTargets) -> OtlpSettings {
         self.own = crates;
         self
     }

@@ -18,14 +18,14 @@ use super::{parent, private, waiting::Spans};
 /// The span of a call, as the call path names it.
 const CALL: &str = "redress.call";
 /// The longest attribute that leaves.
-const LONGEST: usize = 1024;
+const MAX_LENGTH: usize = 1024;
 
 /// An exporter that is told less than there is, and in the words of OpenTelemetry. This is done on the thread that
 /// sends, when the call is long over.
 #[derive(Debug)]
-pub(super) struct Told<E>(pub(super) E, pub(super) Spans);
+pub(super) struct RedactingExporter<E>(pub(super) E, pub(super) Spans);
 
-impl<E: SpanExporter> SpanExporter for Told<E> {
+impl<E: SpanExporter> SpanExporter for RedactingExporter<E> {
     fn export(&self, mut batch: Vec<SpanData>) -> impl Future<Output = OTelSdkResult> + Send {
         let count = batch.len();
         batch.iter_mut().for_each(tell);
@@ -66,7 +66,7 @@ fn tell(span: &mut SpanData) {
     });
     for attribute in &mut span.attributes {
         if let opentelemetry::Value::String(text) = &attribute.value
-            && text.as_str().len() > LONGEST
+            && text.as_str().len() > MAX_LENGTH
         {
             attribute.value = shortened(text.as_str()).to_owned().into();
         }
@@ -100,5 +100,5 @@ fn tell_call(span: &mut SpanData) {
 
 /// As much of a text as may leave.
 pub(super) fn shortened(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()
+    text.get(..text.floor_char_boundary(MAX_LENGTH)).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use opentelemetry_sdk::{
 };
 
 /// How many spans wait at most, those that are being sent among them.
-const MOST: usize = 2048;
+const MAX: usize = 2048;
 
 /// How many spans wait, and how many were dropped.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub(super) struct Gathering {
 
 impl Gathering {
     pub(super) fn new(exporter: impl SpanExporter + 'static, spans: Spans) -> Gathering {
-        let config = BatchConfigBuilder::default().with_max_queue_size(MOST).build();
+        let config = BatchConfigBuilder::default().with_max_queue_size(MAX).build();
         Gathering { next: BatchSpanProcessor::new(exporter, config), spans }
     }
 }
@@ -63,7 +63,7 @@ impl SpanProcessor for Gathering {
     }
 
     fn on_end(&self, span: SpanData) {
-        if self.spans.waiting.fetch_add(1, Relaxed) < MOST {
+        if self.spans.waiting.fetch_add(1, Relaxed) < MAX {
             self.next.on_end(span);
         } else {
             self.spans.waiting.fetch_sub(1, Relaxed);

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use redress_core::{Face, Fittings, Registry, Request, contract::Caller, testing::Canary};
+use redress_core::{Face, Layers, Registry, Request, contract::Caller, testing::Canary};
 use redress_telemetry::{AccessLog, LogTarget};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::service;
 const LONG: Duration = Duration::from_secs(10);
 
 fn logged(log: &Arc<AccessLog>) -> Registry {
-    service::registry().fitted(Fittings::new().observer(log.clone()))
+    service::registry().with_layers(Layers::new().observer(log.clone()))
 }
 
 fn lines(path: &std::path::Path) -> Vec<Value> {

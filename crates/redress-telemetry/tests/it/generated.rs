@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
-use redress_core::{Fittings, Request};
+use redress_core::{Layers, Request};
 use redress_telemetry::{Metrics, alerts, dashboard, names};
 
 use crate::service;
@@ -50,7 +50,7 @@ async fn the_kept_metrics_have_the_series_that_are_told() {
             false => metrics.gauge(name, || 0.0),
         }
     }
-    let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+    let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
     for item in ["fine", "gone", "panic"] {
         registry.call("shop.order", Request::new(format!(r#"{{"item":"{item}"}}"#).into_bytes())).await;
     }

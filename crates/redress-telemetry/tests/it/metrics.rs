@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use redress_core::{Face, Fittings, Limit, Limited, LimitedCall, Permit, Registry, Request, contract::Caller};
+use redress_core::{Face, Layers, Limit, Limited, LimitedCall, Permit, Registry, Request, contract::Caller};
 use redress_telemetry::{MetricName, Metrics, names};
 
 use crate::service;
@@ -10,7 +10,7 @@ use crate::service;
 fn counted() -> (Registry, Arc<Metrics>) {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
-    (registry.fitted(Fittings::new().observer(metrics.clone())), metrics)
+    (registry.with_layers(Layers::new().observer(metrics.clone())), metrics)
 }
 
 /// The value of one line of the text.
@@ -94,7 +94,7 @@ impl Limit for Closed {
 #[tokio::test]
 async fn our_own_limits_are_counted_where_they_refused_and_as_no_upstreams_failing() {
     let (registry, metrics) = counted();
-    let registry = registry.fitted(Fittings::new().limit(Closed));
+    let registry = registry.with_layers(Layers::new().limit(Closed));
     registry.call("shop.price", Request::new(b"{}")).await;
     let order = Request::new(br#"{"item":"limit"}"#).with_caller(Caller::new("ada"));
     let ended = registry.call("shop.order", order).await;
@@ -151,7 +151,7 @@ async fn nothing_that_a_caller_sends_becomes_a_label() {
 async fn counts_go_on_over_a_reload() {
     let (registry, metrics) = counted();
     registry.call("shop.price", Request::new(b"{}")).await;
-    let again = service::registry().fitted(Fittings::new().observer(metrics.clone()));
+    let again = service::registry().with_layers(Layers::new().observer(metrics.clone()));
     again.call("shop.price", Request::new(b"{}")).await;
     assert_eq!(value(&metrics, r#"redress_calls_total{operation="shop.price",face="process",outcome="ok"}"#), 2.0);
 }

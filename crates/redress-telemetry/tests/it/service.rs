@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use redress_core::{
     DynamicFailure, Events, Operation, Registry,
-    contract::{Access, Deprecation, Failure, Kind, Operation as Declared, Recovery},
+    contract::{Access, Deprecation, FailureDeclaration, Kind, OperationDeclaration as Declared, Recovery},
 };
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ fn open(operation: Declared) -> Declared {
     operation.with_summary("One of the operations that the tests call.").with_access(Access::anyone())
 }
 
-fn failure(code: &str, kind: Kind) -> Failure {
-    Failure::new(code, kind)
+fn failure(code: &str, kind: Kind) -> FailureDeclaration {
+    FailureDeclaration::new(code, kind)
         .with_when("The shop says so.")
         .with_recovery(Recovery::stop("Do not ask for it again, it will not change."))
 }

@@ -36,10 +36,11 @@ pub fn challenge(problem: &Problem) -> Option<Cow<'static, str>> {
 /// Whether the call came with a token, which was refused.
 fn is_refused_token(problem: &Problem) -> bool {
     #[derive(Deserialize)]
-    struct Details {
+    struct ChallengeDetails {
         token: Option<String>,
     }
-    let details = problem.details.as_ref().and_then(|details| serde_json::from_str::<Details>(details.get()).ok());
+    let details =
+        problem.details.as_ref().and_then(|details| serde_json::from_str::<ChallengeDetails>(details.get()).ok());
     problem.code.as_str() == EngineCode::AuthRequired.as_str() && details.is_some_and(|details| details.token.is_some())
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use redress_contract::{Operation, Schema, Shape};
+use redress_contract::{OperationDeclaration, Schema, Shape};
 use serde_json::{Number, Value};
 
 /// An input that fits into a query string.
@@ -19,12 +19,12 @@ pub struct Parameter {
     pub required: bool,
     /// Whether it may stand several times, as a list.
     pub repeated: bool,
-    types: Types,
+    types: JsonTypes,
 }
 
 /// Which JSON a text may stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Types {
+struct JsonTypes {
     string: bool,
     number: bool,
     boolean: bool,
@@ -33,13 +33,13 @@ struct Types {
 
 impl FlatInput {
     /// The input of an operation that a plain `GET` may call: a query whose input is flat.
-    pub fn of(operation: &Operation) -> Option<FlatInput> {
+    pub fn of(operation: &OperationDeclaration) -> Option<FlatInput> {
         if operation.shape() == Shape::Query { FlatInput::of_schema(operation.input()) } else { None }
     }
 
     /// The input of a subscription that a plain `GET` may open, as a browser's `EventSource` does: one whose input is
     /// flat.
-    pub fn of_stream(operation: &Operation) -> Option<FlatInput> {
+    pub fn of_stream(operation: &OperationDeclaration) -> Option<FlatInput> {
         if operation.shape() == Shape::Subscription { FlatInput::of_schema(operation.input()) } else { None }
     }
 
@@ -69,11 +69,11 @@ impl FlatInput {
     /// written, so that the operation's schema says what is wrong with it.
     ///
     /// ```
-    /// use redress_contract::Operation;
+    /// use redress_contract::OperationDeclaration;
     /// use redress_wire::http::FlatInput;
     /// use serde_json::json;
     ///
-    /// let list = Operation::query("files.list").with_input(json!({
+    /// let list = OperationDeclaration::query("files.list").with_input(json!({
     ///     "type": "object",
     ///     "properties": {"path": {"type": "string"}, "depth": {"type": "integer"}},
     /// }));
@@ -101,7 +101,7 @@ impl FlatInput {
     }
 }
 
-impl Types {
+impl JsonTypes {
     fn read(self, text: &str) -> Value {
         let number = || text.parse::<Number>().ok();
         match text {
@@ -114,8 +114,8 @@ impl Types {
         }
     }
 
-    fn join(self, other: Types) -> Types {
-        Types {
+    fn join(self, other: JsonTypes) -> JsonTypes {
+        JsonTypes {
             string: self.string || other.string,
             number: self.number || other.number,
             boolean: self.boolean || other.boolean,
@@ -133,12 +133,12 @@ fn resolved<'a>(root: &'a Schema, member: &'a Value) -> Option<&'a Value> {
 }
 
 /// The scalar types of a schema; nothing if it admits anything else.
-fn types(root: &Schema, schema: &Value, depth: usize) -> Option<Types> {
+fn types(root: &Schema, schema: &Value, depth: usize) -> Option<JsonTypes> {
     if depth > 4 {
         return None;
     }
     let schema = resolved(root, schema)?;
-    let mut found = Types::default();
+    let mut found = JsonTypes::default();
     for word in ["anyOf", "oneOf"] {
         for branch in schema.get(word).and_then(Value::as_array).into_iter().flatten() {
             found = found.join(types(root, branch, depth + 1)?);
@@ -147,10 +147,10 @@ fn types(root: &Schema, schema: &Value, depth: usize) -> Option<Types> {
     let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
     for value in values {
         found = found.join(match value {
-            Value::String(_) => Types { string: true, ..Types::default() },
-            Value::Number(_) => Types { number: true, ..Types::default() },
-            Value::Bool(_) => Types { boolean: true, ..Types::default() },
-            Value::Null => Types { null: true, ..Types::default() },
+            Value::String(_) => JsonTypes { string: true, ..JsonTypes::default() },
+            Value::Number(_) => JsonTypes { number: true, ..JsonTypes::default() },
+            Value::Bool(_) => JsonTypes { boolean: true, ..JsonTypes::default() },
+            Value::Null => JsonTypes { null: true, ..JsonTypes::default() },
             Value::Array(_) | Value::Object(_) => return None,
         });
     }
@@ -161,12 +161,12 @@ fn types(root: &Schema, schema: &Value, depth: usize) -> Option<Types> {
     };
     for name in named {
         found = found.join(match name.as_str()? {
-            "string" => Types { string: true, ..Types::default() },
-            "integer" | "number" => Types { number: true, ..Types::default() },
-            "boolean" => Types { boolean: true, ..Types::default() },
-            "null" => Types { null: true, ..Types::default() },
+            "string" => JsonTypes { string: true, ..JsonTypes::default() },
+            "integer" | "number" => JsonTypes { number: true, ..JsonTypes::default() },
+            "boolean" => JsonTypes { boolean: true, ..JsonTypes::default() },
+            "null" => JsonTypes { null: true, ..JsonTypes::default() },
             _ => return None,
         });
     }
-    (found != Types::default()).then_some(found)
+    (found != JsonTypes::default()).then_some(found)
 }

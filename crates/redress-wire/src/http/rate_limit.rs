@@ -35,8 +35,20 @@ pub fn rate_limit(allowances: &[Allowance]) -> Option<RateLimitFields> {
         let separator = if policy.is_empty() { "" } else { ", " };
         let Allowance { policy: name, limit: quota, remaining, window_seconds, renews_seconds } = allowance;
         // Writing to a string cannot fail.
-        let _ = write!(policy, "{separator}{};q={};w={}", Text(name), integer(*quota), integer(*window_seconds));
-        let _ = write!(limit, "{separator}{};r={};t={}", Text(name), integer(*remaining), integer(*renews_seconds));
+        let _ = write!(
+            policy,
+            "{separator}{};q={};w={}",
+            StructuredString(name),
+            integer(*quota),
+            integer(*window_seconds)
+        );
+        let _ = write!(
+            limit,
+            "{separator}{};r={};t={}",
+            StructuredString(name),
+            integer(*remaining),
+            integer(*renews_seconds)
+        );
     }
     Some(RateLimitFields { policy, limit })
 }
@@ -47,9 +59,9 @@ fn integer(number: u64) -> u64 {
 }
 
 /// A String of structured fields: visible ASCII and spaces in quotation marks (RFC 9651, section 3.3.3).
-struct Text<'a>(&'a str);
+struct StructuredString<'a>(&'a str);
 
-impl std::fmt::Display for Text<'_> {
+impl std::fmt::Display for StructuredString<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("\"")?;
         for character in self.0.chars() {

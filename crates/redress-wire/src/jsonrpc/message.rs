@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 /// What a body asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message<'a> {
+pub enum RpcMessage<'a> {
     /// One request.
     Single(Member<'a>),
     /// Several, at least one.
@@ -21,14 +21,14 @@ pub enum Message<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Member<'a> {
     /// A request or a notification.
-    Call(Call<'a>),
+    Call(RpcCall<'a>),
     /// Not a request; to be answered as invalid, under this id.
     Invalid(Id<'a>),
 }
 
 /// A request or a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call<'a> {
+pub struct RpcCall<'a> {
     /// What the answer is known by; a notification has none, and gets no answer.
     pub id: Option<Id<'a>>,
     /// The operation.
@@ -90,41 +90,41 @@ impl<'a> Id<'a> {
 /// Reads a body, with at most `limit` members in a batch.
 ///
 /// ```
-/// use redress_wire::jsonrpc::{Member, Message, read};
+/// use redress_wire::jsonrpc::{Member, RpcMessage, read};
 ///
 /// let body = br#"{"jsonrpc":"2.0","id":7,"method":"files.read","params":{"path":"a.md"}}"#;
-/// let Ok(Message::Single(Member::Call(call))) = read(body, 50) else { panic!() };
+/// let Ok(RpcMessage::Single(Member::Call(call))) = read(body, 50) else { panic!() };
 /// assert_eq!((call.method.as_ref(), call.params), ("files.read", br#"{"path":"a.md"}"#.as_slice()));
 /// ```
-pub fn read(body: &[u8], limit: usize) -> Result<Message<'_>, Unreadable> {
+pub fn read(body: &[u8], limit: usize) -> Result<RpcMessage<'_>, Unreadable> {
     let text = std::str::from_utf8(body).map_err(|_| Unreadable::NotJson)?;
     let message = match quickly(text, limit) {
         Ok(message) => message,
         Err(_) => carefully(text)?,
     };
     match message {
-        Message::Batch(members) if members.is_empty() => Err(Unreadable::EmptyBatch),
-        Message::Batch(members) if members.len() > limit => Err(Unreadable::BatchTooLarge { limit }),
-        message @ (Message::Single(_) | Message::Batch(_)) => Ok(message),
+        RpcMessage::Batch(members) if members.is_empty() => Err(Unreadable::EmptyBatch),
+        RpcMessage::Batch(members) if members.len() > limit => Err(Unreadable::BatchTooLarge { limit }),
+        message @ (RpcMessage::Single(_) | RpcMessage::Batch(_)) => Ok(message),
     }
 }
 
-fn quickly(text: &str, limit: usize) -> Result<Message<'_>, serde_json::Error> {
+fn quickly(text: &str, limit: usize) -> Result<RpcMessage<'_>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let message = reader.deserialize_any(Scalars(AtTop { limit }, || Message::Single(Member::Invalid(Id::NULL))))?;
+    let message = reader.deserialize_any(Scalars(AtTop { limit }, || RpcMessage::Single(Member::Invalid(Id::NULL))))?;
     reader.end()?;
     Ok(message)
 }
 
 /// Reads what serde cannot hold as values (a number beyond every type, half a surrogate
 /// pair in a name) and is JSON all the same: there the trouble stays with its member.
-fn carefully(text: &str) -> Result<Message<'_>, Unreadable> {
+fn carefully(text: &str) -> Result<RpcMessage<'_>, Unreadable> {
     let whole: &RawValue = serde_json::from_str(text).map_err(|_| Unreadable::NotJson)?;
     let Ok(members) = serde_json::from_str::<Vec<&RawValue>>(whole.get()) else {
-        return Ok(Message::Single(Member::Invalid(Id::NULL)));
+        return Ok(RpcMessage::Single(Member::Invalid(Id::NULL)));
     };
     let members = members.into_iter().map(|raw| serde_json::from_str(raw.get()).unwrap_or(Member::Invalid(Id::NULL)));
-    Ok(Message::Batch(members.collect()))
+    Ok(RpcMessage::Batch(members.collect()))
 }
 
 /// The text of a JSON string; nothing if it is none, or holds half a surrogate pair.
@@ -138,28 +138,28 @@ struct AtTop {
 }
 
 impl<'de> Visitor<'de> for AtTop {
-    type Value = Message<'de>;
+    type Value = RpcMessage<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a message")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Message<'de>, A::Error> {
-        read_members(map).map(Message::Single)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RpcMessage<'de>, A::Error> {
+        read_members(map).map(RpcMessage::Single)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Message<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RpcMessage<'de>, A::Error> {
         let mut members = Vec::new();
         // One more than the limit tells that there are too many; what follows is only read
         // to know whether it is JSON.
         while members.len() <= self.limit {
             match seq.next_element()? {
                 Some(member) => members.push(member),
-                None => return Ok(Message::Batch(members)),
+                None => return Ok(RpcMessage::Batch(members)),
             }
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Message::Batch(members))
+        Ok(RpcMessage::Batch(members))
     }
 }
 
@@ -188,7 +188,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
 
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "lowercase")]
-enum Known {
+enum KnownMember {
     Jsonrpc,
     Id,
     Method,
@@ -201,16 +201,16 @@ fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Member<'de>, A::Er
     let (mut version, mut id, mut method, mut params) = (None, None, None, None);
     let mut twice = false;
     let mut id_twice = false;
-    while let Some(known) = map.next_key::<Known>()? {
+    while let Some(known) = map.next_key::<KnownMember>()? {
         let slot = match known {
-            Known::Jsonrpc => &mut version,
-            Known::Method => &mut method,
-            Known::Params => &mut params,
-            Known::Id => {
+            KnownMember::Jsonrpc => &mut version,
+            KnownMember::Method => &mut method,
+            KnownMember::Params => &mut params,
+            KnownMember::Id => {
                 id_twice |= id.is_some();
                 &mut id
             }
-            Known::Other => {
+            KnownMember::Other => {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
@@ -222,7 +222,7 @@ fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Member<'de>, A::Er
     let answered_as = read_id.flatten().unwrap_or(Id::NULL);
     let versioned = version.and_then(string).is_some_and(|version| version == "2.0");
     match (method.and_then(string), read_id) {
-        (Some(method), None | Some(Some(_))) if versioned && !twice => Ok(Member::Call(Call {
+        (Some(method), None | Some(Some(_))) if versioned && !twice => Ok(Member::Call(RpcCall {
             id: read_id.flatten(),
             method,
             params: params.map(str::as_bytes).unwrap_or_default(),

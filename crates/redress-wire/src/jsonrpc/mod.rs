@@ -17,4 +17,4 @@ mod message;
 
 pub use answer::{write_answer, write_result};
 pub use code::{kind, number};
-pub use message::{Call, Id, Member, Message, Unreadable, read};
+pub use message::{Id, Member, RpcCall, RpcMessage, Unreadable, read};

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 /// What a client can be asked while it waits for a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClientCan {
+pub struct ClientCapabilities {
     /// To show a form.
     pub form: bool,
     /// To open a page.
@@ -16,18 +16,18 @@ pub struct ClientCan {
     pub roots: bool,
 }
 
-impl ClientCan {
+impl ClientCapabilities {
     /// What the capabilities of a client say. A client that shows forms need not say so in
     /// words: it is what elicitation was at first.
-    pub(super) fn read(capabilities: &RawValue) -> ClientCan {
-        ClientCan::of(capabilities.get())
+    pub(super) fn read(capabilities: &RawValue) -> ClientCapabilities {
+        ClientCapabilities::of(capabilities.get())
     }
 
     /// What capabilities say that are JSON.
-    pub fn of(capabilities: &str) -> ClientCan {
+    pub fn of(capabilities: &str) -> ClientCapabilities {
         #[derive(Default, Deserialize)]
         #[serde(default)]
-        struct Given {
+        struct GivenCapabilities {
             elicitation: Option<Elicitation>,
             sampling: Option<IgnoredAny>,
             roots: Option<IgnoredAny>,
@@ -40,11 +40,11 @@ impl ClientCan {
         }
         // Most clients can be asked nothing, and say so in two bytes.
         if capabilities.len() <= 2 {
-            return ClientCan::default();
+            return ClientCapabilities::default();
         }
-        let given: Given = serde_json::from_str(capabilities).unwrap_or_default();
+        let given: GivenCapabilities = serde_json::from_str(capabilities).unwrap_or_default();
         let elicits = given.elicitation.as_ref();
-        ClientCan {
+        ClientCapabilities {
             form: elicits.is_some_and(|given| given.form.is_some() || given.url.is_none()),
             url: elicits.is_some_and(|given| given.url.is_some()),
             sample: given.sampling.is_some(),
@@ -64,11 +64,14 @@ mod tests {
 
     #[test]
     fn a_client_can_be_asked_what_it_says_and_nothing_else() {
-        let read = |text: &str| ClientCan::read(&RawValue::from_string(text.to_owned()).unwrap());
+        let read = |text: &str| ClientCapabilities::read(&RawValue::from_string(text.to_owned()).unwrap());
         assert!(!read("{}").any() && !read(r#"{"experimental":{},"elicitation":7}"#).any());
-        assert_eq!(read(r#"{"elicitation":{}}"#), ClientCan { form: true, ..ClientCan::default() });
-        assert_eq!(read(r#"{"elicitation":{"url":{}}}"#), ClientCan { url: true, ..ClientCan::default() });
+        assert_eq!(read(r#"{"elicitation":{}}"#), ClientCapabilities { form: true, ..ClientCapabilities::default() });
+        assert_eq!(
+            read(r#"{"elicitation":{"url":{}}}"#),
+            ClientCapabilities { url: true, ..ClientCapabilities::default() }
+        );
         let all = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}"#;
-        assert_eq!(read(all), ClientCan { form: true, url: true, sample: true, roots: true });
+        assert_eq!(read(all), ClientCapabilities { form: true, url: true, sample: true, roots: true });
     }
 }

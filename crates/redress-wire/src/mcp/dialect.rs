@@ -10,7 +10,7 @@ use redress_contract::Holds;
 use serde_json::{Map, Number, Value, json};
 
 /// The largest whole number that every reader of JSON has exactly.
-const LARGEST: f64 = 9_007_199_254_740_991.0;
+const MAX_SIZE: f64 = 9_007_199_254_740_991.0;
 /// The bounds of numbers.
 const BOUNDS: [&str; 4] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 /// Words that say something about a schema and nothing about a value.
@@ -317,7 +317,7 @@ fn one_type(words: &mut Map<String, Value>) {
 /// Leaves out bounds that a double cannot hold, or does not hold exactly: hosts would show other numbers.
 fn without_wide_bounds(words: &mut Map<String, Value>) {
     for bound in BOUNDS {
-        if words.get(bound).and_then(Value::as_f64).is_some_and(|value| value.abs() > LARGEST) {
+        if words.get(bound).and_then(Value::as_f64).is_some_and(|value| value.abs() > MAX_SIZE) {
             words.remove(bound);
         }
     }
@@ -350,15 +350,15 @@ fn in_words(words: &mut Map<String, Value>) {
     let told = words.get("description").and_then(Value::as_str).unwrap_or_default().to_lowercase();
     let number = |word: &str| words.get(word).and_then(Value::as_number).filter(|_| words.get("enum").is_none());
     // That there is something, or nothing, to count goes without saying.
-    let least = number("minimum").filter(|least| ![Some(0.0), Some(1.0)].contains(&least.as_f64()));
-    let range = |least: Option<&Number>, most: Option<&Number>, of: &str| match (least, most) {
-        (Some(least), Some(most)) => Some(format!("{least} to {most}{of}")),
-        (Some(least), None) => Some(format!("at least {least}{of}")),
-        (None, Some(most)) => Some(format!("at most {most}{of}")),
+    let min = number("minimum").filter(|min| ![Some(0.0), Some(1.0)].contains(&min.as_f64()));
+    let range = |min: Option<&Number>, max: Option<&Number>, of: &str| match (min, max) {
+        (Some(min), Some(max)) => Some(format!("{min} to {max}{of}")),
+        (Some(min), None) => Some(format!("at least {min}{of}")),
+        (None, Some(max)) => Some(format!("at most {max}{of}")),
         (None, None) => None,
     };
     let mut says: Vec<String> = Vec::new();
-    says.extend(range(least, number("maximum"), ""));
+    says.extend(range(min, number("maximum"), ""));
     says.extend(range(None, number("maxLength"), " characters"));
     says.extend(range(None, number("maxItems"), " items"));
     // What its author has said of it is not said twice.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     Caching, VERSIONS,
-    describe::Reader,
+    describe::ToolReader,
     prose::{Spoken, spoken},
     shared::SharedFailures,
 };
@@ -84,7 +84,7 @@ pub fn instructions(
          call may be made again: safe, safe_with_key, after_verify, unsafe, after_fix or never. After_verify: make the \
          next action first; if its output has at `done.pointer` what `done.is` says, it was done, else call \
          again.\n\n{}Besides the codes that its description lists, every tool can fail with: {}.",
-        shared.lines(is_seen, Reader { names: read, shared: &|_, _| false }),
+        shared.lines(is_seen, ToolReader { names: read, shared: &|_, _| false }),
         codes.join(", ")
     )
 }

@@ -33,7 +33,7 @@ impl Caching {
 
 /// What a list is a list of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum ListKind {
     /// `tools/list`.
     Tools,
     /// `prompts/list`.
@@ -44,29 +44,29 @@ pub enum Listed {
     ResourceTemplates,
 }
 
-impl Listed {
+impl ListKind {
     /// The member of the result that holds the list.
     const fn member(self) -> &'static str {
         match self {
-            Listed::Tools => "tools",
-            Listed::Prompts => "prompts",
-            Listed::Resources => "resources",
-            Listed::ResourceTemplates => "resourceTemplates",
+            ListKind::Tools => "tools",
+            ListKind::Prompts => "prompts",
+            ListKind::Resources => "resources",
+            ListKind::ResourceTemplates => "resourceTemplates",
         }
     }
 }
 
 /// The results of a list, page by page.
 #[derive(Clone, Debug)]
-pub struct Listing {
+pub struct ListPages {
     pages: Vec<Vec<u8>>,
     /// Part of every cursor, so that one for another list is told apart from one for this.
     mark: u64,
 }
 
-impl Listing {
+impl ListPages {
     /// The pages of `items`, which are JSON, with at most `page` of them on each.
-    pub fn new(listed: Listed, items: &[&[u8]], page: usize, era: Era, caching: Caching) -> Listing {
+    pub fn new(listed: ListKind, items: &[&[u8]], page: usize, era: Era, caching: Caching) -> ListPages {
         let mark = fingerprint(items);
         let chunks: Vec<&[&[u8]]> = items.chunks(page.max(1)).collect();
         let count = chunks.len().max(1);
@@ -96,7 +96,7 @@ impl Listing {
             out.push(b'}');
             out
         };
-        Listing { pages: (0..count).map(write).collect(), mark }
+        ListPages { pages: (0..count).map(write).collect(), mark }
     }
 
     /// The page at `cursor`, or the first. None for a cursor that no page of this list gave.

@@ -29,13 +29,13 @@ impl<'a> ObjectMembers<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for ObjectMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMembers<'a>, D::Error> {
-        deserializer.deserialize_map(Reader).map(ObjectMembers)
+        deserializer.deserialize_map(MembersVisitor).map(ObjectMembers)
     }
 }
 
-struct Reader;
+struct MembersVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for MembersVisitor {
     type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,9 +44,9 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         #[derive(Deserialize)]
-        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct MemberKey<'a>(#[serde(borrow)] Cow<'a, str>);
         let mut members = Vec::new();
-        while let Some((Key(name), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+        while let Some((MemberKey(name), value)) = map.next_entry::<MemberKey<'de>, &'de RawValue>()? {
             members.push((name, value));
         }
         Ok(members)

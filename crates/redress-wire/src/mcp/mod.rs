@@ -18,6 +18,7 @@ mod cost;
 mod describe;
 mod dialect;
 mod error;
+mod failure_text;
 mod info;
 mod listing;
 mod members;
@@ -31,30 +32,29 @@ mod result;
 mod schema;
 mod shared;
 mod text;
-mod told;
 mod tool;
 
-pub use client::ClientCan;
+pub use client::ClientCapabilities;
 pub use cost::{Cost, cost};
-pub use describe::{Reader, mentions};
+pub use describe::{ToolReader, mentions};
 pub use dialect::dialect;
 pub use error::{ProtocolError, write_error};
+pub use failure_text::told;
 pub use info::{Capabilities, ServerInfo, discover_result, initialize_result, instructions};
-pub use listing::{CacheScope, Caching, Listed, Listing};
+pub use listing::{CacheScope, Caching, ListKind, ListPages};
 pub use members::ObjectMembers;
-pub use output::{EnvelopeUse, Form, OutputSchema};
+pub use output::{EnvelopeUse, OutputForm, OutputSchema};
 pub use params::{
-    Argument, CallParams, CompleteParams, Context, InitializeParams, LevelParams, ListParams, ListenParams, ReadParams,
-    Reference, RequestMeta, RoundParams, Wanted, read_params,
+    CallParams, CompleteParams, CompletionArgument, CompletionContext, InitializeParams, LevelParams, ListParams,
+    ListenParams, ReadParams, Reference, RequestMeta, RoundParams, SubscriptionFilter, read_params,
 };
 pub use prompt::{prompt, write_messages};
 pub use prose::{Spoken, spoken};
 pub use protocol::{Era, LATEST_LEGACY, MODERN, VERSIONS, header, method, negotiate};
 pub use resource::{resource, resource_template, write_contents};
-pub use result::{Carriage, open_result, write_call, write_output};
+pub use result::{ResultOptions, open_result, write_call, write_output};
 pub use schema::plain;
 pub use shared::SharedFailures;
-pub use told::told;
 pub use tool::{Tool, ToolText};
 
 /// Where a result carries the envelope of a bad ending.

@@ -1,6 +1,6 @@
 //! What a tool says of its output, and what may stand as `structuredContent` because of it.
 
-use redress_contract::{Gives, Operation, Retry, Shape};
+use redress_contract::{Gives, OperationDeclaration, Retry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Era, schema};
@@ -29,7 +29,7 @@ pub enum EnvelopeUse {
 
 /// How outputs and their schemas are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct OutputForm {
     /// What the advertised schema admits.
     pub output_schema: OutputSchema,
     /// Which endings come in an envelope.
@@ -39,20 +39,20 @@ pub struct Form {
     pub error_meta: bool,
 }
 
-impl Default for Form {
-    fn default() -> Form {
-        Form { output_schema: OutputSchema::default(), envelope: EnvelopeUse::default(), error_meta: true }
+impl Default for OutputForm {
+    fn default() -> OutputForm {
+        OutputForm { output_schema: OutputSchema::default(), envelope: EnvelopeUse::default(), error_meta: true }
     }
 }
 
 /// The output schema that a tool advertises in this era; none where it may not be, because
 /// the legacy era knows objects only.
-pub(super) fn advertised(operation: &Operation, form: Form, era: Era) -> Option<Value> {
+pub(super) fn advertised(operation: &OperationDeclaration, form: OutputForm, era: Era) -> Option<Value> {
     // Pieces to look at are shown and not read, so there is nothing to promise of them.
     if form.output_schema == OutputSchema::None || operation.gives() == Gives::Blocks {
         return None;
     }
-    let schema::Plain { schema: given, mut definitions } = schema::apart(operation.output());
+    let schema::PlainSchema { schema: given, mut definitions } = schema::apart(operation.output());
     let mut success = match operation.shape() {
         Shape::Query | Shape::Mutation => given,
         Shape::Subscription => collected(given),
@@ -104,7 +104,7 @@ fn collected(item: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The envelope of a bad ending. The code stays open: a layer below may bring one of its own.
-fn failure(operation: &Operation) -> Value {
+fn failure(operation: &OperationDeclaration) -> Value {
     let codes: Vec<&str> = operation.failures().iter().map(|failure| failure.code().as_str()).collect();
     let mut code = json!({"type": "string"});
     if let (false, Value::Object(code)) = (codes.is_empty(), &mut code) {

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::ClientCan;
+use super::ClientCapabilities;
 
 /// The longest state of a trace that is passed on, as the standard asks for at least.
 const LONGEST_STATE: usize = 512;
@@ -56,7 +56,7 @@ pub struct ReadParams<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundParams<'a> {
     /// What the client can be asked.
-    pub can: ClientCan,
+    pub can: ClientCapabilities,
     /// Answers to what an earlier result asked for.
     pub responses: Option<&'a RawValue>,
     /// What an earlier result asked to be given back.
@@ -71,10 +71,10 @@ pub struct CompleteParams<'a> {
     pub reference: Reference<'a>,
     /// Which argument, and what is typed of it.
     #[serde(borrow)]
-    pub argument: Argument<'a>,
+    pub argument: CompletionArgument<'a>,
     /// What is filled in already.
     #[serde(default)]
-    pub context: Option<Context>,
+    pub context: Option<CompletionContext>,
     /// What the request says of itself.
     #[serde(borrow, default, rename = "_meta")]
     pub meta: Option<RequestMeta<'a>>,
@@ -102,7 +102,7 @@ pub enum Reference<'a> {
 
 /// An argument that is being typed.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Argument<'a> {
+pub struct CompletionArgument<'a> {
     /// Its name.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
@@ -113,7 +113,7 @@ pub struct Argument<'a> {
 
 /// What is filled in beside the argument that is being typed.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Context {
+pub struct CompletionContext {
     /// The other arguments.
     #[serde(default)]
     pub arguments: BTreeMap<String, String>,
@@ -134,7 +134,7 @@ pub struct LevelParams<'a> {
 #[derive(Clone, Debug, Deserialize)]
 pub struct ListenParams<'a> {
     /// Which changes are wanted.
-    pub notifications: Wanted,
+    pub notifications: SubscriptionFilter,
     /// What the request says of itself.
     #[serde(borrow, default, rename = "_meta")]
     pub meta: Option<RequestMeta<'a>>,
@@ -143,7 +143,7 @@ pub struct ListenParams<'a> {
 /// Which changes a client wants to be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Wanted {
+pub struct SubscriptionFilter {
     /// Those of the tools.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tools_list_changed: bool,
@@ -233,15 +233,15 @@ impl RequestMeta<'_> {
     }
 
     /// What the client can be asked.
-    pub fn client_can(&self) -> ClientCan {
-        self.client_capabilities.map(ClientCan::read).unwrap_or_default()
+    pub fn client_can(&self) -> ClientCapabilities {
+        self.client_capabilities.map(ClientCapabilities::read).unwrap_or_default()
     }
 }
 
 impl InitializeParams<'_> {
     /// What the client can be asked.
-    pub fn client_can(&self) -> ClientCan {
-        ClientCan::read(self.capabilities)
+    pub fn client_can(&self) -> ClientCapabilities {
+        ClientCapabilities::read(self.capabilities)
     }
 }
 

@@ -1,13 +1,13 @@
 //! An operation as a prompt, and what it gives.
 
-use redress_contract::{Operation, Schema};
+use redress_contract::{OperationDeclaration, Schema};
 use serde_json::{Map, Value};
 
 use crate::jsonrpc::Id;
 
 use super::{
     Era,
-    describe::{self, Reader},
+    describe::{self, ToolReader},
     prose::spoken,
     result::open,
     text::string,
@@ -17,18 +17,18 @@ use super::{
 /// they are to the operation.
 ///
 /// ```
-/// use redress_contract::Operation;
-/// use redress_wire::mcp::Reader;
+/// use redress_contract::OperationDeclaration;
+/// use redress_wire::mcp::ToolReader;
 /// use serde_json::{Value, json};
 ///
-/// let review = Operation::query("notes.review").with_summary("Review a note.").prompt().with_input(json!({
+/// let review = OperationDeclaration::query("notes.review").with_summary("Review a note.").prompt().with_input(json!({
 ///     "type": "object", "properties": {"path": {"type": "string", "description": "Which."}}, "required": ["path"],
 /// }));
-/// let prompt: Value = serde_json::from_slice(&redress_wire::mcp::prompt(&review, Reader::ANYBODY)).unwrap();
+/// let prompt: Value = serde_json::from_slice(&redress_wire::mcp::prompt(&review, ToolReader::ANYBODY)).unwrap();
 /// assert_eq!(prompt["name"], "notes_review");
 /// assert_eq!(prompt["arguments"], json!([{"name": "path", "description": "Which.", "required": true}]));
 /// ```
-pub fn prompt(operation: &Operation, reader: Reader<'_>) -> Vec<u8> {
+pub fn prompt(operation: &OperationDeclaration, reader: ToolReader<'_>) -> Vec<u8> {
     let mut prompt = Map::new();
     prompt.insert("name".into(), operation.tool_name().into());
     prompt.insert("title".into(), describe::title(operation).into());
@@ -41,7 +41,7 @@ pub fn prompt(operation: &Operation, reader: Reader<'_>) -> Vec<u8> {
     Value::Object(prompt).to_string().into_bytes()
 }
 
-fn argument(input: &Schema, name: &str, reader: Reader<'_>) -> Value {
+fn argument(input: &Schema, name: &str, reader: ToolReader<'_>) -> Value {
     let mut argument = Map::new();
     argument.insert("name".into(), name.into());
     for word in ["title", "description"] {

@@ -1,27 +1,27 @@
 //! An operation as a document, or as a template of documents, and what it gives.
 
-use redress_contract::{Operation, Part};
+use redress_contract::{OperationDeclaration, ResourceContents};
 use serde_json::{Map, Value};
 
 use crate::jsonrpc::Id;
 
 use super::{
     Caching, Era,
-    describe::{self, Reader},
+    describe::{self, ToolReader},
     result::open,
 };
 
 /// An operation as the document at one URI, as a list holds it.
-pub fn resource(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
+pub fn resource(operation: &OperationDeclaration, reader: ToolReader<'_>) -> Option<Vec<u8>> {
     listed(operation, false, "uri", reader)
 }
 
 /// An operation as a template of documents, as a list holds it.
-pub fn resource_template(operation: &Operation, reader: Reader<'_>) -> Option<Vec<u8>> {
+pub fn resource_template(operation: &OperationDeclaration, reader: ToolReader<'_>) -> Option<Vec<u8>> {
     listed(operation, true, "uriTemplate", reader)
 }
 
-fn listed(operation: &Operation, template: bool, member: &str, reader: Reader<'_>) -> Option<Vec<u8>> {
+fn listed(operation: &OperationDeclaration, template: bool, member: &str, reader: ToolReader<'_>) -> Option<Vec<u8>> {
     let uri = operation.uri().filter(|uri| uri.is_template() == template)?;
     let mut listed = Map::new();
     listed.insert(member.into(), uri.as_str().into());
@@ -35,7 +35,7 @@ fn listed(operation: &Operation, template: bool, member: &str, reader: Reader<'_
 }
 
 /// Appends the response to `resources/read`.
-pub fn write_contents(id: Id<'_>, parts: &[Part], era: Era, caching: Caching, out: &mut Vec<u8>) {
+pub fn write_contents(id: Id<'_>, parts: &[ResourceContents], era: Era, caching: Caching, out: &mut Vec<u8>) {
     open(id, era, out);
     out.extend_from_slice(br#""contents":"#);
     // A part is made of texts, which can always be written.

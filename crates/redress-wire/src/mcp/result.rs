@@ -11,7 +11,7 @@ const LARGE: usize = 64 * 1024;
 
 /// How the outcome of one call is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carriage {
+pub struct ResultOptions {
     /// Which era the client speaks.
     pub era: Era,
     /// Which endings come in an envelope.
@@ -37,7 +37,7 @@ pub fn write_call(
     id: Id<'_>,
     envelope: &Envelope,
     told: &str,
-    carriage: Carriage,
+    carriage: ResultOptions,
     more: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) {
@@ -78,7 +78,7 @@ pub fn write_call(
 }
 
 /// Appends the response to a call that ended well with this output, which is JSON.
-pub fn write_output(id: Id<'_>, output: &[u8], carriage: Carriage, out: &mut Vec<u8>) {
+pub fn write_output(id: Id<'_>, output: &[u8], carriage: ResultOptions, out: &mut Vec<u8>) {
     out.reserve(output.len() * 2 + escapes(output) + 160);
     open(id, carriage.era, out);
     out.extend_from_slice(br#""content":[{"type":"text","text":""#);

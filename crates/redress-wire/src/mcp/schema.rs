@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// How many schemas a tool's schema may consist of before references stay references. Types
 /// that share others in many places would grow without end.
-const MOST_NODES: usize = 2_000;
+const MAX_NODES: usize = 2_000;
 
 /// Formats that JSON Schema itself defines. Hosts refuse schemas for others.
 const FORMATS: [&str; 19] = [
@@ -33,7 +33,7 @@ const FORMATS: [&str; 19] = [
 ];
 
 /// How deep references are put in place. What nests deeper is read by fewer hosts than a reference is.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Words that say something about a schema and nothing about a value, so that one beside a
 /// reference replaces the referred one's.
@@ -63,7 +63,7 @@ const ALONE: [&str; 19] = [
 ];
 
 /// A schema without the definitions that it still refers to.
-pub(super) struct Plain {
+pub(super) struct PlainSchema {
     pub(super) schema: Map<String, Value>,
     pub(super) definitions: Map<String, Value>,
 }
@@ -90,13 +90,13 @@ pub fn plain(schema: &Value) -> Value {
 }
 
 /// The same, with the definitions apart.
-pub(super) fn apart(schema: &Schema) -> Plain {
+pub(super) fn apart(schema: &Schema) -> PlainSchema {
     let Ok(root) = schema.bundled() else {
         // Its meaning is not known, so nothing of it is left out.
         let schema = schema.as_value().as_object().cloned().unwrap_or_default();
-        return Plain { schema, definitions: Map::new() };
+        return PlainSchema { schema, definitions: Map::new() };
     };
-    let mut plainer = Plainer { root: &root, nodes: 0, depth: 0, within: Vec::new(), kept: Kept::default() };
+    let mut plainer = Plainer { root: &root, nodes: 0, depth: 0, within: Vec::new(), kept: KeptReferences::default() };
     let schema = plainer.schema(root.as_value());
     let mut definitions = Map::new();
     // Making a definition plain may find others that have to stay.
@@ -106,12 +106,12 @@ pub(super) fn apart(schema: &Schema) -> Plain {
         plainer.within.pop();
         definitions.insert(name, Value::Object(made));
     }
-    Plain { schema, definitions }
+    PlainSchema { schema, definitions }
 }
 
-impl Plain {
+impl PlainSchema {
     pub(super) fn rooted(self) -> Value {
-        let Plain { mut schema, definitions } = self;
+        let PlainSchema { mut schema, definitions } = self;
         if !definitions.is_empty() {
             schema.insert("$defs".into(), Value::Object(definitions));
         }
@@ -125,12 +125,12 @@ struct Plainer<'a> {
     depth: usize,
     /// What is being put in the place of a reference, outermost first.
     within: Vec<usize>,
-    kept: Kept<'a>,
+    kept: KeptReferences<'a>,
 }
 
 /// The references that stay: each definition has one name, and each name one definition.
 #[derive(Default)]
-struct Kept<'a> {
+struct KeptReferences<'a> {
     names: HashMap<usize, String>,
     taken: HashSet<String>,
     /// The number that the next definition of a name gets.
@@ -138,7 +138,7 @@ struct Kept<'a> {
     left: Vec<(String, &'a Value)>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptReferences<'a> {
     fn name(&mut self, reference: &str, referred: &'a Value) -> String {
         if let Some(name) = self.names.get(&address(referred)) {
             return name.clone();
@@ -227,7 +227,7 @@ impl<'a> Plainer<'a> {
             return beside;
         };
         let target = address(referred);
-        if self.within.contains(&target) || self.depth > DEEPEST || self.nodes > MOST_NODES {
+        if self.within.contains(&target) || self.depth > MAX_DEPTH || self.nodes > MAX_NODES {
             let name = self.kept.name(reference, referred);
             beside.insert("$ref".into(), Value::from(format!("#/$defs/{name}")));
             return beside;

@@ -1,13 +1,13 @@
 //! An operation as a tool.
 
-use redress_contract::{Gives, Holds, Name, Operation, Origin, Shape};
+use redress_contract::{Gives, Holds, Name, OperationDeclaration, Origin, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
     Era, FAILURES_META, OutputSchema, VERIFY_META,
-    describe::{self, Reader},
+    describe::{self, ToolReader},
     dialect,
-    output::{Form, advertised},
+    output::{OutputForm, advertised},
     prose::spoken,
     schema,
 };
@@ -41,12 +41,12 @@ impl ToolText {
 
 impl Tool {
     /// The tool of `operation`.
-    pub fn of(operation: &Operation, form: Form) -> Tool {
-        Tool::told(operation, form, Reader::ANYBODY)
+    pub fn of(operation: &OperationDeclaration, form: OutputForm) -> Tool {
+        Tool::told(operation, form, ToolReader::ANYBODY)
     }
 
     /// The tool of `operation`, as it is described to `reader`.
-    pub fn told(operation: &Operation, form: Form, reader: Reader<'_>) -> Tool {
+    pub fn told(operation: &OperationDeclaration, form: OutputForm, reader: ToolReader<'_>) -> Tool {
         let (shown, legacy) = written(operation, form, Era::Legacy, reader);
         let modern = Some(written(operation, form, Era::Modern, reader).1).filter(|modern| *modern != legacy);
         Tool {
@@ -102,7 +102,7 @@ impl Tool {
 }
 
 /// What hosts show of the tool, and all of it.
-fn written(operation: &Operation, form: Form, era: Era, reader: Reader<'_>) -> (String, ToolText) {
+fn written(operation: &OperationDeclaration, form: OutputForm, era: Era, reader: ToolReader<'_>) -> (String, ToolText) {
     let mut tool = Map::new();
     tool.insert("name".into(), operation.tool_name().into());
     tool.insert("description".into(), describe::description(operation, reader).into());
@@ -127,7 +127,7 @@ fn written(operation: &Operation, form: Form, era: Era, reader: Reader<'_>) -> (
 }
 
 /// What a tool takes, in the dialect of tools.
-fn input(operation: &Operation, reader: Reader<'_>) -> Value {
+fn input(operation: &OperationDeclaration, reader: ToolReader<'_>) -> Value {
     let mut input = schema::apart(operation.input()).rooted();
     if let Value::Object(input) = &mut input {
         of_objects(input);
@@ -142,7 +142,7 @@ fn input(operation: &Operation, reader: Reader<'_>) -> Value {
 
 /// Says operations in the descriptions of a schema by the names of their tools. Only what stands as a description of a
 /// schema is one, and every string under that name that is a value stays as it is.
-fn rename(schema: &mut Value, reader: Reader<'_>) {
+fn rename(schema: &mut Value, reader: ToolReader<'_>) {
     let Value::Object(words) = schema else { return };
     if let Some(Value::String(text)) = words.get_mut("description")
         && let std::borrow::Cow::Owned(other) = spoken(text, reader.names)
@@ -171,7 +171,7 @@ fn of_objects(schema: &mut Map<String, Value>) {
     }
 }
 
-fn annotations(operation: &Operation) -> Value {
+fn annotations(operation: &OperationDeclaration) -> Value {
     let mut hints = match operation.shape() {
         Shape::Query | Shape::Subscription => json!({"readOnlyHint": true, "idempotentHint": true}),
         Shape::Mutation => json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false}),

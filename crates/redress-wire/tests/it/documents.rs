@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use redress_contract::{Access, Contract, EngineCode, Failure, Kind, Operation, Recovery};
+use redress_contract::{Access, Contract, EngineCode, FailureDeclaration, Kind, OperationDeclaration, Recovery};
 use redress_wire::{
     http::{Info, openapi},
-    mcp::{Era, Form, Tool},
+    mcp::{Era, OutputForm, Tool},
     openrpc::openrpc,
     pages,
 };
@@ -71,15 +71,15 @@ fn referred<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
 }
 
 /// A plain query, as most are.
-fn plain(number: usize) -> Operation {
+fn plain(number: usize) -> OperationDeclaration {
     let member = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
-    Operation::query(&format!("notes.read_{number}"))
+    OperationDeclaration::query(&format!("notes.read_{number}"))
         .with_summary("Read a note.")
         .with_access(Access::caller().scope("notes:read"))
         .with_input(member("path"))
         .with_output(member("text"))
         .fails(
-            Failure::new("NOTE_NOT_FOUND", Kind::NotFound)
+            FailureDeclaration::new("NOTE_NOT_FOUND", Kind::NotFound)
                 .with_when("There is no such note.")
                 .with_recovery(Recovery::fix_input("/path", "Give the path of a note that exists.")),
         )
@@ -153,7 +153,7 @@ fn read_back(document: &Value) -> Contract {
         let text = schemas[name].to_string().replace(&format!("#/components/schemas/{name}"), "#");
         serde_json::from_str(&text).unwrap()
     };
-    let mut by_name: BTreeMap<String, Operation> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, OperationDeclaration> = BTreeMap::new();
     for item in document["paths"].as_object().unwrap().values() {
         let Some(post) = item.get("post").filter(|post| post.get("x-redress-name").is_some()) else { continue };
         let name = post["x-redress-name"].as_str().unwrap().to_owned();
@@ -286,8 +286,11 @@ fn named_parts() -> Contract {
             "item": {"$id": "item.json", "$defs": {"a b": {"$dynamicAnchor": "n", "items": {"$dynamicRef": "#n"}, "type": "array"}}},
         },
     });
-    let failure = Failure::new("NOT_THERE", Kind::NotFound).with_details(schema.clone());
-    Contract::new([Operation::query("orders.find").with_input(schema.clone()).with_output(schema).fails(failure)])
+    let failure = FailureDeclaration::new("NOT_THERE", Kind::NotFound).with_details(schema.clone());
+    Contract::new([OperationDeclaration::query("orders.find")
+        .with_input(schema.clone())
+        .with_output(schema)
+        .fails(failure)])
 }
 
 const FITS: &str = r#"{"kids": [{"size": 2, "item": [[], []]}], "size": 9}"#;
@@ -328,7 +331,7 @@ fn a_schema_whose_parts_have_names_means_the_same_in_every_document() {
     assert_eq!((params[0]["name"].as_str(), &params[0]["required"]), (Some("size"), &json!(true)));
     let whole = json!({"properties": members, "required": ["size"], "additionalProperties": false});
     assert_means_the_same(&whole, &document);
-    let tool = Tool::of(&contract.operations()[0], Form::default());
+    let tool = Tool::of(&contract.operations()[0], OutputForm::default());
     let tool: Value = serde_json::from_slice(tool.text(Era::Modern).json()).unwrap();
     assert_means_the_same(&tool["inputSchema"], &Value::Null);
     assert_means_the_same(&tool["outputSchema"], &Value::Null);
@@ -340,7 +343,7 @@ fn a_method_whose_input_is_a_reference_has_the_parameters_behind_it() {
         "$ref": "#/$defs/Order",
         "$defs": {"Order": {"type": "object", "properties": {"id": {"type": "string"}, "next": {"$ref": "#"}}, "required": ["id"]}},
     });
-    let contract = Contract::new([Operation::query("orders.find").with_input(input)]);
+    let contract = Contract::new([OperationDeclaration::query("orders.find").with_input(input)]);
     let params = openrpc(&contract, &info())["methods"][0]["params"].take();
     assert_eq!(
         params,
@@ -362,7 +365,7 @@ fn a_schema_says_its_dialect_where_open_rpc_would_read_it_in_another() {
         (json!({"properties": {"a": {"format": "uuid"}}}), true),
         (json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}), true),
     ] {
-        let contract = Contract::new([Operation::query("orders.find").with_input(schema.clone())]);
+        let contract = Contract::new([OperationDeclaration::query("orders.find").with_input(schema.clone())]);
         let input = openrpc(&contract, &info())["methods"][0]["x-redress-input"].take();
         assert_eq!(input.get("$schema").is_some(), is_later, "{schema} {input}");
     }
@@ -372,8 +375,9 @@ fn a_schema_says_its_dialect_where_open_rpc_would_read_it_in_another() {
 fn a_schema_that_cannot_be_bundled_is_shown_as_it_is() {
     let schema =
         json!({"type": "object", "properties": {"a": {"$ref": "https://x.test/elsewhere"}}, "$comment": "kept"});
-    let operation = Operation::query("orders.find").with_input(schema.clone());
-    let tool: Value = serde_json::from_slice(Tool::of(&operation, Form::default()).text(Era::Legacy).json()).unwrap();
+    let operation = OperationDeclaration::query("orders.find").with_input(schema.clone());
+    let tool: Value =
+        serde_json::from_slice(Tool::of(&operation, OutputForm::default()).text(Era::Legacy).json()).unwrap();
     assert_eq!(tool["inputSchema"], schema);
     let document = openapi(&Contract::new([operation]), &info());
     assert_eq!(document["components"]["schemas"]["orders.find.input"], schema);

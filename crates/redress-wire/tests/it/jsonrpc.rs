@@ -1,7 +1,7 @@
 //! JSON-RPC messages: every edge of the specification, and hostile ones.
 
 use redress_contract::Kind;
-use redress_wire::jsonrpc::{self, Id, Member, Message, Unreadable};
+use redress_wire::jsonrpc::{self, Id, Member, RpcMessage, Unreadable};
 use serde_json::{Value, json};
 
 use crate::service::{failure, success};
@@ -20,8 +20,8 @@ fn told(body: &[u8]) -> String {
         ),
     };
     match jsonrpc::read(body, LIMIT) {
-        Ok(Message::Single(one)) => member(&one),
-        Ok(Message::Batch(many)) => format!("[{}]", many.iter().map(member).collect::<Vec<_>>().join(" ")),
+        Ok(RpcMessage::Single(one)) => member(&one),
+        Ok(RpcMessage::Batch(many)) => format!("[{}]", many.iter().map(member).collect::<Vec<_>>().join(" ")),
         Err(Unreadable::NotJson) => "not JSON".to_owned(),
         Err(Unreadable::EmptyBatch) => "empty batch".to_owned(),
         Err(Unreadable::BatchTooLarge { limit }) => format!("more than {limit}"),

@@ -1,9 +1,9 @@
 //! Contracts as tools, and outcomes as results.
 
-use redress_contract::{Operation, Shape};
+use redress_contract::{OperationDeclaration, Shape};
 use redress_wire::mcp::{
-    CacheScope, Caching, Capabilities, EnvelopeUse, Era, Form, Listed, Listing, OutputSchema, ServerInfo, Tool, cost,
-    discover_result, initialize_result, instructions,
+    CacheScope, Caching, Capabilities, EnvelopeUse, Era, ListKind, ListPages, OutputForm, OutputSchema, ServerInfo,
+    Tool, cost, discover_result, initialize_result, instructions,
 };
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ use crate::service::contract;
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 const SCHEMAS: [OutputSchema; 3] = [OutputSchema::Success, OutputSchema::Union, OutputSchema::None];
 
-fn each_tool(check: impl Fn(&Operation, Form, Era, &Value)) {
+fn each_tool(check: impl Fn(&OperationDeclaration, OutputForm, Era, &Value)) {
     for operation in contract().operations() {
         for output_schema in SCHEMAS {
             for envelope in [EnvelopeUse::Failures, EnvelopeUse::Always] {
-                let form = Form { output_schema, envelope, ..Form::default() };
+                let form = OutputForm { output_schema, envelope, ..OutputForm::default() };
                 let tool = Tool::of(operation, form);
                 for era in ERAS {
                     check(operation, form, era, &serde_json::from_slice(tool.text(era).json()).unwrap());
@@ -58,7 +58,7 @@ fn a_tool_says_what_to_verify_a_call_with_that_was_cut_off() {
         // A failure of it names the same tool, and that says it once.
         assert!(!description.contains("Cut off"), "{description}");
         let cut_off = operation.clone().without_failures();
-        let alone: Value = serde_json::from_str(Tool::of(&cut_off, Form::default()).shown()).unwrap();
+        let alone: Value = serde_json::from_str(Tool::of(&cut_off, OutputForm::default()).shown()).unwrap();
         let alone = alone["description"].as_str().unwrap();
         assert_eq!(alone.ends_with("\nCut off: verify with files_list."), is_verified, "{alone}");
         assert_eq!(
@@ -89,7 +89,7 @@ fn every_schema_of_a_tool_is_sound_and_its_root_an_object_where_it_has_to_be() {
 #[test]
 fn the_same_contract_gives_the_same_bytes_and_the_cost_is_theirs() {
     for operation in contract().operations() {
-        let (one, other) = (Tool::of(operation, Form::default()), Tool::of(operation, Form::default()));
+        let (one, other) = (Tool::of(operation, OutputForm::default()), Tool::of(operation, OutputForm::default()));
         for era in ERAS {
             assert_eq!(one.text(era).json(), other.text(era).json());
         }
@@ -109,8 +109,8 @@ fn a_cursor_leads_through_its_own_list_only() {
     let tools: Vec<Vec<u8>> = (0..7).map(|n| format!(r#"{{"name":"t{n}"}}"#).into_bytes()).collect();
     let texts: Vec<&[u8]> = tools.iter().map(Vec::as_slice).collect();
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Private };
-    let list = Listing::new(Listed::Tools, &texts, 3, Era::Modern, caching);
-    let other = Listing::new(Listed::Tools, texts.get(..6).unwrap(), 3, Era::Modern, caching);
+    let list = ListPages::new(ListKind::Tools, &texts, 3, Era::Modern, caching);
+    let other = ListPages::new(ListKind::Tools, texts.get(..6).unwrap(), 3, Era::Modern, caching);
     let (mut cursor, mut seen) = (None, 0);
     for _ in 0..list.pages() {
         let page: Value = serde_json::from_slice(list.page(cursor.as_deref()).unwrap()).unwrap();
@@ -120,7 +120,7 @@ fn a_cursor_leads_through_its_own_list_only() {
         assert!(cursor.as_deref().is_none_or(|cursor| other.page(Some(cursor)).is_none()));
     }
     assert_eq!((seen, cursor), (7, None));
-    let empty = Listing::new(Listed::Tools, &[], 3, Era::Legacy, caching);
+    let empty = ListPages::new(ListKind::Tools, &[], 3, Era::Legacy, caching);
     assert_eq!(empty.page(None), Some(br#"{"tools":[]}"#.as_slice()));
 }
 

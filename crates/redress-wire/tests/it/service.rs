@@ -1,13 +1,13 @@
 //! A contract with one of everything, and envelopes made from it.
 
 use redress_contract::{
-    Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, Failure, Kind, Meta, Operation, Origin,
-    Output, Problem, Recovery, RequestId, Retry, Streaming, Verification,
+    Access, Contract, Deprecation, Effect, Envelope, Example, ExampleEnding, FailureDeclaration, Kind, Meta,
+    OperationDeclaration, Origin, OutputJson, Problem, Recovery, RequestId, Retry, Streaming, Verification,
 };
 use serde_json::json;
 
 pub(crate) fn contract() -> Contract {
-    let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+    let missing = FailureDeclaration::new("FILE_NOT_FOUND", Kind::NotFound)
         .with_when("The file <does> not exist.")
         .with_message("no file at {path}")
         .with_effect(Effect::None)
@@ -16,7 +16,7 @@ pub(crate) fn contract() -> Contract {
         .with_recovery(
             Recovery::call("files.list", "List the folder and pick a path that exists.").bind("path", "path"),
         );
-    let busy = Failure::new("STORE_BUSY", Kind::Unavailable)
+    let busy = FailureDeclaration::new("STORE_BUSY", Kind::Unavailable)
         .with_when("The store is being compacted.")
         .with_retry_after("wait_ms")
         .with_details(json!({
@@ -32,7 +32,7 @@ pub(crate) fn contract() -> Contract {
             .is("<new>")
             .bind("path", "name")
             .why("see whether it is there");
-    let unsure = Failure::new("WRITE_UNSURE", Kind::Unavailable)
+    let unsure = FailureDeclaration::new("WRITE_UNSURE", Kind::Unavailable)
         .with_when("The store did not say whether it took the file.")
         .with_details(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}))
         .with_recovery(verification.clone().into());
@@ -42,7 +42,7 @@ pub(crate) fn contract() -> Contract {
         "required": ["name"],
     });
     Contract::new([
-        Operation::query("files.read")
+        OperationDeclaration::query("files.read")
             .with_summary("Read a text file.")
             .with_description("Reads all of it.")
             .with_input(json!({
@@ -65,12 +65,12 @@ pub(crate) fn contract() -> Contract {
             })
             .fails(missing)
             .fails(busy),
-        Operation::query("files.list")
+        OperationDeclaration::query("files.list")
             .with_summary("List a folder.")
             .with_input(json!({"type": "object", "properties": {"path": {"type": "string"}}}))
             .with_output(tree.clone())
             .with_access(Access::caller().scope("files:read")),
-        Operation::mutation("files.write")
+        OperationDeclaration::mutation("files.write")
             .with_summary("Write a file.")
             .with_input(tree)
             .with_idempotency_key()
@@ -81,14 +81,17 @@ pub(crate) fn contract() -> Contract {
             .with_origin(Origin::Openapi)
             .fails(other_busy)
             .fails(unsure),
-        Operation::subscription("files.watch")
+        OperationDeclaration::subscription("files.watch")
             .with_summary("Watch a folder.")
             .with_streaming(Streaming { resumable: true, idle_ms: Some(1000), ..Streaming::default() })
             .with_access(Access::anyone()),
-        Operation::mutation("eval.run").with_summary("Run a script.").with_eval("source", "javascript").with_input(
-            json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]}),
-        ),
-        Operation::query("files.secret").with_summary("Nobody sees this.").internal(),
+        OperationDeclaration::mutation("eval.run")
+            .with_summary("Run a script.")
+            .with_eval("source", "javascript")
+            .with_input(
+                json!({"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]}),
+            ),
+        OperationDeclaration::query("files.secret").with_summary("Nobody sees this.").internal(),
     ])
 }
 
@@ -97,7 +100,7 @@ pub(crate) fn meta() -> Meta {
 }
 
 pub(crate) fn success(output: &serde_json::Value) -> Envelope {
-    Envelope::success(Output::encode(output).unwrap(), meta())
+    Envelope::success(OutputJson::encode(output).unwrap(), meta())
 }
 
 /// A bad ending of this kind and status.

@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use redress::{
     Access, CONSENT_GRANT, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, DynamicFailure, Face, Fail,
     HeldConsent, IdentityError, IdentityProvider, InFlight, Kind, Operation, Outcome, Recovery, Registry, Request,
-    Secret, StoreBroken, consent_grant, consent_list, consent_revoke,
+    Secret, StoreError, consent_grant, consent_list, consent_revoke,
     contract::{self, Name, RecoveryStep},
     operation,
     testing::{Harness, assert_failure, assert_ok},
@@ -21,7 +21,7 @@ fn secured(access: Access) -> Operation {
     ends(query("files.read").with_access(access), || Ok(json!("text")))
 }
 
-async fn as_caller(access: Access, caller: Caller) -> redress::testing::Answer {
+async fn as_caller(access: Access, caller: Caller) -> redress::testing::CallAnswer {
     with(secured(access)).as_caller(caller).call("files.read", json!({})).await
 }
 
@@ -356,20 +356,20 @@ async fn a_consent_may_cover_a_namespace_and_is_taken_back_as_it_was_given() {
 struct Broken;
 
 impl ConsentStore for Broken {
-    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
-        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("secret cause"))))
     }
 
-    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
-        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("secret cause"))))
     }
 
-    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
-        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("secret cause"))))
     }
 
-    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
-        Box::pin(std::future::ready(Err(StoreBroken::new("secret cause"))))
+    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("secret cause"))))
     }
 }
 
@@ -390,7 +390,7 @@ async fn a_store_of_consents_that_cannot_tell_refuses_and_says_nothing_of_its_ca
 /// An operation that holds its permit until it is let go.
 fn holding(started: &Arc<Notify>, go: &Arc<Notify>) -> Operation {
     let (started, go) = (Arc::clone(started), Arc::clone(go));
-    let declaration: contract::Operation = query("slow.hold");
+    let declaration: contract::OperationDeclaration = query("slow.hold");
     Operation::dynamic(declaration).with_handler(move |_, _| {
         let (started, go) = (Arc::clone(&started), Arc::clone(&go));
         async move {

@@ -2,7 +2,7 @@
 
 use redress::{
     DynamicFailure, Effect, Fail, Kind, Operation, Recovery, Registry, Request,
-    contract::{self, Failure, Problem, Shape},
+    contract::{self, FailureDeclaration, Problem, Shape},
 };
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ fn recoveries() -> [(&'static str, Recovery); 6] {
     ]
 }
 
-fn declared(shape: Shape, retryable: bool, effect: Effect, recovery: &Recovery) -> contract::Operation {
-    let failure = Failure::new("BANK_SILENT", Kind::Unavailable)
+fn declared(shape: Shape, retryable: bool, effect: Effect, recovery: &Recovery) -> contract::OperationDeclaration {
+    let failure = FailureDeclaration::new("BANK_SILENT", Kind::Unavailable)
         .with_when("The bank did not answer.")
         .with_retryable(retryable)
         .with_effect(effect)
@@ -33,13 +33,14 @@ fn declared(shape: Shape, retryable: bool, effect: Effect, recovery: &Recovery) 
         .with_recovery(recovery.clone());
     // Only where time heals it can it say for how long.
     let failure = if retryable { failure.with_retry_after("wait_ms") } else { failure };
-    let operation = contract::Operation::new("bank.pay", shape).with_input(json!({"type": "object"})).fails(failure);
+    let operation =
+        contract::OperationDeclaration::new("bank.pay", shape).with_input(json!({"type": "object"})).fails(failure);
     let operation = operation.with_access(redress::Access::anyone());
     if shape == Shape::Mutation { operation.with_idempotency_key() } else { operation }
 }
 
 /// What a call that ends with the failure is answered with.
-async fn told(declaration: contract::Operation, key: bool, hint: Option<&'static str>) -> Value {
+async fn told(declaration: contract::OperationDeclaration, key: bool, hint: Option<&'static str>) -> Value {
     let pay = Operation::dynamic(declaration).with_handler(move |_, _| async move {
         let failure = Fail::from(DynamicFailure::new("BANK_SILENT", json!({"wait_ms": 60_000})));
         Err(match hint {

@@ -12,8 +12,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use redress::{
     Access, Answer, AskError, Asker, Asks, Builder, Caller, Conversation, Ctx, DynamicFailure, Field, Form, Guard,
-    GuardBroken, GuardedCall, Kind, Message, Operation, Outcome, Question, QuestionKind, Registry, Request, Sample,
-    Turn, Veto, contract, data, operation, testing::TestCtx,
+    GuardBroken, GuardedCall, Kind, Operation, Outcome, PromptMessage, Question, QuestionKind, Registry, Request,
+    Sample, Turn, Veto, contract, data, operation, testing::TestCtx,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -288,13 +288,13 @@ async fn a_state_belongs_to_one_operation_caller_and_input() {
     // The same input, written in another order, is the same input.
     assert_eq!(output(registry.converse("door.greet", ada(r#"{ "b":2, "a":1 }"#), again()).await), "Hello, Ada!");
     // What a double takes for the same number is another input.
-    let most = r#"{"a":340282366920938463463374607431768211455}"#;
-    let round = asks(registry.converse("door.greet", ada(most), first()).await);
+    let max = r#"{"a":340282366920938463463374607431768211455}"#;
+    let round = asks(registry.converse("door.greet", ada(max), first()).await);
     let again = || next(&round).answer("name", named("Ada"));
     for other in [r#"{"a":340282366920938463463374607431768211454}"#, r#"{"a":3.4028236692093846e38}"#] {
         assert_eq!(code(registry.converse("door.greet", ada(other), again()).await), "INVALID_REQUEST");
     }
-    assert_eq!(output(registry.converse("door.greet", ada(most), again()).await), "Hello, Ada!");
+    assert_eq!(output(registry.converse("door.greet", ada(max), again()).await), "Hello, Ada!");
     assert!(Conversation::resumed([], b"{}").is_err() && Conversation::resumed([], &[b' '; 100_000]).is_err());
 }
 
@@ -337,11 +337,11 @@ impl Guard for SlowGuard {
         "slow"
     }
 
-    fn failures(&self) -> Vec<contract::Failure> {
+    fn failures(&self) -> Vec<contract::FailureDeclaration> {
         Vec::new()
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         *operation.name() == *"door.slow"
     }
 
@@ -465,7 +465,7 @@ async fn waiting_for_a_live_answer_ends_with_the_deadline_and_with_a_cancellatio
 }
 
 fn wiping(watch: &Watch) -> Registry {
-    let declaration = contract::Operation::mutation("disk.wipe")
+    let declaration = contract::OperationDeclaration::mutation("disk.wipe")
         .with_summary("Erase the disk.")
         .with_access(Access::caller().consent());
     let wipe = Operation::dynamic(declaration).with_handler(|_, _| async { Ok(json!("wiped")) });
@@ -581,6 +581,6 @@ fn a_form_says_what_each_field_takes() {
     let mut wrong = whole;
     wrong["one_titled"] = json!("A");
     assert!(!question.takes(&Answer::Accepted(wrong)));
-    let sample = Question::sample([Message::user(redress::Block::text("Hello."))], 10);
+    let sample = Question::sample([PromptMessage::user(redress::Block::text("Hello."))], 10);
     assert!(!sample.takes(&Answer::Accepted(json!("hello"))) && sample.takes(&Answer::Declined));
 }

@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::StreamExt as _;
 use redress::{
-    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Fittings, Form, InFlight, Kind, Limit,
+    Access, Audit, AuditedCall, Caller, Conversation, Event, Events, Field, Form, InFlight, Kind, Layers, Limit,
     Limited, LimitedCall, Operation, Permit, Question, QuestionKind, Receipt, Registry, Request, Turn,
     testing::{assert_failure, assert_ok},
 };
@@ -71,7 +71,7 @@ impl Audit for List {
 }
 
 fn audited(registry: &Registry, list: &Arc<List>) -> Registry {
-    registry.fitted(Fittings::new().audit(list.clone()))
+    registry.with_layers(Layers::new().audit(list.clone()))
 }
 
 fn ada() -> Request<'static> {
@@ -103,7 +103,7 @@ async fn every_way_a_call_can_end_is_recorded_once_and_what_a_flood_is_refused_w
     assert_eq!(registry.call("end.closed", Request::default()).await.code(), Some("AUTH_REQUIRED"));
     let mut stream = registry.subscribe("end.stream", ada()).await.unwrap();
     assert!(matches!(stream.next().await, Some(Event::Completed(_))));
-    let full = registry.fitted(Fittings::new().limit(InFlight::new(0)));
+    let full = registry.with_layers(Layers::new().limit(InFlight::new(0)));
     assert_eq!(full.call("end.well", ada()).await.code(), Some("OVERLOADED"));
     assert_eq!(
         list.lines(),
@@ -138,7 +138,7 @@ async fn an_input_is_looked_at_after_the_limits_or_where_access_refuses_its_call
     assert_eq!(registry.call("end.well", ada()).await.code(), None);
     assert_eq!(registry.call("end.closed", ada()).await.code(), Some("FORBIDDEN"));
     // A flood that a limit refuses must not cost a digest of each input; what a limit ends otherwise shows that.
-    let limited = registry.fitted(Fittings::new().limit(Broken));
+    let limited = registry.with_layers(Layers::new().limit(Broken));
     assert_eq!(limited.call("end.well", ada()).await.code(), Some("INTERNAL"));
     let looked_at: Vec<bool> = list.records().iter().map(|kept| kept.input.is_some()).collect();
     assert_eq!(looked_at, [true, true, false]);

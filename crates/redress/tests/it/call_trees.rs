@@ -156,7 +156,7 @@ struct Run {
 /// What ran, by the ids of the requests.
 type Runs = Arc<Mutex<BTreeMap<String, Run>>>;
 
-fn declared(place: usize, plan: &Plan) -> contract::Operation {
+fn declared(place: usize, plan: &Plan) -> contract::OperationDeclaration {
     let mut operation = query(&name(place)).with_alias(&alias(place)).with_access(plan.gate.access());
     if plan.internal {
         operation = operation.internal();

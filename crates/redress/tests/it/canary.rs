@@ -309,7 +309,7 @@ impl Guard for Layers {
         "layers"
     }
 
-    fn failures(&self) -> Vec<redress::contract::Failure> {
+    fn failures(&self) -> Vec<redress::contract::FailureDeclaration> {
         Vec::new()
     }
 

@@ -141,7 +141,7 @@ async fn desk_relay(ctx: &Ctx, input: Get) -> Outcome<String> {
     Ok(ended(ctx.call(&get, input).await))
 }
 
-fn ended(called: Result<String, redress::Called<TicketFailure>>) -> String {
+fn ended(called: Result<String, redress::CallFailed<TicketFailure>>) -> String {
     called.unwrap_or_else(|called| called.code().to_owned())
 }
 
@@ -164,7 +164,7 @@ fn asked_by(who: &str) -> (Arc<Tickets>, Harness) {
 }
 
 /// The envelope without what differs from call to call.
-fn told(answer: &redress::testing::Answer) -> Value {
+fn told(answer: &redress::testing::CallAnswer) -> Value {
     let mut told = answer.json();
     told["_meta"].take();
     told
@@ -200,7 +200,7 @@ async fn what_is_hidden_is_the_same_to_the_last_member_as_what_does_not_exist() 
     }
 }
 
-async fn closed(harness: &Harness, ticket: &str, key: Option<String>) -> redress::testing::Answer {
+async fn closed(harness: &Harness, ticket: &str, key: Option<String>) -> redress::testing::CallAnswer {
     let mut request = Request::new(json!({"ticket": ticket}).to_string().into_bytes());
     if let Some(key) = key {
         request = request.with_idempotency_key(key);
@@ -243,7 +243,7 @@ impl redress::Guard for Closed {
         "closed"
     }
 
-    fn failures(&self) -> Vec<redress::contract::Failure> {
+    fn failures(&self) -> Vec<redress::contract::FailureDeclaration> {
         vec![failure("SHOP_CLOSED", Kind::Forbidden)]
     }
 

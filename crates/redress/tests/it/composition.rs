@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::service::{Watch, built, ends, fails, failure, query, registry};
 
 /// An operation that calls `target` and hands its outcome on with `?`.
-fn calling(declaration: redress::contract::Operation, target: &'static str) -> Operation {
+fn calling(declaration: redress::contract::OperationDeclaration, target: &'static str) -> Operation {
     Operation::dynamic(declaration)
         .with_handler(move |ctx, _| async move { Ok(ctx.call_dynamic(target, json!({})).await?) })
 }
 
 /// An operation that calls `target` and gives the code that it ended with.
-fn probing(declaration: redress::contract::Operation, target: &'static str) -> Operation {
+fn probing(declaration: redress::contract::OperationDeclaration, target: &'static str) -> Operation {
     Operation::dynamic(declaration).with_handler(move |ctx, _| async move {
         let ended = ctx.call_dynamic(target, json!({})).await;
         Ok(json!(ended.map_or_else(|called| called.code().to_owned(), |_| "ok".to_owned())))

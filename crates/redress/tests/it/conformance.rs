@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use redress::{
     EngineCode, Extension, Kind, Operation, Recovery, Registry, Verification,
-    contract::{self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, Failure, Overflow, Streaming},
+    contract::{
+        self, Access, Contract, Deprecation, Effect, Example, ExampleEnding, FailureDeclaration, Overflow, Streaming,
+    },
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,8 +33,8 @@ fn codes() -> Codes {
 }
 
 impl Row {
-    fn declared(&self) -> Failure {
-        Failure::new(&self.code, kind(self.http))
+    fn declared(&self) -> FailureDeclaration {
+        FailureDeclaration::new(&self.code, kind(self.http))
             .with_when("It happens in the service that this table comes from.")
             .with_http(self.http)
             .with_retryable(self.retryable)
@@ -40,7 +42,7 @@ impl Row {
     }
 
     /// The row that a declaration stands for.
-    fn of(failure: &Failure) -> Row {
+    fn of(failure: &FailureDeclaration) -> Row {
         let hint = failure.recovery().map_or("", Recovery::hint).to_owned();
         Row { code: failure.code().to_string(), http: failure.http(), retryable: failure.retryable(), hint }
     }
@@ -78,10 +80,10 @@ fn kind(http: u16) -> Kind {
 }
 
 fn operation(name: &str) -> Operation {
-    bound(contract::Operation::query(name))
+    bound(contract::OperationDeclaration::query(name))
 }
 
-fn bound(declaration: contract::Operation) -> Operation {
+fn bound(declaration: contract::OperationDeclaration) -> Operation {
     Operation::dynamic(declaration).with_handler(async |_, _| Ok(Value::Null))
 }
 
@@ -89,7 +91,7 @@ fn bound(declaration: contract::Operation) -> Operation {
 async fn whole() -> Registry {
     let Codes { core, extensions } = codes();
     let own = core.iter().filter(|row| EngineCode::parse(&row.code).is_none());
-    let declaration = contract::Operation::query("app.inspect").with_failures(own.map(Row::declared));
+    let declaration = contract::OperationDeclaration::query("app.inspect").with_failures(own.map(Row::declared));
     let mut builder = Registry::builder().add(bound(declaration));
     for (namespace, rows) in &extensions {
         let extension =
@@ -113,7 +115,7 @@ async fn all_35_codes_of_the_service_come_back_as_they_were_declared() {
     assert_eq!(engine, ["EVAL_BLOCKED_KEYWORD", "EVAL_BLOCKED_CONSTRUCT"]);
     for code in engine {
         let row = core.iter().find(|row| row.code == code).unwrap();
-        let again = contract::Operation::query("app.inspect").fails(row.declared());
+        let again = contract::OperationDeclaration::query("app.inspect").fails(row.declared());
         let error = Registry::builder().add(bound(again)).build().unwrap_err();
         assert_eq!(error.findings()[0].rule(), "engine-code");
     }
@@ -162,7 +164,7 @@ async fn a_registry_built_from_the_document_is_the_same_registry() {
 }
 
 /// An operation that says something in every place where something can be said.
-fn rich() -> contract::Operation {
+fn rich() -> contract::OperationDeclaration {
     let deprecation = Deprecation {
         since: "1.2.0".into(),
         replaced_by: Some("files.fetch".into()),
@@ -183,7 +185,7 @@ fn rich() -> contract::Operation {
         Recovery::stop("There is nothing left to try."),
     ];
     let failures = recoveries.into_iter().enumerate().map(|(place, recovery)| {
-        Failure::new(&format!("CASE_{place}"), Kind::ALL[place])
+        FailureDeclaration::new(&format!("CASE_{place}"), Kind::ALL[place])
             .with_when("It happens every now and then.")
             .with_message("no file at {path}")
             .with_http(418)
@@ -198,7 +200,7 @@ fn rich() -> contract::Operation {
             .with_layer("cache")
             .with_recovery(recovery)
     });
-    contract::Operation::subscription("files.read")
+    contract::OperationDeclaration::subscription("files.read")
         .with_summary("Read a file.")
         .with_description("Read a file, line by line.")
         .with_eval("source", "lua")
@@ -230,13 +232,17 @@ fn rich() -> contract::Operation {
 
 /// Contracts that differ in what they say and leave unsaid.
 fn contracts() -> Vec<Contract> {
-    let bare = contract::Operation::mutation("files.write").fails(Failure::new("WRITE_FAILED", Kind::Unknown));
-    let waiting = contract::Operation::subscription("files.watch").with_access(Access::anyone());
+    let bare = contract::OperationDeclaration::mutation("files.write")
+        .fails(FailureDeclaration::new("WRITE_FAILED", Kind::Unknown));
+    let waiting = contract::OperationDeclaration::subscription("files.watch").with_access(Access::anyone());
     vec![
         Contract::default(),
         Contract::new([rich()]),
         Contract::new([rich(), bare, waiting]),
-        Contract::new(Kind::ALL.map(|kind| contract::Operation::query("a.b").fails(Failure::new("CODE", kind)))),
+        Contract::new(
+            Kind::ALL
+                .map(|kind| contract::OperationDeclaration::query("a.b").fails(FailureDeclaration::new("CODE", kind))),
+        ),
     ]
 }
 
@@ -290,7 +296,7 @@ fn strange(document: &Value) -> Vec<Value> {
 
 #[test]
 fn a_member_that_nobody_knows_is_refused_wherever_it_stands() {
-    let plain = contract::Operation::query("files.list");
+    let plain = contract::OperationDeclaration::query("files.list");
     let document = serde_json::to_value(Contract::new([rich(), plain])).unwrap();
     let strange = strange(&document);
     assert!(strange.len() > 20, "the walk has found too little");

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::service::registry;
 
-fn declared() -> contract::Operation {
-    contract::Operation::query("tickets.get")
+fn declared() -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query("tickets.get")
         .with_summary("Read a ticket.")
         .with_access(Access::caller().scope("tickets:read").scope("staff").any_scope("eu").any_scope("us"))
         .with_input(json!({
@@ -28,7 +28,7 @@ fn declared() -> contract::Operation {
 }
 
 /// A harness whose caller may do everything, and how often a handler was run.
-fn harness(operation: contract::Operation) -> (Harness, Arc<AtomicUsize>) {
+fn harness(operation: contract::OperationDeclaration) -> (Harness, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
     let operation = Operation::dynamic(operation).with_handler(move |_, input: Value| {
@@ -64,7 +64,7 @@ async fn a_promise_that_is_broken_is_told_with_what_was_tried() {
 
 #[tokio::test]
 async fn an_operation_without_an_example_of_a_good_end_is_told() {
-    let (harness, _) = harness(contract::Operation::query("tickets.count").with_summary("Count."));
+    let (harness, _) = harness(contract::OperationDeclaration::query("tickets.count").with_summary("Count."));
     let report = Contracts::of(harness.clone()).run().await;
     assert_eq!(report.without_example.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["tickets.count"]);
     assert!(report.to_string().contains("tickets.count has no example of a good end"), "{report}");

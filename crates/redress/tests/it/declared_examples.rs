@@ -32,7 +32,7 @@ fn failed(input: Value, code: &str) -> Example {
 /// An operation that gives back its input, or fails where that is `{"fail": true}`.
 fn echo(examples: impl IntoIterator<Item = Example>) -> Operation {
     let declaration = query("echo.it").fails(failure("NO_ECHO", Kind::NotFound)).fails(failure("MUTE", Kind::Conflict));
-    let declaration = examples.into_iter().fold(declaration, contract::Operation::with_example);
+    let declaration = examples.into_iter().fold(declaration, contract::OperationDeclaration::with_example);
     Operation::dynamic(declaration).with_handler(|_, input: Value| async move {
         if input["fail"] == true { Err(DynamicFailure::new("NO_ECHO", json!({})))? } else { Ok(input) }
     })

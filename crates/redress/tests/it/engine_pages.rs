@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use redress::{
     Access, Blocked, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, ContentGuard, DynamicFailure,
     EngineCode, Event, Events, Exhausted, HeldConsent, Operation, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
-    QuotaWindow, Registry, Request, StoreBroken, consent_grant,
+    QuotaWindow, Registry, Request, StoreError, consent_grant,
     contract::{self, Streaming},
     limits::{LimitOptions, LimitRule, Limits},
     serve::Faces,
@@ -28,19 +28,19 @@ use crate::service::{built, ends, fails, mutation, query, registry, soon, subscr
 struct InFolder(ConsentMemory);
 
 impl ConsentStore for InFolder {
-    fn has<'a>(&'a self, caller: &'a Caller, name: &'a contract::Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn has<'a>(&'a self, caller: &'a Caller, name: &'a contract::Name) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.0.has(caller, name)
     }
 
-    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+    fn grant(&self, consent: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
         self.0.grant(consent)
     }
 
-    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn withdraw<'a>(&'a self, caller: &'a str, scope: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.0.withdraw(caller, scope)
     }
 
-    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+    fn list<'a>(&'a self, caller: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
         self.0.list(caller)
     }
 
@@ -118,7 +118,7 @@ fn limited(rule: LimitRule, operation: Operation) -> Harness {
     built(Registry::builder().add(operation).limit(Limits::new(options).unwrap()))
 }
 
-fn never(declaration: contract::Operation) -> Operation {
+fn never(declaration: contract::OperationDeclaration) -> Operation {
     Operation::dynamic(declaration).with_handler(|_, _| pending())
 }
 

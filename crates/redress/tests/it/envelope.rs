@@ -4,7 +4,7 @@ use insta::assert_json_snapshot;
 use redress::{DynamicFailure, Failure as _};
 use redress::{
     Effect, Kind, Operation, Recovery, Registry, Request, Retry, Verification,
-    contract::{self, Failure},
+    contract::{self, FailureDeclaration},
     testing::{assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::service::{built, ends, fails, failure, mutation, query, with};
 
 fn read() -> Operation {
-    let missing = Failure::new("FILE_NOT_FOUND", Kind::NotFound)
+    let missing = FailureDeclaration::new("FILE_NOT_FOUND", Kind::NotFound)
         .with_when("The file does not exist.")
         .with_message("no file at {path}")
         .with_details(json!({
@@ -139,7 +139,7 @@ async fn a_success_is_ok_result_and_meta() {
 #[tokio::test]
 async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
     // The table of design.md, section 5, through real calls.
-    let key = |operation: contract::Operation| operation.with_idempotency_key();
+    let key = |operation: contract::OperationDeclaration| operation.with_idempotency_key();
     let busy = |effect| failure("DISK_BUSY", Kind::Unavailable).with_effect(effect);
     let fix = |_| {
         failure("DISK_BUSY", Kind::Conflict)
@@ -156,7 +156,7 @@ async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
         ends(look, || Ok(json!({"used": true})))
     };
     let stop = |_| failure("DISK_BUSY", Kind::Conflict);
-    type Make = fn(&str) -> contract::Operation;
+    type Make = fn(&str) -> contract::OperationDeclaration;
     let (q, m): (Make, Make) = (query, mutation);
     let cases = [
         ("query, effect unknown", q("disk.use").fails(busy(Effect::Unknown)), false, Retry::Safe, true),

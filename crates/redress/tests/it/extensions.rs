@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use redress::{
     BuildError, Builder, Caller, DynamicFailure, Extension, Guard, GuardBroken, GuardedCall, Kind, Operation, Recovery,
     Registry, Request, Veto,
-    contract::{self, Example, ExampleEnding, Failure, Origin},
+    contract::{self, Example, ExampleEnding, FailureDeclaration, Origin},
 };
 use serde_json::{Value, json};
 
@@ -23,14 +23,14 @@ impl Log {
     }
 }
 
-fn failure(code: &str) -> Failure {
-    Failure::new(code, Kind::Conflict)
+fn failure(code: &str) -> FailureDeclaration {
+    FailureDeclaration::new(code, Kind::Conflict)
         .with_when("It cannot be done in this state.")
         .with_recovery(Recovery::stop("There is nothing left to try."))
 }
 
 fn operation(name: &str) -> Operation {
-    Operation::dynamic(contract::Operation::query(name)).with_handler(async |_, _| Ok(json!("done")))
+    Operation::dynamic(contract::OperationDeclaration::query(name)).with_handler(async |_, _| Ok(json!("done")))
 }
 
 /// An extension with one operation that breaks no rule.
@@ -204,7 +204,7 @@ async fn every_range_that_holds_this_version_is_accepted() {
 
 /// An extension whose operation ends with one of its codes, written as `written`.
 fn failing(written: &'static str) -> Extension {
-    let declaration = contract::Operation::query("trace.stop")
+    let declaration = contract::OperationDeclaration::query("trace.stop")
         .fails(failure("NOT_RECORDING").extending("TRACE_STATE").extending("STATE_REFUSED"))
         .with_example(Example { input: json!({}), ending: ExampleEnding::Failure("NOT_RECORDING".into()) });
     let stop =
@@ -341,11 +341,11 @@ impl Guard for Budget {
         "budget"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![failure("BUDGET_SPENT").extending("BUDGET"), failure("BUDGET")]
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         operation.name().namespace() != "services"
     }
 
@@ -403,7 +403,7 @@ impl Guard for Quiet {
         "quiet"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![failure("QUIET_HOURS").extending("CLOSED")]
     }
 
@@ -439,7 +439,7 @@ async fn a_parent_is_the_extensions_own_whoever_of_it_declares_the_two() {
 #[tokio::test]
 async fn an_extension_brings_state_limits_and_observers() {
     let log = Log::default();
-    let declaration = contract::Operation::query("trace.kept");
+    let declaration = contract::OperationDeclaration::query("trace.kept");
     let kept = Operation::dynamic(declaration).with_handler(|ctx, _| async move { Ok(json!(*ctx.state::<u64>()?)) });
     let trace = Extension::new("trace", "1.0.0").add(kept).state(42_u64).limit(Never).observer(Watching(log.clone()));
     let registry = with(trace).add(operation("files.read")).start().await.unwrap();
@@ -451,7 +451,7 @@ async fn an_extension_brings_state_limits_and_observers() {
 #[tokio::test]
 async fn what_is_loaded_is_told_to_who_has_the_scope() {
     let budget = Budget(Log::default());
-    let hidden = Operation::dynamic(contract::Operation::query("trace.hidden").internal())
+    let hidden = Operation::dynamic(contract::OperationDeclaration::query("trace.hidden").internal())
         .with_handler(async |_, _| Ok(Value::Null));
     let trace = extension("trace").requires("^0.1").add(hidden).code(failure("UNSUPPORTED")).guard(budget);
     let registry = with(trace).extension(extension("clock"), Value::Null).start().await.unwrap();
@@ -498,7 +498,7 @@ async fn a_service_that_has_taken_the_namespace_for_itself_keeps_it() {
 
 #[tokio::test]
 async fn a_check_of_an_extension_writes_its_codes_bare() {
-    let owned = contract::Operation::query("trace.own").fails(failure("NOT_YOURS"));
+    let owned = contract::OperationDeclaration::query("trace.own").fails(failure("NOT_YOURS"));
     let owned = Operation::dynamic(owned)
         .with_handler(async |_, _| Ok(json!("done")))
         .with_check(&["NOT_YOURS"], async |_, _| Err(DynamicFailure::new("NOT_YOURS", json!({})))?);
@@ -514,7 +514,7 @@ impl Guard for Meddling {
         "meddling"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![failure("INTERNAL")]
     }
 
@@ -536,7 +536,7 @@ async fn nothing_is_set_up_where_anything_is_wrong() {
         one().extension(noted("two", &log).requires(">=99"), Value::Null),
         one().add(operation("files.read")).add(operation("files.read")),
         one().add(operation("one.mine")),
-        one().add(Operation::dynamic(contract::Operation::query("files.read"))),
+        one().add(Operation::dynamic(contract::OperationDeclaration::query("files.read"))),
         one().guard(Meddling),
     ];
     for builder in mistakes {
@@ -548,7 +548,8 @@ async fn nothing_is_set_up_where_anything_is_wrong() {
 #[tokio::test]
 async fn mistakes_of_extensions_and_of_the_service_are_told_together() {
     let error = refusal(
-        with(extension("Trace").requires("nonsense")).add(Operation::dynamic(contract::Operation::query("read"))),
+        with(extension("Trace").requires("nonsense"))
+            .add(Operation::dynamic(contract::OperationDeclaration::query("read"))),
     )
     .await;
     let rules: Vec<&str> = error.findings().iter().map(|finding| finding.rule()).collect();
@@ -585,15 +586,16 @@ async fn a_whole_extension_as_the_guide_shows_it() {
     let log = Log::default();
     let (up, down) = (log.clone(), log.clone());
 
-    let not_recording = Failure::new("NOT_RECORDING", Kind::Conflict)
+    let not_recording = FailureDeclaration::new("NOT_RECORDING", Kind::Conflict)
         .with_when("No recording is running.")
         .with_recovery(Recovery::call("trace.start", "Start a recording first, then stop it."));
 
-    let start = Operation::dynamic(contract::Operation::mutation("trace.start").with_summary("Start a recording."))
-        .with_handler(async |_ctx, _input| Ok(json!({"recording": true})));
+    let start =
+        Operation::dynamic(contract::OperationDeclaration::mutation("trace.start").with_summary("Start a recording."))
+            .with_handler(async |_ctx, _input| Ok(json!({"recording": true})));
 
     let stop = Operation::dynamic(
-        contract::Operation::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording),
+        contract::OperationDeclaration::mutation("trace.stop").with_summary("Stop the recording.").fails(not_recording),
     )
     .with_handler(async |_ctx, _input| Err(DynamicFailure::new("NOT_RECORDING", json!({})))?);
 

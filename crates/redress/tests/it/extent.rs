@@ -1,18 +1,18 @@
 //! How deep an input may nest and how much it may hold.
 
 use redress::{
-    Fittings, Operation, Registry, Request,
+    Layers, Operation, Registry, Request,
     contract::{self, Access},
 };
 use serde_json::{Value, json};
 
-fn registry(fittings: Fittings) -> Registry {
-    let take = contract::Operation::query("demo.take")
+fn registry(fittings: Layers) -> Registry {
+    let take = contract::OperationDeclaration::query("demo.take")
         .with_summary("Take it.")
         .with_access(Access::anyone())
         .with_input(json!({"type": "object"}));
     let take = Operation::dynamic(take).with_handler(|_, _| async move { Ok(json!("taken")) });
-    Registry::builder().add(take).build().unwrap().fitted(fittings)
+    Registry::builder().add(take).build().unwrap().with_layers(fittings)
 }
 
 async fn call(registry: &Registry, input: &str) -> (Option<String>, Value) {
@@ -29,7 +29,7 @@ fn nested(depth: usize) -> String {
 
 #[tokio::test]
 async fn an_input_that_nests_too_deep_is_refused_with_how_deep_it_may() {
-    let registry = registry(Fittings::new().json_depth(5));
+    let registry = registry(Layers::new().json_depth(5));
     assert_eq!(call(&registry, &nested(5)).await.0, None);
     let refused = call(&registry, &nested(6)).await;
     assert_eq!(refused, (Some("PAYLOAD_TOO_LARGE".to_owned()), json!({"limit_depth": 5})));
@@ -37,7 +37,7 @@ async fn an_input_that_nests_too_deep_is_refused_with_how_deep_it_may() {
 
 #[tokio::test]
 async fn an_input_that_holds_too_much_is_refused_with_how_much_it_may() {
-    let registry = registry(Fittings::new().json_members(4));
+    let registry = registry(Layers::new().json_members(4));
     assert_eq!(call(&registry, r#"{"a": [1, 2, 3]}"#).await.0, None);
     let refused = call(&registry, r#"{"a": [1, 2, 3, "four"]}"#).await;
     assert_eq!(refused, (Some("PAYLOAD_TOO_LARGE".to_owned()), json!({"limit_members": 4})));
@@ -45,7 +45,7 @@ async fn an_input_that_holds_too_much_is_refused_with_how_much_it_may() {
 
 #[tokio::test]
 async fn what_nests_deeper_than_the_parser_goes_is_no_syntax_error() {
-    let registry = registry(Fittings::new());
+    let registry = registry(Layers::new());
     assert_eq!(call(&registry, &nested(127)).await.0, None);
     for depth in [128, 5_000] {
         let refused = call(&registry, &nested(depth)).await;

@@ -4,9 +4,9 @@ use std::{future::Future, pin::Pin};
 
 use redress::{
     Blocked, ContentGuard, Guard, GuardBroken, GuardedCall, Kind, Outcome, Registry, State, Veto, WhenBroken,
-    contract::{self, Failure},
+    contract::{self, FailureDeclaration},
     data, operation,
-    testing::{Answer, Harness, assert_failure, assert_ok},
+    testing::{CallAnswer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 
@@ -33,11 +33,11 @@ impl Guard for Says {
         self.name
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         if self.name == "weather" { vec![failure("TOO_STORMY", Kind::Conflict)] } else { Vec::new() }
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         operation.name().namespace() == "boat"
     }
 
@@ -59,7 +59,7 @@ fn guarded(guard: Says) -> (Harness, Count) {
     (built(Registry::builder().add(sail).add(walk).guard(guard)), ran)
 }
 
-async fn sail(guard: Says) -> (Answer, usize) {
+async fn sail(guard: Says) -> (CallAnswer, usize) {
     let (harness, ran) = guarded(guard);
     (harness.call("boat.sail", json!({})).await, ran.get())
 }
@@ -102,7 +102,7 @@ impl Guard for Silent {
         "silent"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         Vec::new()
     }
 
@@ -233,7 +233,7 @@ impl Guard for Hangs {
         "asleep"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         Vec::new()
     }
 

@@ -3,10 +3,10 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use redress::{
-    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Events, Fingerprint, Fittings, IdempotencyKey,
-    IdempotencyMemory, IdempotencyStore, Kind, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind, Registry,
-    Request, Retry, Settled, StoreBroken, Turn,
-    testing::{Answer, Harness, assert_failure, assert_ok},
+    Access, Begin, Caller, Conversation, DynamicFailure, Effect, Events, Fingerprint, IdempotencyKey,
+    IdempotencyMemory, IdempotencyStore, Kind, Layers, Limit, Limited, LimitedCall, Operation, Permit, QuestionKind,
+    Registry, Request, Retry, Settled, StoreError, Turn,
+    testing::{CallAnswer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -35,7 +35,7 @@ where
     (built(Registry::builder().add(operation)), count)
 }
 
-async fn send(harness: &Harness, key: &str, input: &Value) -> Answer {
+async fn send(harness: &Harness, key: &str, input: &Value) -> CallAnswer {
     let request = Request::new(input.to_string().into_bytes()).with_idempotency_key(key);
     harness.send("pay.send", request).await
 }
@@ -307,7 +307,7 @@ impl Limit for Refusing {
 async fn a_call_with_a_key_leaves_its_caller_when_it_is_admitted_and_not_before() {
     let served = Arc::default();
     let (harness, count) = pay(|n| Ok(json!(n)));
-    let refusing = harness.registry().fitted(Fittings::new().limit(Refusing(Arc::clone(&served))));
+    let refusing = harness.registry().with_layers(Layers::new().limit(Refusing(Arc::clone(&served))));
     served.get_or_init(|| refusing.clone());
     let refused = refusing.call("pay.send", Request::new(b"{}").with_idempotency_key("k")).await;
     assert_eq!(refused.code(), Some("RATE_LIMITED"));
@@ -325,13 +325,13 @@ struct Full {
 }
 
 impl IdempotencyStore for Full {
-    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
-        let begin = if self.claims { Ok(Begin::Fresh) } else { Err(StoreBroken::new("the disk is full")) };
+    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>> {
+        let begin = if self.claims { Ok(Begin::Fresh) } else { Err(StoreError::new("the disk is full")) };
         Box::pin(std::future::ready(begin))
     }
 
-    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
-        Box::pin(std::future::ready(Err(StoreBroken::new("the disk is full"))))
+    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::new("the disk is full"))))
     }
 }
 

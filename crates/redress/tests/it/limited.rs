@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use redress::{
     Access, Answer, AskError, Asker, Caller, Conversation, DynamicFailure, Field, Form, Hold, Kind, Limit, Limited,
     LimitedCall, Operation, Permit, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
-    QuotaWindow, Registry, Request, StoreBroken, Turn,
+    QuotaWindow, Registry, Request, StoreError, Turn,
     contract::{self, Allowance},
 };
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ impl QuotaStore for Count {
 }
 
 impl QuotaHold for Count {
-    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreBroken>> {
+    fn count(&mut self) -> BoxFuture<'_, Result<Vec<Allowance>, StoreError>> {
         let remaining = 99 - self.spent();
         let left =
             Allowance { policy: "day".into(), limit: 100, remaining, window_seconds: 86_400, renews_seconds: 60 };
@@ -275,7 +275,7 @@ fn documents(gate: &Gate, consent: bool, checks: &Arc<AtomicUsize>) -> Registry 
     let declaration = |name| {
         let access = if consent { Access::caller().consent() } else { Access::caller() };
         let failure = failure("DOCUMENT_UNKNOWN", Kind::NotFound);
-        contract::Operation::query(name)
+        contract::OperationDeclaration::query(name)
             .with_summary("Read a document.")
             .with_access(access)
             .with_input(json!({"type": "object"}))

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use redress::{
-    Access, Blocks, Ctx, Heard, Level, Listener, Note, Operation, Outcome, Part, Progress, Registry, Request,
-    contract::Gives, hearing, operation,
+    Access, Blocks, Ctx, Level, Note, Notification, Operation, Outcome, Progress, ProgressListener, Registry, Request,
+    ResourceContents, contract::Gives, operation, progress_channel,
 };
 use serde_json::json;
 
 use crate::service::{ends, query, registry};
 
-fn told(mut ear: redress::Ear) -> Vec<Heard> {
+fn told(mut ear: redress::ProgressReceiver) -> Vec<Notification> {
     std::iter::from_fn(|| ear.try_next()).collect()
 }
 
@@ -36,14 +36,16 @@ fn part() -> Operation {
 #[tokio::test]
 async fn a_listener_hears_progress_and_the_notes_that_it_wants_in_order() {
     let registry = registry(Registry::builder().add(working()).add(part()));
-    let (listener, ear) = hearing(16, Level::Info);
+    let (listener, ear) = progress_channel(16, Level::Info);
     let envelope = registry.call("work.do", Request::default().with_listener(listener)).await;
     assert!(envelope.is_ok());
     let heard: Vec<String> = told(ear)
         .into_iter()
         .map(|heard| match heard {
-            Heard::Progress(Progress { done, total, message, .. }) => format!("{done} of {total:?} {message:?}"),
-            Heard::Note(Note { level, operation, data, .. }) => format!("{level:?} {} {data}", operation.unwrap()),
+            Notification::Progress(Progress { done, total, message, .. }) => format!("{done} of {total:?} {message:?}"),
+            Notification::Note(Note { level, operation, data, .. }) => {
+                format!("{level:?} {} {data}", operation.unwrap())
+            }
         })
         .collect();
     // A composed call's progress is on another scale, and is not told; its notes are.
@@ -65,11 +67,11 @@ async fn the_note_of_an_internal_operation_does_not_tell_its_name() {
         Ok(json!("done"))
     });
     let registry = registry(Registry::builder().add(working()).add(hidden));
-    let (listener, ear) = hearing(16, Level::Error);
+    let (listener, ear) = progress_channel(16, Level::Error);
     assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
     let notes = told(ear).into_iter().filter_map(|heard| match heard {
-        Heard::Note(Note { operation, data, .. }) => Some((operation, data)),
-        Heard::Progress(_) => None,
+        Notification::Note(Note { operation, data, .. }) => Some((operation, data)),
+        Notification::Progress(_) => None,
     });
     assert_eq!(notes.collect::<Vec<_>>(), [(None, json!("from below"))]);
 }
@@ -89,13 +91,13 @@ async fn a_slow_reader_loses_what_is_between_and_holds_nobody_back() {
         Ok(json!(null))
     });
     let registry = registry(Registry::builder().add(busy));
-    let (listener, ear) = hearing(3, Level::Debug);
+    let (listener, ear) = progress_channel(3, Level::Debug);
     registry.call("work.busy", Request::default().with_listener(listener)).await;
     let done: Vec<f64> = told(ear)
         .into_iter()
         .map(|heard| match heard {
-            Heard::Progress(progress) => progress.done,
-            Heard::Note(note) => panic!("{note:?}"),
+            Notification::Progress(progress) => progress.done,
+            Notification::Note(note) => panic!("{note:?}"),
         })
         .collect();
     assert_eq!(done, [97.0, 98.0, 99.0]);
@@ -103,7 +105,7 @@ async fn a_slow_reader_loses_what_is_between_and_holds_nobody_back() {
 
 #[tokio::test]
 async fn reading_waits_for_the_next_thing_and_ends_with_the_listener() {
-    let (listener, mut ear) = hearing(1, Level::Debug);
+    let (listener, mut ear) = progress_channel(1, Level::Debug);
     let reading = tokio::spawn(async move {
         let first = ear.next().await;
         (first, ear.next().await)
@@ -112,13 +114,13 @@ async fn reading_waits_for_the_next_thing_and_ends_with_the_listener() {
     listener.progress(Progress::new(1.0));
     tokio::task::yield_now().await;
     drop(listener);
-    assert_eq!(reading.await.unwrap(), (Some(Heard::Progress(Progress::new(1.0))), None));
+    assert_eq!(reading.await.unwrap(), (Some(Notification::Progress(Progress::new(1.0))), None));
 }
 
 /// A listener that breaks.
 struct Broken;
 
-impl Listener for Broken {
+impl ProgressListener for Broken {
     fn progress(&self, _: Progress) {
         panic!("no ear");
     }
@@ -140,7 +142,7 @@ async fn picture(_ctx: &Ctx) -> Outcome<Blocks> {
         redress::Block::text("a dot"),
         redress::Block::image([1, 2, 3], "image/png"),
         redress::Block::audio([4], "audio/wav"),
-        Part::text("show://dot", "text/plain", "dot").into(),
+        ResourceContents::text("show://dot", "text/plain", "dot").into(),
     ]))
 }
 
@@ -173,13 +175,13 @@ async fn progress_and_notes_of_one_call_are_bounded_and_the_end_is_told() {
         Ok(json!("done"))
     });
     let registry = registry(Registry::builder().add(busy));
-    let (listener, ear) = hearing(usize::MAX, Level::Info);
+    let (listener, ear) = progress_channel(usize::MAX, Level::Info);
     assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
     let (mut steps, mut notes) = (Vec::new(), 0);
     for heard in told(ear) {
         match heard {
-            Heard::Progress(progress) => steps.push(progress.done),
-            Heard::Note(_) => notes += 1,
+            Notification::Progress(progress) => steps.push(progress.done),
+            Notification::Note(_) => notes += 1,
         }
     }
     assert!(steps.len() > 1000 && steps.len() < 2000, "{} steps were told", steps.len());
@@ -197,8 +199,8 @@ async fn progress_below_nothing_is_not_told_and_no_total_is_less_than_what_is_do
         Ok(json!("done"))
     });
     let registry = registry(Registry::builder().add(odd));
-    let (listener, ear) = hearing(16, Level::Info);
+    let (listener, ear) = progress_channel(16, Level::Info);
     assert!(registry.call("work.do", Request::default().with_listener(listener)).await.is_ok());
-    let expected = [Heard::Progress(Progress::new(1.0)), Heard::Progress(Progress::new(3.0))];
+    let expected = [Notification::Progress(Progress::new(1.0)), Notification::Progress(Progress::new(3.0))];
     assert_eq!(told(ear), expected);
 }

@@ -78,7 +78,7 @@ fn busy() -> Reading {
     Reading::DiskBusy { wait_ms: 250, cause: io::Error::other("secret") }
 }
 
-fn declared(code: &str) -> contract::Failure {
+fn declared(code: &str) -> contract::FailureDeclaration {
     Reading::declarations().into_iter().find(|failure| *failure.code() == *code).unwrap()
 }
 
@@ -256,7 +256,7 @@ fn every_kind_can_be_spelled() {
         R = serialization,
         S = unknown
     );
-    let kinds: Vec<Kind> = Every::declarations().iter().map(contract::Failure::kind).collect();
+    let kinds: Vec<Kind> = Every::declarations().iter().map(contract::FailureDeclaration::kind).collect();
     assert_eq!(kinds, Kind::ALL);
     let constructed = [
         Every::A,
@@ -369,7 +369,7 @@ async fn tail() -> Outcome<Events<Order>> {
     Ok(Events::new(futures_util::stream::iter([])))
 }
 
-fn declaration<D: Declared>() -> contract::Operation {
+fn declaration<D: Declared>() -> contract::OperationDeclaration {
     D::operation().declaration().clone()
 }
 

@@ -5,14 +5,14 @@ use std::{fmt, io};
 use redress::{
     Caller, Classifier, DynamicFailure, Effect, Fail, Failure, Kind, Operation, Outcome, Registry, Retry, data,
     operation,
-    testing::{Answer, Harness, assert_failure, assert_ok},
+    testing::{CallAnswer, Harness, assert_failure, assert_ok},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::service::{self, built, ends, fails, failure, mutation, query, with};
 
-fn declared() -> redress::contract::Operation {
+fn declared() -> redress::contract::OperationDeclaration {
     query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound).with_message("no file at {path}").with_details(
         json!({
             "type": "object",
@@ -23,7 +23,7 @@ fn declared() -> redress::contract::Operation {
     ))
 }
 
-async fn ended_with(code: &'static str, details: Value) -> Answer {
+async fn ended_with(code: &'static str, details: Value) -> CallAnswer {
     with(fails(declared(), code, details)).call("files.read", json!({})).await
 }
 
@@ -555,7 +555,7 @@ async fn the_outputs_of_types_are_checked_where_that_is_switched_on_and_a_fittin
     {
         let registry = service::registry(Registry::builder().add(lie).check_outputs(built_with));
         let registry = match fitted {
-            Some(yes) => registry.fitted(redress::Fittings::new().check_outputs(yes)),
+            Some(yes) => registry.with_layers(redress::Layers::new().check_outputs(yes)),
             None => registry,
         };
         let answer = Harness::new(registry).call("typed.lie", json!({})).await;

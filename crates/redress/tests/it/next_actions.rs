@@ -15,7 +15,7 @@ fn text(name: &str, more: Value) -> Value {
     json!({"type": "object", "properties": {name: more}, "required": [name], "additionalProperties": false})
 }
 
-fn missing(recovery: Recovery) -> contract::Failure {
+fn missing(recovery: Recovery) -> contract::FailureDeclaration {
     failure("NOTE_MISSING", Kind::NotFound)
         .with_details(text("path", json!({"type": "string"})))
         .with_recovery(recovery)

@@ -188,7 +188,7 @@ async fn what_a_handler_logs_belongs_to_the_span_of_its_call() {
 struct Both(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Both {
-    fn began(&self, operation: &redress::contract::Operation) {
+    fn began(&self, operation: &redress::contract::OperationDeclaration) {
         self.0.lock().unwrap().push(format!("{} began", operation.name()));
     }
 

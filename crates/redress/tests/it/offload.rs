@@ -163,7 +163,7 @@ type Message = fn(Value) -> Value;
 /// Whether the whole answer to this message was made on the thread of the worker.
 async fn made_on_worker(path: &str, body: String) -> bool {
     let worker = thread::current().id();
-    let declared = contract::Operation::query("thread.where")
+    let declared = contract::OperationDeclaration::query("thread.where")
         .with_summary("Say where this runs.")
         .with_access(Access::anyone())
         .with_input(json!({"type": "object"}));

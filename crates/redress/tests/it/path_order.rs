@@ -6,8 +6,8 @@ use redress::{
     Access, Begin, Blocked, Caller, Consent, ConsentScope, ConsentStore, ContentGuard, DynamicFailure, EndedCall,
     Events, Exhausted, Fingerprint, Guard, GuardBroken, GuardedCall, HeldConsent, IdempotencyKey, IdempotencyStore,
     IdentityError, IdentityProvider, Kind, Limit, Limited, LimitedCall, Observer, Operation, Permit, QuotaHold,
-    QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Request, Secret, Settled, StoreBroken, Veto,
-    contract::{self, Failure, Name},
+    QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Request, Secret, Settled, StoreError, Veto,
+    contract::{self, FailureDeclaration, Name},
 };
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ impl Service {
         self.breaks(step)
     }
 
-    fn declaration(&self) -> contract::Operation {
+    fn declaration(&self) -> contract::OperationDeclaration {
         let shaped = if self.breaks(Step::Shape) {
             subscription("work.run")
         } else if self.breaks(Step::KeyTaken) {
@@ -164,19 +164,19 @@ impl IdentityProvider for Service {
 }
 
 impl ConsentStore for Service {
-    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn has<'a>(&'a self, _: &'a Caller, _: &'a Name) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(std::future::ready(Ok(!self.asked("consent", Step::Consent))))
     }
 
-    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreBroken>> {
+    fn grant(&self, _: Consent) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreBroken>> {
+    fn withdraw<'a>(&'a self, _: &'a str, _: &'a ConsentScope) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(std::future::ready(Ok(false)))
     }
 
-    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreBroken>> {
+    fn list<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<HeldConsent>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -202,7 +202,7 @@ impl Guard for Service {
         "steps"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![failure("GUARD_SAYS_NO", Kind::Forbidden)]
     }
 
@@ -213,12 +213,12 @@ impl Guard for Service {
 }
 
 impl IdempotencyStore for Service {
-    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreBroken>> {
+    fn begin<'a>(&'a self, _: &'a IdempotencyKey, _: Fingerprint) -> BoxFuture<'a, Result<Begin, StoreError>> {
         let begin = if self.asked("idempotency", Step::Idempotency) { Begin::Conflict } else { Begin::Fresh };
         Box::pin(std::future::ready(Ok(begin)))
     }
 
-    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
+    fn settle(&self, _: &IdempotencyKey, _: Settled) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -312,7 +312,7 @@ impl QuotaStore for Allowed {
 }
 
 impl QuotaHold for Allowed {
-    fn count(&mut self) -> BoxFuture<'_, Result<Vec<contract::Allowance>, StoreBroken>> {
+    fn count(&mut self) -> BoxFuture<'_, Result<Vec<contract::Allowance>, StoreError>> {
         self.0.notes.add("counted");
         Box::pin(std::future::ready(Ok(Vec::new())))
     }

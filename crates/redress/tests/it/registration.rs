@@ -12,20 +12,20 @@ use futures_util::future::BoxFuture;
 use redress::{
     Access, Blocked, BuildError, Builder, ContentGuard, EngineCode, Events, Guard, GuardBroken, GuardedCall, Kind,
     Operation, Recovery, Registry, State, Veto,
-    contract::{self, Effect, Example, ExampleEnding, Failure, Streaming, Verification},
+    contract::{self, Effect, Example, ExampleEnding, FailureDeclaration, Streaming, Verification},
 };
 use serde_json::{Value, json};
 
 /// An operation that completes what others take.
-fn completing(name: &str) -> contract::Operation {
-    contract::Operation::query(name)
+fn completing(name: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query(name)
         .with_input(json!({"type": "object"}))
         .with_output(json!({"type": "array", "items": {"type": "string"}}))
 }
 
 /// A failure that breaks no rule.
-fn failure(code: &str) -> Failure {
-    Failure::new(code, Kind::NotFound)
+fn failure(code: &str) -> FailureDeclaration {
+    FailureDeclaration::new(code, Kind::NotFound)
         .with_when("The file does not exist.")
         .with_details(json!({
             "type": "object",
@@ -35,23 +35,23 @@ fn failure(code: &str) -> Failure {
 }
 
 /// An operation that takes a path and breaks no rule.
-fn query(name: &str) -> contract::Operation {
-    contract::Operation::query(name).with_input(takes("path", json!({"type": "string"})))
+fn query(name: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query(name).with_input(takes("path", json!({"type": "string"})))
 }
 
 /// An operation that takes a path, changes something and breaks no rule.
-fn mutation(name: &str) -> contract::Operation {
-    contract::Operation::mutation(name).with_input(takes("path", json!({"type": "string"})))
+fn mutation(name: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::mutation(name).with_input(takes("path", json!({"type": "string"})))
 }
 
 /// An operation that breaks no rule by itself, with one failure.
-fn failing(failure: Failure) -> contract::Operation {
+fn failing(failure: FailureDeclaration) -> contract::OperationDeclaration {
     query("files.read").fails(failure)
 }
 
 /// An operation whose only failure is recovered from by calling `target`.
-fn leading_to(name: &str, target: &str) -> contract::Operation {
-    contract::Operation::query(name).fails(failure("FILE_MISSING").with_recovery(calling(target)))
+fn leading_to(name: &str, target: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query(name).fails(failure("FILE_MISSING").with_recovery(calling(target)))
 }
 
 fn calling(target: &str) -> Recovery {
@@ -59,7 +59,7 @@ fn calling(target: &str) -> Recovery {
 }
 
 /// A failure after which nobody knows what was changed, and that says how to find out.
-fn unsure(verification: Verification) -> Failure {
+fn unsure(verification: Verification) -> FailureDeclaration {
     failure("WRITE_UNSURE")
         .with_effect(Effect::Unknown)
         .with_details(json!({
@@ -80,7 +80,7 @@ fn verifying_by(target: &str, pointer: &str) -> Verification {
 }
 
 /// A query whose answer shows whether a file was written.
-fn checking() -> contract::Operation {
+fn checking() -> contract::OperationDeclaration {
     query("files.check").with_output(json!({
         "type": "object",
         "properties": {
@@ -101,15 +101,15 @@ fn takes(member: &str, schema: Value) -> Value {
     json!({"type": "object", "properties": {member: schema}, "required": [member], "additionalProperties": false})
 }
 
-fn bound(declaration: contract::Operation) -> Operation {
+fn bound(declaration: contract::OperationDeclaration) -> Operation {
     Operation::dynamic(declaration).with_handler(async |_, _| Ok(Value::Null))
 }
 
-fn streaming(declaration: contract::Operation) -> Operation {
+fn streaming(declaration: contract::OperationDeclaration) -> Operation {
     Operation::dynamic(declaration).with_stream_handler(async |_, _| Ok(Events::new(futures_util::stream::empty())))
 }
 
-fn registry(declarations: impl IntoIterator<Item = contract::Operation>) -> Builder {
+fn registry(declarations: impl IntoIterator<Item = contract::OperationDeclaration>) -> Builder {
     declarations.into_iter().fold(Registry::builder(), |builder, declaration| builder.add(bound(declaration)))
 }
 
@@ -127,14 +127,14 @@ impl ContentGuard for Lua {
 }
 
 /// A guard that refuses nothing, with one declared failure.
-struct Doorman(Failure);
+struct Doorman(FailureDeclaration);
 
 impl Guard for Doorman {
     fn name(&self) -> &str {
         "doorman"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![self.0.clone()]
     }
 
@@ -144,18 +144,18 @@ impl Guard for Doorman {
 }
 
 /// A guard of one operation.
-struct DoorOf(&'static str, Failure);
+struct DoorOf(&'static str, FailureDeclaration);
 
 impl Guard for DoorOf {
     fn name(&self) -> &str {
         "doorman"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![self.1.clone()]
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         operation.name().as_str() == self.0
     }
 
@@ -182,8 +182,8 @@ fn replacement(by: &str) -> contract::Deprecation {
 }
 
 /// An operation on its way out, with another in its place.
-fn replaced_by(name: &str, by: &str) -> contract::Operation {
-    contract::Operation::query(name).with_deprecated(replacement(by))
+fn replaced_by(name: &str, by: &str) -> contract::OperationDeclaration {
+    contract::OperationDeclaration::query(name).with_deprecated(replacement(by))
 }
 
 /// The rule and the subject of every finding.
@@ -238,13 +238,13 @@ refusals! {
         => registry([query("files.read").resource("{path}")]);
     a_document_that_changes_something_is_refused:
         "bad-resource" on "files.read", "make it a query"
-        => registry([contract::Operation::mutation("files.read").resource("files://all")]);
+        => registry([contract::OperationDeclaration::mutation("files.read").resource("files://all")]);
     a_document_whose_variable_is_no_input_is_refused:
         "bad-resource" on "files.read", "a member of that name which takes a text"
-        => registry([contract::Operation::query("files.read").resource("files://{path}")]);
+        => registry([contract::OperationDeclaration::query("files.read").resource("files://{path}")]);
     a_document_whose_variable_is_a_number_is_refused:
         "bad-resource" on "files.read", "a member of that name which takes a text"
-        => registry([contract::Operation::query("files.read")
+        => registry([contract::OperationDeclaration::query("files.read")
             .with_input(takes("page", json!({"type": "integer"}))).resource("files://{page}")]);
     a_document_that_needs_what_its_uri_does_not_say_is_refused:
         "bad-resource" on "files.read", "put it into the URI as a variable"
@@ -254,10 +254,10 @@ refusals! {
         => registry([query("files.review").prompt()]);
     a_prompt_that_streams_is_refused:
         "bad-prompt" on "files.review", "make it a query"
-        => Registry::builder().add(streaming(contract::Operation::subscription("files.review").prompt().with_messages()));
+        => Registry::builder().add(streaming(contract::OperationDeclaration::subscription("files.review").prompt().with_messages()));
     a_prompt_whose_argument_is_no_text_is_refused:
         "bad-prompt" on "files.review", "let the input hold texts only"
-        => registry([contract::Operation::query("files.review").prompt().with_messages()
+        => registry([contract::OperationDeclaration::query("files.review").prompt().with_messages()
             .with_input(takes("pages", json!({"type": "integer"})))]);
     a_completion_of_no_member_is_refused:
         "bad-completion" on "files.read", "name a member of the input"
@@ -289,7 +289,7 @@ refusals! {
         => registry([failing(failure("FILE_MISSING").with_when(" "))]);
     a_failure_without_a_recovery_is_refused:
         "no-recovery" on "files.read/FILE_MISSING", "add a recovery: a verb, and a hint of five words or more"
-        => registry([failing(Failure::new("FILE_MISSING", Kind::NotFound).with_when("The file does not exist."))]);
+        => registry([failing(FailureDeclaration::new("FILE_MISSING", Kind::NotFound).with_when("The file does not exist."))]);
     a_hint_of_four_words_is_refused:
         "short-hint" on "files.read/FILE_MISSING", "in five words or more"
         => registry([failing(failure("FILE_MISSING").with_recovery(Recovery::stop("Do not try again.")))]);
@@ -338,7 +338,7 @@ refusals! {
 
     a_recovery_that_calls_nothing_known_names_the_nearest:
         "recovery-unknown" on "files.read/FILE_MISSING", "did you mean `files.list`?"
-        => registry([leading_to("files.read", "files.lst"), contract::Operation::query("files.list")]);
+        => registry([leading_to("files.read", "files.lst"), contract::OperationDeclaration::query("files.list")]);
     a_recovery_that_calls_nothing_known_or_near_is_refused:
         "recovery-unknown" on "files.read/FILE_MISSING", "if `users.invite_many` is declared, add it with `.add(…)`; else name one that is registered"
         => registry([leading_to("files.read", "users.invite_many")]);
@@ -347,17 +347,17 @@ refusals! {
         => registry([leading_to("files.read", "files.reed")]);
     a_recovery_that_calls_a_hidden_operation_is_refused:
         "recovery-hidden" on "files.read/FILE_MISSING", "make `files.list` external, or name another operation"
-        => registry([leading_to("files.read", "files.list"), contract::Operation::query("files.list").internal()]);
+        => registry([leading_to("files.read", "files.list"), contract::OperationDeclaration::query("files.list").internal()]);
     a_recovery_that_calls_what_asks_for_more_access_is_refused:
         "recovery-access" on "files.read/FILE_MISSING", "ask for the scope `list` in the access of `files.read` too"
         => registry([
             leading_to("files.read", "files.list").with_access(Access::caller().scope("read")),
-            contract::Operation::query("files.list").with_access(Access::caller().scope("read").scope("list")),
+            contract::OperationDeclaration::query("files.list").with_access(Access::caller().scope("read").scope("list")),
         ]);
     a_recovery_that_calls_a_subscription_is_refused:
         "recovery-shape" on "files.read/FILE_MISSING", "name a query or a mutation"
         => registry([leading_to("files.read", "files.watch")])
-            .add(streaming(contract::Operation::subscription("files.watch")));
+            .add(streaming(contract::OperationDeclaration::subscription("files.watch")));
     a_recovery_that_binds_no_public_field_is_refused:
         "recovery-field" on "files.read/FILE_MISSING", "bind a public field"
         => registry([
@@ -368,7 +368,7 @@ refusals! {
         "recovery-field" on "files.read/FILE_MISSING", "`files.list` takes: "
         => registry([
             failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("folder", "path"))),
-            contract::Operation::query("files.list"),
+            contract::OperationDeclaration::query("files.list"),
         ]);
     a_recovery_that_binds_what_does_not_fit_is_refused:
         "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
@@ -380,13 +380,13 @@ refusals! {
         "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
         => registry([
             failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("depth", "mode"))),
-            contract::Operation::query("files.list").with_input(takes("depth", json!({"type": "integer"}))),
+            contract::OperationDeclaration::query("files.list").with_input(takes("depth", json!({"type": "integer"}))),
         ]);
     a_recovery_that_binds_any_text_to_named_values_is_refused:
         "recovery-field" on "files.read/FILE_MISSING", "bind a field whose every value the member accepts"
         => registry([
             failing(failure("FILE_MISSING").with_recovery(calling("files.list").bind("order", "path"))),
-            contract::Operation::query("files.list")
+            contract::OperationDeclaration::query("files.list")
                 .with_input(takes("order", json!({"oneOf": [{"const": "up"}, {"const": "down"}]}))),
         ]);
     a_recovery_that_leaves_a_required_member_unbound_is_refused:
@@ -569,7 +569,7 @@ refusals! {
         "eval-query" on "code.run", "make it a mutation"
         => Registry::builder()
             .add(streaming(
-                contract::Operation::subscription("code.run")
+                contract::OperationDeclaration::subscription("code.run")
                     .with_input(takes("path", json!({"type": "string"})))
                     .with_eval("path", "lua"),
             ))
@@ -593,7 +593,7 @@ refusals! {
     a_stream_with_no_buffer_is_refused:
         "zero-buffer" on "files.watch", "give it room for one item or more"
         => Registry::builder().add(streaming(
-            contract::Operation::subscription("files.watch")
+            contract::OperationDeclaration::subscription("files.watch")
                 .with_streaming(Streaming { buffer: 0, ..Streaming::default() }),
         ));
     a_stream_on_a_query_is_refused:
@@ -601,7 +601,7 @@ refusals! {
         => registry([query("files.read").with_streaming(Streaming::default())]);
     a_subscription_whose_handler_answers_once_is_refused:
         "bad-shape" on "files.watch", "bind a function that returns `Events`"
-        => registry([contract::Operation::subscription("files.watch")]);
+        => registry([contract::OperationDeclaration::subscription("files.watch")]);
     a_query_whose_handler_answers_with_a_stream_is_refused:
         "bad-shape" on "files.read", "make it a subscription"
         => Registry::builder().add(streaming(query("files.read")));
@@ -631,7 +631,7 @@ refusals! {
         => registry([query("files.read").with_call("files.open")]);
     an_operation_that_is_replaced_by_none_is_refused:
         "deprecated-replacement" on "tickets.find", "add it with `.add(…)`; or did you mean `tickets.search`?"
-        => registry([replaced_by("tickets.find", "tickets.serch"), contract::Operation::query("tickets.search")]);
+        => registry([replaced_by("tickets.find", "tickets.serch"), contract::OperationDeclaration::query("tickets.search")]);
     an_operation_that_is_replaced_by_itself_is_refused:
         "deprecated-replacement" on "tickets.find", "leave `replaced_by` out"
         => registry([replaced_by("tickets.find", "tickets.seek").with_alias("tickets.seek")]);
@@ -640,7 +640,7 @@ refusals! {
         => registry([failing(failure("FILE_MISSING").with_deprecated(replacement("FILE_GONE")))]);
     an_input_that_nothing_fits_is_refused:
         "impossible-schema" on "files.read", "let the lower bound be no more than the upper one"
-        => registry([contract::Operation::query("files.read")
+        => registry([contract::OperationDeclaration::query("files.read")
             .with_input(takes("limit", json!({"type": "integer", "minimum": 10, "maximum": 1})))]);
     details_that_nothing_fits_are_refused:
         "impossible-schema" on "files.read/FILE_MISSING", "let the lower bound be no more than the upper one"
@@ -688,7 +688,7 @@ refusals! {
         => registry([
             query("files.read").with_access(Access::caller().scope("consent:grant").scope("files"))
                 .fails(failure("FILE_NOT_FOUND").with_recovery(Recovery::call("files.agree", "Agree to it and call it again."))),
-            contract::Operation::query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
+            contract::OperationDeclaration::query("files.agree").with_access(Access::caller().scope("consent:grant"))]);
     a_recovery_that_gets_the_scope_of_a_person_is_refused:
         "recovery-consent" on "files.read/FILE_NOT_FOUND", "let it be `ask_user`"
         => registry([query("files.read").fails(failure("FILE_NOT_FOUND")
@@ -700,11 +700,11 @@ refusals! {
     a_call_of_a_subscription_is_refused:
         "reach-shape" on "files.copy", "call a query or a mutation"
         => registry([query("files.copy").with_call("files.watch")])
-            .add(streaming(contract::Operation::subscription("files.watch")));
+            .add(streaming(contract::OperationDeclaration::subscription("files.watch")));
     a_code_of_two_kinds_is_refused:
         "divergent-code" on "FILE_MISSING", "`files.read` declares it as not_found, 404, not retryable, and `files.write` as conflict, 409, not retryable"
         => registry([failing(failure("FILE_MISSING")),
-            query("files.write").fails(Failure::new("FILE_MISSING", Kind::Conflict).with_when("It is not there.")
+            query("files.write").fails(FailureDeclaration::new("FILE_MISSING", Kind::Conflict).with_when("It is not there.")
                 .with_recovery(Recovery::stop("There is nothing left to try.")))]);
     a_code_of_two_statuses_is_refused:
         "divergent-code" on "FILE_MISSING", "give one of them a code of its own"
@@ -818,7 +818,8 @@ fn a_bad_schema_is_refused_wherever_it_stands() {
 
 #[test]
 fn the_text_of_a_refusal_says_what_is_wrong_and_what_to_write() {
-    let lonely = refusal(registry([leading_to("files.read", "files.lst"), contract::Operation::query("files.list")]));
+    let lonely =
+        refusal(registry([leading_to("files.read", "files.lst"), contract::OperationDeclaration::query("files.list")]));
     insta::assert_snapshot!(lonely, @r"
     the registry has 1 problem(s)
     recovery-unknown: files.read/FILE_MISSING: its recovery calls `files.lst`, and there is no such operation
@@ -858,7 +859,7 @@ fn everything_that_is_wrong_is_told_at_once() {
             leading_to("a.c", "a.nowhere_at_all"),
             mutation("code.run").with_eval("script", ""),
             query("x.y").with_input(json!({"type": 12})),
-            query("x.z").fails(Failure::new("EMPTY", Kind::Internal)),
+            query("x.z").fails(FailureDeclaration::new("EMPTY", Kind::Internal)),
         ])
         .add(Operation::dynamic(query("x.unbound")))
         .add(streaming(query("x.stream"))),
@@ -915,9 +916,9 @@ fn a_registry_without_a_mistake_is_built() {
             .with_authority("files:list")
             .with_example(example(json!({"path": "a"}), ExampleEnding::Failure("FILE_MISSING".into()))),
         query("files.list"),
-        contract::Operation::mutation("files.write").with_idempotency_key(),
+        contract::OperationDeclaration::mutation("files.write").with_idempotency_key(),
     ])
-    .add(streaming(contract::Operation::subscription("files.watch")))
+    .add(streaming(contract::OperationDeclaration::subscription("files.watch")))
     .add(count)
     .state(App)
     .guard(Doorman(failure("DOOR_CLOSED")))
@@ -952,7 +953,7 @@ fn an_operation_that_runs_code_registers_once_its_guard_is_installed() {
 #[test]
 fn recoveries_that_meet_again_without_leading_back_are_no_circle() {
     let fork = leading_to("a.a", "a.b").fails(failure("ELSEWHERE").with_recovery(calling("a.c")));
-    registry([fork, leading_to("a.b", "a.d"), leading_to("a.c", "a.d"), contract::Operation::query("a.d")])
+    registry([fork, leading_to("a.b", "a.d"), leading_to("a.c", "a.d"), contract::OperationDeclaration::query("a.d")])
         .build()
         .unwrap();
 }
@@ -961,9 +962,11 @@ fn recoveries_that_meet_again_without_leading_back_are_no_circle() {
 fn a_recovery_may_call_what_asks_for_no_more_access_by_name_or_alias() {
     registry([
         leading_to("files.read", "files.all").with_access(Access::caller().scope("read").scope("list")),
-        contract::Operation::query("files.list").with_alias("files.all").with_access(Access::caller().scope("list")),
+        contract::OperationDeclaration::query("files.list")
+            .with_alias("files.all")
+            .with_access(Access::caller().scope("list")),
         leading_to("files.stat", "files.ping").internal(),
-        contract::Operation::query("files.ping").internal(),
+        contract::OperationDeclaration::query("files.ping").internal(),
     ])
     .build()
     .unwrap();
@@ -979,7 +982,7 @@ fn a_recovery_may_bind_a_field_that_always_fits() {
     let input = json!({"type": "object", "properties": {"order": {"type": "string"}, "depth": {"type": "number"}}});
     registry([
         failing(failure("FILE_MISSING").with_details(details).with_recovery(recovery)),
-        contract::Operation::query("files.list").with_input(input),
+        contract::OperationDeclaration::query("files.list").with_input(input),
     ])
     .build()
     .unwrap();

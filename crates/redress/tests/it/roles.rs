@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use redress::{
-    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Message, Messages, Operation,
-    Outcome, Part, Question, QuestionKind, Recovery, Registry, Request, Turn,
+    Block, Blocks, Caller, Change, Completion, Conversation, Ctx, Field, Form, Kind, Operation, Outcome, PromptMessage,
+    PromptMessages, Question, QuestionKind, Recovery, Registry, Request, ResourceContents, Turn,
     contract::{Gives, Role},
     data, operation,
 };
@@ -27,14 +27,14 @@ enum Tone {
 
 /// Write an essay.
 #[operation(query, name = "write.essay", access(anyone), prompt, complete(topic = "write.topics"))]
-async fn essay(ctx: &Ctx, input: Topic) -> Outcome<Messages> {
+async fn essay(ctx: &Ctx, input: Topic) -> Outcome<PromptMessages> {
     let text = format!("Write about {}.", input.topic);
     if input.topic == "me" {
         ctx.ask("name", Question::form("Who are you?", Form::new().field("name", Field::text()))).await?;
     }
-    Ok(Messages::new([
-        Message::user(Block::text(text)),
-        Message::assistant(Part::text("notes://style", "text/plain", "Short sentences.")),
+    Ok(PromptMessages::new([
+        PromptMessage::user(Block::text(text)),
+        PromptMessage::assistant(ResourceContents::text("notes://style", "text/plain", "Short sentences.")),
     ]))
 }
 
@@ -120,12 +120,12 @@ async fn a_document_is_found_by_its_uri_and_read_by_a_call() {
     let request = Request::new(input).with_caller(Caller::new("ada").scope("notes"));
     let envelope = registry.call(operation.name().as_str(), request).await;
     let parts = operation.parts("notes://garden/a%20b/c.md", envelope.output().unwrap());
-    assert_eq!(parts, [Part::text("notes://garden/a%20b/c.md", "text/markdown", "# a b/c.md in garden")]);
+    assert_eq!(parts, [ResourceContents::text("notes://garden/a%20b/c.md", "text/markdown", "# a b/c.md in garden")]);
     // A document of its own comes before the template that would take it too.
     let (logo, input) = registry.resource("notes://logo/png").unwrap();
     let envelope = registry.call(logo.name().as_str(), Request::new(input)).await;
     let parts = logo.parts("notes://logo/png", envelope.output().unwrap());
-    assert_eq!(parts, [Part::binary("notes://logo/png", "image/png", [1, 2])]);
+    assert_eq!(parts, [ResourceContents::binary("notes://logo/png", "image/png", [1, 2])]);
     assert!(registry.resource("notes://nowhere").is_none() && registry.resource("").is_none());
 }
 

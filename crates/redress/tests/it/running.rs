@@ -26,7 +26,7 @@ impl Endless {
         Endless { started: Arc::default(), dropped: Dropped::default() }
     }
 
-    fn operation(&self, declaration: contract::Operation) -> Operation {
+    fn operation(&self, declaration: contract::OperationDeclaration) -> Operation {
         let (started, dropped) = (Arc::clone(&self.started), self.dropped.clone());
         Operation::dynamic(declaration).with_handler(move |_, _| {
             let (started, guard) = (Arc::clone(&started), dropped.guard());
@@ -94,7 +94,7 @@ async fn a_deadline_that_has_passed_does_not_start_the_handler() {
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_safe_to_repeat_for_a_query_and_with_a_key_and_not_otherwise() {
-    let deadline = |operation: contract::Operation| operation.with_deadline(SECOND);
+    let deadline = |operation: contract::OperationDeclaration| operation.with_deadline(SECOND);
     let cases = [
         (deadline(query("slow.wait")), None, Retry::Safe, true),
         (deadline(mutation("slow.wait")), None, Retry::Unsafe, false),
@@ -134,7 +134,7 @@ async fn a_composed_call_inherits_what_is_left_of_its_parents_deadline() {
     assert_eq!(inner.code.as_deref(), Some("TIMEOUT"));
 }
 
-async fn cancelled_midway(harness: &Harness, name: &str, endless: &Endless) -> redress::testing::Answer {
+async fn cancelled_midway(harness: &Harness, name: &str, endless: &Endless) -> redress::testing::CallAnswer {
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send(name, request), async {
@@ -171,7 +171,7 @@ async fn cancelling_a_call_cancels_the_calls_below_it() {
 }
 
 /// An operation whose handler spawns a task that waits for the call's own token.
-fn spawning(declaration: contract::Operation, started: &Arc<Notify>, told: &Arc<Notify>) -> Operation {
+fn spawning(declaration: contract::OperationDeclaration, started: &Arc<Notify>, told: &Arc<Notify>) -> Operation {
     let (started, told) = (Arc::clone(started), Arc::clone(told));
     Operation::dynamic(declaration).with_handler(move |ctx, _| {
         let (started, told) = (Arc::clone(&started), Arc::clone(&told));

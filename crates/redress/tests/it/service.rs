@@ -7,40 +7,40 @@ use std::sync::{
 
 use redress::{
     Access, Builder, Caller, DynamicFailure, EndedCall, Kind, Observer, Operation, Outcome, Recovery, Registry,
-    contract::{self, Failure},
+    contract::{self, FailureDeclaration},
     testing::Harness,
 };
 use serde_json::{Value, json};
 
 /// A query that is open to everyone and takes any object.
-pub(crate) fn query(name: &str) -> contract::Operation {
-    open(contract::Operation::query(name))
+pub(crate) fn query(name: &str) -> contract::OperationDeclaration {
+    open(contract::OperationDeclaration::query(name))
 }
 
 /// A mutation that is open to everyone and takes any object.
-pub(crate) fn mutation(name: &str) -> contract::Operation {
-    open(contract::Operation::mutation(name))
+pub(crate) fn mutation(name: &str) -> contract::OperationDeclaration {
+    open(contract::OperationDeclaration::mutation(name))
 }
 
 /// A subscription that is open to everyone and takes any object.
-pub(crate) fn subscription(name: &str) -> contract::Operation {
-    open(contract::Operation::subscription(name))
+pub(crate) fn subscription(name: &str) -> contract::OperationDeclaration {
+    open(contract::OperationDeclaration::subscription(name))
 }
 
-fn open(operation: contract::Operation) -> contract::Operation {
+fn open(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation.with_summary("Serve a test.").with_access(Access::anyone()).with_input(json!({"type": "object"}))
 }
 
 /// A failure that takes any details and leaves nothing to try.
-pub(crate) fn failure(code: &str, kind: Kind) -> Failure {
-    Failure::new(code, kind)
+pub(crate) fn failure(code: &str, kind: Kind) -> FailureDeclaration {
+    FailureDeclaration::new(code, kind)
         .with_when("It happens in a test.")
         .with_details(json!({"type": "object"}))
         .with_recovery(Recovery::stop("There is nothing left to try here."))
 }
 
 /// An operation that always ends like this.
-pub(crate) fn ends<F>(declaration: contract::Operation, ending: F) -> Operation
+pub(crate) fn ends<F>(declaration: contract::OperationDeclaration, ending: F) -> Operation
 where
     F: Fn() -> Outcome<Value, DynamicFailure> + Send + Sync + 'static,
 {
@@ -48,7 +48,7 @@ where
 }
 
 /// An operation that fails with this failure.
-pub(crate) fn fails(declaration: contract::Operation, code: &'static str, details: Value) -> Operation {
+pub(crate) fn fails(declaration: contract::OperationDeclaration, code: &'static str, details: Value) -> Operation {
     ends(declaration, move || Err(DynamicFailure::new(code, details.clone()))?)
 }
 

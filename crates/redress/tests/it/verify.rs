@@ -11,7 +11,7 @@ use std::{
 
 use redress::{
     DynamicFailure, Effect, Fail, Kind, Operation, Outcome, Registry, Request, Retry, Shown, Verification,
-    contract::{self, Failure, Problem, RecoveryStep},
+    contract::{self, FailureDeclaration, Problem, RecoveryStep},
     testing::{Harness, assert_failure},
 };
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn of(properties: Value, required: &[&str]) -> Value {
 
 /// A payment that ends as its input says, after it was made or before.
 fn send(done: &Arc<AtomicBool>, verified: bool) -> Operation {
-    let unsure = Failure::new("BANK_UNSURE", Kind::Unavailable)
+    let unsure = FailureDeclaration::new("BANK_UNSURE", Kind::Unavailable)
         .with_when("The bank did not say whether it took the payment.")
         .with_effect(Effect::Unknown)
         .with_details(of(json!({"order": {"type": "integer"}}), &["order"]))
@@ -232,7 +232,7 @@ async fn a_declared_failure_says_how_to_find_out_from_its_details() {
 /// The bank on a face that does not show how to look.
 fn unseen(verified: bool) -> Harness {
     let (harness, _) = bank(verified);
-    let shown = |operation: &contract::Operation| match operation.name().as_str() {
+    let shown = |operation: &contract::OperationDeclaration| match operation.name().as_str() {
         "pay.look" => Shown::No,
         _ => Shown::Callable,
     };
@@ -269,7 +269,7 @@ async fn a_declared_way_to_find_out_is_taken_back_whole_from_who_cannot_go_it() 
     assert_eq!((keyed.retry, keyed.retryable), (Retry::SafeWithKey, true));
     assert_eq!(&*keyed.hint, "Make the same call again with the same idempotency key.");
     // What time cannot heal is not worth making again.
-    let lost = Failure::new("RECEIPT_LOST", Kind::Conflict)
+    let lost = FailureDeclaration::new("RECEIPT_LOST", Kind::Conflict)
         .with_when("The receipt was lost on its way.")
         .with_effect(Effect::Unknown)
         .with_details(of(json!({"order": {"type": "integer"}}), &["order"]))
@@ -278,7 +278,7 @@ async fn a_declared_way_to_find_out_is_taken_back_whole_from_who_cannot_go_it() 
         .with_handler(|_, _: Value| async { Err(DynamicFailure::new("RECEIPT_LOST", json!({"order": 7})))? });
     let seen = built(Registry::builder().add(lose).add(look(&Arc::default())));
     assert_eq!(seen.call("pay.lose", json!({})).await.problem().retry, Retry::AfterVerify);
-    let shown = |operation: &contract::Operation| match operation.name().as_str() {
+    let shown = |operation: &contract::OperationDeclaration| match operation.name().as_str() {
         "pay.look" => Shown::No,
         _ => Shown::Callable,
     };
@@ -306,7 +306,7 @@ async fn an_input_that_is_too_large_to_be_told_again_is_not() {
 
 #[test]
 fn a_declaration_keeps_its_verification_in_a_document() {
-    let declaration = contract::Operation::mutation("pay.send").with_verification(verification());
+    let declaration = contract::OperationDeclaration::mutation("pay.send").with_verification(verification());
     let written = serde_json::to_value(&declaration).unwrap();
     assert_eq!(
         written["verify"],
@@ -315,5 +315,5 @@ fn a_declaration_keeps_its_verification_in_a_document() {
             "why": "see if it is paid", "done": {"pointer": "/paid", "is": true}, "hint": HINT,
         })
     );
-    assert_eq!(serde_json::from_value::<contract::Operation>(written).unwrap(), declaration);
+    assert_eq!(serde_json::from_value::<contract::OperationDeclaration>(written).unwrap(), declaration);
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 
 /// How long a chain of advice may be. The build proves that none goes in a circle.
-const LONGEST: usize = 12;
+const MAX_LENGTH: usize = 12;
 
 /// Whether an operation or a tool is for persons.
 fn is_for_persons(name: &str) -> bool {
@@ -39,7 +39,7 @@ impl Walk {
         call: &mut dyn FnMut(&str, &Value) -> Option<Value>,
         depth: usize,
     ) {
-        assert!(depth < LONGEST, "the advice does not end: {operation} {input}");
+        assert!(depth < MAX_LENGTH, "the advice does not end: {operation} {input}");
         if !self.made.insert(format!("{operation} {input}")) {
             return;
         }

@@ -7,7 +7,7 @@ use redress_core::{
     Blocked, ContentGuard, DynamicFailure, Events, Exhausted, Fail, Guard, GuardBroken, GuardedCall, Limit, Limited,
     LimitedCall, Operation, Permit, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Registry, Veto,
     consent_grant, consent_revoke,
-    contract::{self, Access, Effect, Failure, Kind, Overflow, Recovery, Streaming, Verification},
+    contract::{self, Access, Effect, FailureDeclaration, Kind, Overflow, Recovery, Streaming, Verification},
     testing::Canary,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(crate) fn code_of(kind: Kind) -> String {
     format!("TABLE_{}", kind.as_str().to_uppercase())
 }
 
-fn declared(operation: contract::Operation) -> contract::Operation {
+fn declared(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     let streams = operation.shape() == contract::Shape::Subscription;
     let operation = operation.with_summary("End in one way.").with_access(Access::caller());
     if streams { operation } else { operation.with_deadline(Duration::from_secs(60)) }
@@ -34,14 +34,14 @@ fn object(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn stop(code: &str, kind: Kind) -> Failure {
-    let failure = Failure::new(code, kind).with_when("It happens in a test.");
+fn stop(code: &str, kind: Kind) -> FailureDeclaration {
+    let failure = FailureDeclaration::new(code, kind).with_when("It happens in a test.");
     failure.with_recovery(Recovery::stop("There is nothing left to try here."))
 }
 
 /// Everything that a declaration can say about a failure.
-fn missing() -> Failure {
-    Failure::new("THING_MISSING", Kind::NotFound)
+fn missing() -> FailureDeclaration {
+    FailureDeclaration::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
         .with_message("no thing {id}")
         .with_effect(Effect::None)
@@ -60,7 +60,7 @@ fn no_thing(id: i64) -> Fail<DynamicFailure> {
 fn stray() -> Operation {
     let gone = Recovery::call("table.gone", "Look at what is there no more.");
     let failure = stop("THING_STRAYED", Kind::Conflict).with_effect(Effect::None).with_recovery(gone);
-    let stray = declared(contract::Operation::query("table.stray")).fails(failure);
+    let stray = declared(contract::OperationDeclaration::query("table.stray")).fails(failure);
     Operation::dynamic(stray).with_handler(|_, _: Value| async {
         let next = [
             ("table.hidden", json!({})),
@@ -77,8 +77,8 @@ fn stray() -> Operation {
 }
 
 /// One failure of each kind, with the recoveries and effects in turn.
-fn of_kind(kind: Kind) -> Failure {
-    let failure = Failure::new(&code_of(kind), kind).with_when("It happens in a test.");
+fn of_kind(kind: Kind) -> FailureDeclaration {
+    let failure = FailureDeclaration::new(&code_of(kind), kind).with_when("It happens in a test.");
     let failure = failure.with_message("a failure of kind {kind}");
     let details = object(json!({"kind": {"type": "string"}, "wait_ms": {"type": "integer", "minimum": 0}}), &["kind"]);
     let failure = failure.with_details(details);
@@ -121,8 +121,8 @@ fn stored() -> Verification {
 }
 
 /// What `table.store` itself says where it does not know whether it did it.
-fn unsure() -> Failure {
-    Failure::new("STORE_UNSURE", Kind::Unavailable)
+fn unsure() -> FailureDeclaration {
+    FailureDeclaration::new("STORE_UNSURE", Kind::Unavailable)
         .with_when("The store did not say whether it took it.")
         .with_effect(Effect::Unknown)
         .with_details(object(json!({"n": {"type": "integer"}}), &["n"]))
@@ -174,11 +174,11 @@ impl Guard for Hours {
         "hours"
     }
 
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailureDeclaration> {
         vec![stop("CLOSED_TODAY", Kind::Conflict).with_details(object(json!({"day": {"type": "string"}}), &["day"]))]
     }
 
-    fn covers(&self, operation: &contract::Operation) -> bool {
+    fn covers(&self, operation: &contract::OperationDeclaration) -> bool {
         operation.name().as_str() == "table.guarded"
     }
 
@@ -236,7 +236,7 @@ fn count(secrets: Secrets) -> Operation {
     let streaming =
         Streaming { resumable: true, idle_ms: Some(100), overflow: Overflow::Wait(1000), ..Streaming::default() };
     let input = object(json!({"to": {"type": "integer"}, "then": {"type": "string"}}), &[]);
-    let count = declared(contract::Operation::subscription("table.count").with_streaming(streaming));
+    let count = declared(contract::OperationDeclaration::subscription("table.count").with_streaming(streaming));
     Operation::dynamic(count.fails(missing()).with_input(input)).with_stream_handler(move |_, input: Value| {
         let secrets = secrets.clone();
         async move {
@@ -272,9 +272,10 @@ fn checked(secrets: &Secrets) -> [Operation; 2] {
             }
         })
     };
-    let owned = declared(contract::Operation::query("table.owned")).fails(missing()).with_input(input());
+    let owned = declared(contract::OperationDeclaration::query("table.owned")).fails(missing()).with_input(input());
     let owned = Operation::dynamic(owned).with_handler(|_, _: Value| async { Ok(json!("mine")) });
-    let feed = declared(contract::Operation::subscription("table.feed")).fails(missing()).with_input(input());
+    let feed =
+        declared(contract::OperationDeclaration::subscription("table.feed")).fails(missing()).with_input(input());
     let feed = Operation::dynamic(feed)
         .with_stream_handler(|_, _: Value| async { Ok(Events::new(stream::iter([Ok(json!(1))]))) });
     [decides(owned), decides(feed)]
@@ -284,7 +285,7 @@ fn checked(secrets: &Secrets) -> [Operation; 2] {
 fn waiting(marks: &Arc<Marks>) -> [Operation; 3] {
     let wait = |name: &str, marks: &Arc<Marks>| {
         let marks = Arc::clone(marks);
-        Operation::dynamic(declared(contract::Operation::query(name))).with_handler(move |_, _: Value| {
+        Operation::dynamic(declared(contract::OperationDeclaration::query(name))).with_handler(move |_, _: Value| {
             let marks = Arc::clone(&marks);
             async move {
                 let _runs = marks.begin();
@@ -293,7 +294,7 @@ fn waiting(marks: &Arc<Marks>) -> [Operation; 3] {
         })
     };
     let seen = Arc::clone(marks);
-    let hang = declared(contract::Operation::subscription("table.hang"));
+    let hang = declared(contract::OperationDeclaration::subscription("table.hang"));
     let hang = Operation::dynamic(hang).with_stream_handler(move |_, _: Value| {
         let runs = seen.begin();
         let rest = stream::once(async move {
@@ -315,24 +316,24 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         output: canary.plant("an output against its schema"),
     };
     let answer = |name: &str, output: Value| {
-        Operation::dynamic(declared(contract::Operation::query(name))).with_handler(move |_, _: Value| {
+        Operation::dynamic(declared(contract::OperationDeclaration::query(name))).with_handler(move |_, _: Value| {
             let output = output.clone();
             async move { Ok(output) }
         })
     };
     let times = json!({"name": {"type": "string"}, "times": {"type": "integer", "minimum": 1, "maximum": 9}});
-    let greet = declared(contract::Operation::query("table.greet")).with_alias("table.hello");
+    let greet = declared(contract::OperationDeclaration::query("table.greet")).with_alias("table.hello");
     let greet = Operation::dynamic(greet.with_input(object(times, &["name"])))
         .with_handler(|_, input: Value| async move { Ok(json!({"message": input["name"]})) });
     let fail = Kind::ALL.into_iter().map(of_kind);
-    let fail = declared(contract::Operation::query("table.fail")).with_failures(fail);
+    let fail = declared(contract::OperationDeclaration::query("table.fail")).with_failures(fail);
     let fail = fail.with_input(object(json!({"kind": {"type": "string"}}), &["kind"]));
     let fail = Operation::dynamic(fail).with_handler(|_, input: Value| async move {
         let kind = Kind::parse(input["kind"].as_str().unwrap_or_default()).expect("the row names a kind");
         let details = if kind.retryable() { json!({"kind": kind, "wait_ms": 1500}) } else { json!({"kind": kind}) };
         Err(DynamicFailure::new(&code_of(kind), details))?
     });
-    let find = declared(contract::Operation::query("table.find")).fails(missing());
+    let find = declared(contract::OperationDeclaration::query("table.find")).fails(missing());
     let find = Operation::dynamic(find).with_handler(|_, _: Value| async {
         let failed = no_thing(7).with_hint("Look for another thing, which is near.");
         Err(failed.with_similar("Ada", ["Adah", "Bob"]).with_next_action(
@@ -341,7 +342,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
             "near",
         ))
     });
-    let breaks = declared(contract::Operation::query("table.break")).fails(missing());
+    let breaks = declared(contract::OperationDeclaration::query("table.break")).fails(missing());
     let breaks = breaks.with_input(object(json!({"how": {"type": "string"}}), &["how"]));
     let hidden = secrets.clone();
     let breaks =
@@ -349,19 +350,20 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
             let secrets = hidden.clone();
             async move { broken(input["how"].as_str().unwrap_or_default(), &secrets) }
         });
-    let slow = contract::Operation::query("table.slow").with_summary("End too late.").with_access(Access::caller());
+    let slow =
+        contract::OperationDeclaration::query("table.slow").with_summary("End too late.").with_access(Access::caller());
     let slow = Operation::dynamic(slow.with_deadline(Duration::from_millis(30)))
         .with_handler(|_, _: Value| std::future::pending::<Ended>());
-    let wipe = declared(contract::Operation::mutation("table.wipe")).with_access(Access::caller().consent());
+    let wipe = declared(contract::OperationDeclaration::mutation("table.wipe")).with_access(Access::caller().consent());
     let wipe = Operation::dynamic(wipe).with_handler(|_, _: Value| async { Ok(json!("wiped")) });
-    let once = declared(contract::Operation::mutation("table.once")).with_idempotency_key();
+    let once = declared(contract::OperationDeclaration::mutation("table.once")).with_idempotency_key();
     let once = once.with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
     let once = Operation::dynamic(once).with_handler(|_, input: Value| async move { Ok(input) });
-    let check = declared(contract::Operation::query("table.check"))
+    let check = declared(contract::OperationDeclaration::query("table.check"))
         .with_input(object(json!({"n": {"type": "integer"}}), &["n"]));
     let check = check.with_output(object(json!({"stored": {"type": "boolean"}}), &["stored"]));
     let check = Operation::dynamic(check).with_handler(|_, _: Value| async { Ok(json!({"stored": true})) });
-    let store = declared(contract::Operation::mutation("table.store"))
+    let store = declared(contract::OperationDeclaration::mutation("table.store"))
         .with_idempotency_key()
         .with_deadline(Duration::from_millis(30));
     let store = store.with_verification(stored()).fails(unsure());
@@ -378,14 +380,15 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
                 }
             }
         });
-    let run = declared(contract::Operation::mutation("table.run")).with_eval("source", "basic");
+    let run = declared(contract::OperationDeclaration::mutation("table.run")).with_eval("source", "basic");
     let run = run.with_input(object(json!({"source": {"type": "string"}}), &["source"]));
     let run = Operation::dynamic(run).with_handler(|_, _: Value| async { Ok(json!("ran")) });
-    let vault = declared(contract::Operation::query("table.vault")).with_access(Access::caller().scope("vault:open"));
+    let vault = declared(contract::OperationDeclaration::query("table.vault"))
+        .with_access(Access::caller().scope("vault:open"));
     let vault = Operation::dynamic(vault).with_handler(|_, _: Value| async { Ok(json!("open")) });
-    let hides = declared(contract::Operation::query("table.hidden")).internal();
+    let hides = declared(contract::OperationDeclaration::query("table.hidden")).internal();
     let hides = Operation::dynamic(hides).with_handler(|_, _: Value| async { Ok(json!("hidden")) });
-    let compose = declared(contract::Operation::query("table.compose")).with_call("table.hidden");
+    let compose = declared(contract::OperationDeclaration::query("table.compose")).with_call("table.hidden");
     let compose = Operation::dynamic(compose.with_authority("table:compose"))
         .with_handler(|ctx, _: Value| async move { Ok(ctx.call_dynamic("table.hidden", json!({})).await?) });
     let [wait, patient, hang] = waiting(marks);
@@ -416,7 +419,7 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         answer("table.spent", json!(0)),
         answer("table.guarded", json!(0)),
     ];
-    let spent = declared(contract::Operation::subscription("table.spent_stream"));
+    let spent = declared(contract::OperationDeclaration::subscription("table.spent_stream"));
     let spent =
         Operation::dynamic(spent).with_stream_handler(|_, _: Value| async { Ok(Events::new(stream::pending())) });
     let registry = all

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::types::*;
-use crate::input::shape::Check;
-use crate::input::{Shape, decode, input_schema};
+use crate::input::shape::InputCheck;
+use crate::input::{InputShape, decode, input_schema};
 
 /// Values of every kind, for every type.
 fn pool() -> Vec<Value> {
@@ -114,11 +114,11 @@ enum Way {
 #[track_caller]
 fn agree<T: DeserializeOwned + JsonSchema>(way: Way, samples: &[Value]) {
     let schema = input_schema::<T>();
-    let shape = Shape::typed::<T>(schema.clone()).unwrap();
+    let shape = InputShape::typed::<T>(schema.clone()).unwrap();
     let found = match shape.check() {
-        Check::Plain => Way::Plain,
-        Check::Guided(_) => Way::Guided,
-        Check::Validated => Way::Validated,
+        InputCheck::Plain => Way::Plain,
+        InputCheck::Guided(_) => Way::Guided,
+        InputCheck::Validated => Way::Validated,
     };
     assert_eq!(found, way, "{schema:#}");
     let independent = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();

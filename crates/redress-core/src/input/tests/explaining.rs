@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::types::*;
-use crate::input::{Explanation, Shape, decode, explain, input_schema, pointer_of};
+use crate::input::{Explanation, InputShape, decode, explain, input_schema, pointer_of};
 
 pub(super) fn explained<T: DeserializeOwned + JsonSchema>(text: &str) -> Explanation {
-    let shape = Shape::typed::<T>(input_schema::<T>()).unwrap();
+    let shape = InputShape::typed::<T>(input_schema::<T>()).unwrap();
     let bytes = text.as_bytes();
     assert!(decode::<T>(bytes, &shape).is_err(), "accepted: {text}");
     let accepts = |bytes: &[u8]| decode::<T>(bytes, &shape).is_ok();
@@ -18,7 +18,7 @@ pub(super) fn explained<T: DeserializeOwned + JsonSchema>(text: &str) -> Explana
 
 /// The issues of a schema that no type stands for.
 fn dynamic(schema: Value, input: &Value) -> Vec<String> {
-    let shape = Shape::dynamic(schema).unwrap();
+    let shape = InputShape::dynamic(schema).unwrap();
     let bytes = input.to_string();
     let explanation =
         explain(bytes.as_bytes(), &shape, &|bytes| crate::input::accept(bytes, &shape).is_ok(), &|_| None, &|| false);
@@ -26,7 +26,7 @@ fn dynamic(schema: Value, input: &Value) -> Vec<String> {
 }
 
 fn lines(explanation: &Explanation) -> Vec<String> {
-    let line = |issue: &crate::input::Issue| {
+    let line = |issue: &crate::input::InputIssue| {
         let near = issue.near.as_deref().map(|near| format!(" ({near}?)"));
         let near = near.unwrap_or_default();
         format!("{} {}: {}{near}", issue.pointer, issue.rule, issue.expected)
@@ -197,7 +197,7 @@ fn the_refused_value_is_never_told() {
         json!({"contains": false, "propertyNames": false, "type": "null"}),
     ];
     for schema in schemas {
-        let shape = Shape::dynamic(schema).unwrap();
+        let shape = InputShape::dynamic(schema).unwrap();
         for input in &inputs {
             let bytes = input.to_string();
             let told = explain(bytes.as_bytes(), &shape, &|_| false, &|_| None, &|| false);
@@ -319,7 +319,7 @@ fn an_object_that_takes_no_fields_names_the_one_it_got() {
 
 #[test]
 fn an_explanation_that_nobody_waits_for_ends_with_what_it_has() {
-    let shape = Shape::dynamic(json!({"items": {"type": "integer"}})).unwrap();
+    let shape = InputShape::dynamic(json!({"items": {"type": "integer"}})).unwrap();
     let told = |stop: &dyn Fn() -> bool| {
         let items: Vec<Value> = (0..5000).map(|n| if n % 1000 == 5 { json!("x") } else { json!(n) }).collect();
         let bytes = Value::Array(items).to_string();

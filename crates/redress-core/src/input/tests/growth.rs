@@ -12,14 +12,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::input::explain::explain_counted;
-use crate::input::{Explanation, Shape, accept, decode, input_schema, pointer_of};
+use crate::input::{Explanation, InputShape, accept, decode, input_schema, pointer_of};
 
 /// An operation's input and a document that it refuses.
 struct Refused {
-    shape: Shape,
+    shape: InputShape,
     schema: usize,
     document: String,
-    accepts: fn(&[u8], &Shape) -> bool,
+    accepts: fn(&[u8], &InputShape) -> bool,
     pointer: fn(&[u8]) -> Option<String>,
 }
 
@@ -36,14 +36,14 @@ impl Refused {
 
 fn dynamic(schema: Value, document: impl ToString) -> Refused {
     let (size, document) = (schema.to_string().len(), document.to_string());
-    let shape = Shape::dynamic(schema).unwrap();
-    let accepts = |bytes: &[u8], shape: &Shape| accept(bytes, shape).is_ok();
+    let shape = InputShape::dynamic(schema).unwrap();
+    let accepts = |bytes: &[u8], shape: &InputShape| accept(bytes, shape).is_ok();
     Refused { shape, schema: size, document, accepts, pointer: |_| None }
 }
 
 fn typed<T: DeserializeOwned + JsonSchema>(document: impl ToString) -> Refused {
-    let shape = Shape::typed::<T>(input_schema::<T>()).unwrap();
-    let accepts = |bytes: &[u8], shape: &Shape| decode::<T>(bytes, shape).is_ok();
+    let shape = InputShape::typed::<T>(input_schema::<T>()).unwrap();
+    let accepts = |bytes: &[u8], shape: &InputShape| decode::<T>(bytes, shape).is_ok();
     Refused { shape, schema: 0, document: document.to_string(), accepts, pointer: pointer_of::<T> }
 }
 

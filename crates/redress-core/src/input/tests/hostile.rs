@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::types::*;
-use crate::input::{DecodeError, Shape, accept, decode, explain, input_schema, pointer_of};
+use crate::input::{DecodeError, InputShape, accept, decode, explain, input_schema, pointer_of};
 
 fn documents() -> Vec<Vec<u8>> {
     let deep = |open: &str, close: &str| [open.repeat(5000), close.repeat(5000)].concat().into_bytes();
@@ -40,7 +40,7 @@ fn documents() -> Vec<Vec<u8>> {
 }
 
 fn survives<T: DeserializeOwned + JsonSchema>() {
-    let shape = Shape::typed::<T>(input_schema::<T>()).unwrap();
+    let shape = InputShape::typed::<T>(input_schema::<T>()).unwrap();
     for document in documents() {
         let found = decode::<T>(&document, &shape).err();
         let dynamic = accept(&document, &shape).err();
@@ -73,14 +73,15 @@ fn no_document_makes_a_decoder_panic_or_hang() {
 
 #[test]
 fn a_field_given_twice_is_refused_with_its_place_where_there_is_no_type_too() {
-    let shape = Shape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
+    let shape =
+        InputShape::dynamic(serde_json::json!({"type": "object", "properties": {"a": {"type": "object"}}})).unwrap();
     let document = br#"{"a":{"role":"user","role":"admin"}}"#;
     assert_eq!(accept(document, &shape), Err(DecodeError::Refused));
     let told = explain(document, &shape, &|bytes| accept(bytes, &shape).is_ok(), &|_| None, &|| false);
     assert_eq!((told.issues[0].pointer.as_str(), told.issues[0].rule.as_str()), ("/a/role", "duplicate"));
     assert!(told.fix.is_none(), "which of the two was meant is for the caller to say");
 
-    let shape = Shape::typed::<Plain>(input_schema::<Plain>()).unwrap();
+    let shape = InputShape::typed::<Plain>(input_schema::<Plain>()).unwrap();
     let document = br#"{"a":1,"a":2}"#;
     assert_eq!(decode::<Plain>(document, &shape).err(), Some(DecodeError::Refused));
 }
@@ -94,7 +95,7 @@ fn a_field_given_twice_is_refused_where_the_type_takes_any_name() {
         #[expect(dead_code, reason = "only the decoding matters")]
         any: Vec<serde_json::Value>,
     }
-    let shape = Shape::typed::<Open>(input_schema::<Open>()).unwrap();
+    let shape = InputShape::typed::<Open>(input_schema::<Open>()).unwrap();
     assert!(decode::<Open>(br#"{"map":{"a":1,"b":1},"any":[{"a":{"a":1}}]}"#, &shape).is_ok());
     for (document, place) in
         [(r#"{"map":{"a":1,"a":2},"any":[]}"#, "/map/a"), (r#"{"map":{},"any":[{"a":1,"a":2}]}"#, "/any/0/a")]
@@ -108,25 +109,25 @@ fn a_field_given_twice_is_refused_where_the_type_takes_any_name() {
 
 #[test]
 fn a_blank_input_is_an_empty_object() {
-    let shape = Shape::typed::<Empty>(input_schema::<Empty>()).unwrap();
+    let shape = InputShape::typed::<Empty>(input_schema::<Empty>()).unwrap();
     for blank in ["", " ", "\n\t "] {
         assert!(decode::<Empty>(blank.as_bytes(), &shape).is_ok());
     }
-    let shape = Shape::typed::<Optional>(input_schema::<Optional>()).unwrap();
+    let shape = InputShape::typed::<Optional>(input_schema::<Optional>()).unwrap();
     assert!(decode::<Optional>(b"", &shape).is_ok());
-    let shape = Shape::typed::<FlattenedMap>(input_schema::<FlattenedMap>()).unwrap();
+    let shape = InputShape::typed::<FlattenedMap>(input_schema::<FlattenedMap>()).unwrap();
     assert_eq!(decode::<FlattenedMap>(b"", &shape).err(), Some(DecodeError::Refused));
 }
 
 #[test]
 fn a_tuple_with_an_item_too_many_is_refused_and_not_called_broken_json() {
-    let shape = Shape::typed::<Pair>(input_schema::<Pair>()).unwrap();
+    let shape = InputShape::typed::<Pair>(input_schema::<Pair>()).unwrap();
     assert_eq!(decode::<Pair>(b"[1, \"a\", 2]", &shape).err(), Some(DecodeError::Refused));
 }
 
 #[test]
 fn an_integer_of_128_bits_keeps_all_of_them() {
-    let shape = Shape::typed::<Wide>(input_schema::<Wide>()).unwrap();
+    let shape = InputShape::typed::<Wide>(input_schema::<Wide>()).unwrap();
     let input = br#"{"a": -100000000000000000000000000000000000001, "b": 2e2}"#;
     let wide: Wide = decode(input, &shape).unwrap();
     assert_eq!(wide.a, -100_000_000_000_000_000_000_000_000_000_000_000_001);
@@ -169,7 +170,7 @@ fn a_schema_that_goes_deeper_without_a_step_into_the_document_exhausts_no_stack(
         .collect();
     let schema = serde_json::json!({"$ref": "#/$defs/d0", "$defs": definitions});
     let tree = crate::input::tree::Tree::of(&schema.into());
-    let budget = crate::input::budget::Budget::new(1_000_000, &|| false);
+    let budget = crate::input::budget::StepBudget::new(1_000_000, &|| false);
     let document = serde_json::json!("text");
     assert!(crate::input::walk::problems(&tree, &document, &budget, 30).is_empty());
     assert!(budget.is_spent(), "what was not looked at is not claimed");

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::input::budget::Budget;
+use crate::input::budget::StepBudget;
 use crate::input::explain::explain_counted;
-use crate::input::{Shape, accept, walk};
+use crate::input::{InputShape, accept, walk};
 
 /// The references there may be anywhere below a step into the document.
 const ALL: &[&str] = &["#", "#/$defs/x", "#/$defs/y", "#/$defs/z%20z", "#named"];
@@ -147,10 +147,10 @@ fn an_explanation_agrees_with_the_verdict_and_keeps_within_its_budget() {
     let (mut refused, mut located) = (0, 0);
     for _ in 0..3_000 {
         let schema = numbers.root();
-        let Ok(shape) = Shape::dynamic(schema.clone()) else { continue };
+        let Ok(shape) = InputShape::dynamic(schema.clone()) else { continue };
         for _ in 0..6 {
             let document = numbers.document(3);
-            let budget = Budget::new(100_000, &|| false);
+            let budget = StepBudget::new(100_000, &|| false);
             let verdict = walk::verdict(shape.tree(), &document, &budget);
             let valid = shape.is_valid(&document);
             assert_eq!(verdict, Some(valid), "{document} by {schema:#}");
@@ -180,15 +180,15 @@ fn an_explanation_cut_short_tells_the_beginning_of_the_whole_one() {
     let mut numbers = Numbers::new(0x2545_f491_4f6c_dd1d);
     for _ in 0..1_000 {
         let schema = numbers.root();
-        let Ok(shape) = Shape::dynamic(schema.clone()) else { continue };
+        let Ok(shape) = InputShape::dynamic(schema.clone()) else { continue };
         let document = numbers.document(3);
         if shape.is_valid(&document) {
             continue;
         }
-        let budget = Budget::new(100_000, &|| false);
+        let budget = StepBudget::new(100_000, &|| false);
         let whole = walk::problems(shape.tree(), &document, &budget, 30);
         for steps in [1, 3, 10, 30, 100, 300] {
-            let budget = Budget::new(steps, &|| false);
+            let budget = StepBudget::new(steps, &|| false);
             let some = walk::problems(shape.tree(), &document, &budget, 30);
             assert!(whole.starts_with(&some), "{some:?} and {whole:?}: {document} by {schema:#}");
         }

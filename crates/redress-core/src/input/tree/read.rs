@@ -6,7 +6,8 @@ use redress_contract::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Bounds, Choice, Condition, Contains, Further, Items, Judge, Limit, Members, Node, NodeId, Rule, Size, Tree, Types,
+    Choice, Condition, Contains, Further, ItemRules, LazyValidator, MemberRules, NodeId, NumberBounds, SchemaNode,
+    SchemaRule, SizeBound, Tree, TypeSet, WordedLimit,
 };
 use crate::input::wording;
 
@@ -16,7 +17,7 @@ const FEW: usize = 16;
 impl Tree {
     /// Reads a schema, whose references are plain.
     pub(in crate::input) fn of(schema: &Schema) -> Self {
-        let mut reader = Reader { whole: schema, nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
+        let mut reader = TreeReader { whole: schema, nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
         reader.node(schema.as_value());
         while let Some((id, schema)) = reader.left.pop() {
             let rules = reader.rules(schema);
@@ -53,7 +54,7 @@ impl Tree {
                 if let Some(Some(end)) = ends.get(node) {
                     break *end;
                 }
-                let [Rule::Reference(next)] = self.rules(node) else { break node };
+                let [SchemaRule::Reference(next)] = self.rules(node) else { break node };
                 // A chain longer than the schema goes in a circle.
                 if chain.len() > self.nodes.len() {
                     break node;
@@ -70,7 +71,7 @@ impl Tree {
         let mut targets = Vec::new();
         for (id, node) in self.nodes.iter_mut().enumerate() {
             node.rules.retain_mut(|rule| {
-                let Rule::Reference(target) = rule else { return true };
+                let SchemaRule::Reference(target) = rule else { return true };
                 *target = ends.get(*target).copied().flatten().unwrap_or(*target);
                 targets.push(*target);
                 *target != id
@@ -88,20 +89,20 @@ fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema).addr()
 }
 
-struct Reader<'s> {
+struct TreeReader<'s> {
     whole: &'s Schema,
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
     ids: HashMap<usize, NodeId>,
     left: Vec<(NodeId, &'s Value)>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> TreeReader<'s> {
     /// The node of a subschema, which is read later if it was not yet.
     fn node(&mut self, schema: &'s Value) -> NodeId {
         let next = self.nodes.len();
         let id = *self.ids.entry(address(schema)).or_insert(next);
         if id == next {
-            self.nodes.push(Node::default());
+            self.nodes.push(SchemaNode::default());
             self.left.push((id, schema));
         }
         id
@@ -123,10 +124,10 @@ impl<'s> Reader<'s> {
     }
 
     /// The rules of a schema, in the order in which the validator checks them.
-    fn rules(&mut self, schema: &'s Value) -> Vec<Rule> {
+    fn rules(&mut self, schema: &'s Value) -> Vec<SchemaRule> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
-            Value::Bool(false) => return vec![Rule::Never],
+            Value::Bool(false) => return vec![SchemaRule::Never],
             Value::Null | Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                 return Vec::new();
             }
@@ -136,26 +137,26 @@ impl<'s> Reader<'s> {
         self.parts(keywords, &mut rules);
         // Behind the members: a name that is not known, near to one that is missing, says more than that it is missing.
         if let Some(required) = keywords.get("required") {
-            rules.push(Rule::Required(names(required)));
+            rules.push(SchemaRule::Required(names(required)));
         }
         self.branches(keywords, &mut rules);
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
             let target = self.whole.referred(reference);
-            rules.push(target.map_or(Rule::Unfollowed, |target| Rule::Reference(self.node(target))));
+            rules.push(target.map_or(SchemaRule::Unfollowed, |target| SchemaRule::Reference(self.node(target))));
         }
         rules
     }
 
     /// The rules about members and items.
-    fn parts(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<Rule>) {
+    fn parts(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<SchemaRule>) {
         let further = keywords.get("additionalProperties");
         let properties = keywords.get("properties");
         let patterns = keywords.get("patternProperties");
         if further.is_some() || properties.is_some() || patterns.is_some() {
-            rules.push(Rule::Members(Members {
+            rules.push(SchemaRule::Members(MemberRules {
                 known: properties.map_or_else(Vec::new, |named| self.named(named)),
                 patterns: patterns.and_then(Value::as_object).map_or_else(Vec::new, |patterns| {
-                    let judge = |pattern: &String| Judge::new(json!({ "pattern": pattern }));
+                    let judge = |pattern: &String| LazyValidator::new(json!({ "pattern": pattern }));
                     patterns.iter().map(|(pattern, schema)| (judge(pattern), self.node(schema))).collect()
                 }),
                 looks_at_all: further.is_some(),
@@ -167,18 +168,18 @@ impl<'s> Reader<'s> {
             }));
         }
         if let Some(names) = keywords.get("propertyNames") {
-            rules.push(Rule::PropertyNames(self.node(names)));
+            rules.push(SchemaRule::PropertyNames(self.node(names)));
         }
         let prefix = keywords.get("prefixItems").map_or_else(Vec::new, |items| self.list(items));
         let rest = keywords.get("items").filter(|items| !items.is_array()).map(|items| self.node(items));
         if !prefix.is_empty() || rest.is_some() {
-            rules.push(Rule::Items(Items { prefix, rest }));
+            rules.push(SchemaRule::Items(ItemRules { prefix, rest }));
         }
         if let Some(item) = keywords.get("contains") {
-            rules.push(Rule::Contains(Contains {
+            rules.push(SchemaRule::Contains(Contains {
                 item: self.node(item),
-                least: size(keywords, "minContains").unwrap_or(1),
-                most: size(keywords, "maxContains"),
+                min: size(keywords, "minContains").unwrap_or(1),
+                max: size(keywords, "maxContains"),
             }));
         }
         let mut dependents = keywords.get("dependentSchemas").map_or_else(Vec::new, |named| self.named(named));
@@ -188,37 +189,37 @@ impl<'s> Reader<'s> {
             }
         }
         if !dependents.is_empty() {
-            rules.push(Rule::DependentSchemas(dependents));
+            rules.push(SchemaRule::DependentSchemas(dependents));
         }
     }
 
     /// The rules that hold other schemas against the same value.
-    fn branches(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<Rule>) {
-        rules.extend(keywords.get("allOf").map(|schemas| Rule::AllOf(self.list(schemas))));
-        rules.extend(keywords.get("anyOf").map(|schemas| Rule::AnyOf(self.list(schemas))));
-        rules.extend(keywords.get("oneOf").map(|schemas| Rule::OneOf(self.list(schemas))));
+    fn branches(&mut self, keywords: &'s Map<String, Value>, rules: &mut Vec<SchemaRule>) {
+        rules.extend(keywords.get("allOf").map(|schemas| SchemaRule::AllOf(self.list(schemas))));
+        rules.extend(keywords.get("anyOf").map(|schemas| SchemaRule::AnyOf(self.list(schemas))));
+        rules.extend(keywords.get("oneOf").map(|schemas| SchemaRule::OneOf(self.list(schemas))));
         if let Some(schema) = keywords.get("not") {
-            rules.push(Rule::Not(self.node(schema)));
+            rules.push(SchemaRule::Not(self.node(schema)));
         }
         if let Some(asks) = keywords.get("if") {
             let asks = self.node(asks);
             let then = keywords.get("then").map(|schema| self.node(schema));
             let otherwise = keywords.get("else").map(|schema| self.node(schema));
-            rules.push(Rule::If(Condition { asks, then, otherwise }));
+            rules.push(SchemaRule::If(Condition { asks, then, otherwise }));
         }
         if let Some(schema) = keywords.get("unevaluatedProperties") {
-            rules.push(Rule::UnevaluatedProperties(self.node(schema)));
+            rules.push(SchemaRule::UnevaluatedProperties(self.node(schema)));
         }
         if let Some(schema) = keywords.get("unevaluatedItems") {
-            rules.push(Rule::UnevaluatedItems(self.node(schema)));
+            rules.push(SchemaRule::UnevaluatedItems(self.node(schema)));
         }
     }
 }
 
 /// The rules that a value keeps or breaks by itself.
-fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
+fn own(keywords: &Map<String, Value>, rules: &mut Vec<SchemaRule>) {
     if let Some(types) = types(keywords.get("type")) {
-        rules.push(Rule::Types(types));
+        rules.push(SchemaRule::Types(types));
     }
     if let Some(only) = keywords.get("const") {
         rules.push(choice("const", std::slice::from_ref(only)));
@@ -234,25 +235,25 @@ fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
     ];
     for (keyword, words) in numbers {
         if let Some(bound) = keywords.get(keyword)
-            && let Some(limit) = Bounds::read(&Map::from_iter([(keyword.to_owned(), bound.clone())]), false)
+            && let Some(limit) = NumberBounds::read(&Map::from_iter([(keyword.to_owned(), bound.clone())]), false)
         {
-            rules.push(Rule::Number(Limit { keyword, expected: format!("{words} {bound}").into(), limit }));
+            rules.push(SchemaRule::Number(WordedLimit { keyword, expected: format!("{words} {bound}").into(), limit }));
         }
     }
     judged(keywords, "multipleOf", |step| format!("a multiple of {step}"), rules);
-    let mut sized = |keyword: &'static str, noun: &str, limit: fn(u64) -> Size| {
+    let mut sized = |keyword: &'static str, noun: &str, limit: fn(u64) -> SizeBound| {
         let words = if keyword.starts_with("min") { "at least" } else { "at most" };
         if let Some(count) = size(keywords, keyword) {
             let expected = format!("{words} {}", wording::counted(count, noun)).into();
-            rules.push(Rule::Size(Limit { keyword, expected, limit: limit(count) }));
+            rules.push(SchemaRule::Size(WordedLimit { keyword, expected, limit: limit(count) }));
         }
     };
-    sized("minLength", "character", Size::MinLength);
-    sized("maxLength", "character", Size::MaxLength);
-    sized("minItems", "item", Size::MinItems);
-    sized("maxItems", "item", Size::MaxItems);
-    sized("minProperties", "field", Size::MinProperties);
-    sized("maxProperties", "field", Size::MaxProperties);
+    sized("minLength", "character", SizeBound::MinLength);
+    sized("maxLength", "character", SizeBound::MaxLength);
+    sized("minItems", "item", SizeBound::MinItems);
+    sized("maxItems", "item", SizeBound::MaxItems);
+    sized("minProperties", "field", SizeBound::MinProperties);
+    sized("maxProperties", "field", SizeBound::MaxProperties);
     let mut dependents = Vec::new();
     for keyword in ["dependentRequired", "dependencies"] {
         for (name, required) in keywords.get(keyword).and_then(Value::as_object).into_iter().flatten() {
@@ -262,7 +263,7 @@ fn own(keywords: &Map<String, Value>, rules: &mut Vec<Rule>) {
         }
     }
     if !dependents.is_empty() {
-        rules.push(Rule::DependentRequired(dependents));
+        rules.push(SchemaRule::DependentRequired(dependents));
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     judged(keywords, "pattern", |pattern| format!("text that matches `{}`", text(pattern)), rules);
@@ -277,29 +278,29 @@ fn judged(
     keywords: &Map<String, Value>,
     keyword: &'static str,
     words: impl Fn(&Value) -> String,
-    rules: &mut Vec<Rule>,
+    rules: &mut Vec<SchemaRule>,
 ) {
     if let Some(value) = keywords.get(keyword) {
-        let limit = Judge::new(json!({ keyword: value }));
-        rules.push(Rule::Judged(Limit { keyword, expected: words(value).into(), limit }));
+        let limit = LazyValidator::new(json!({ keyword: value }));
+        rules.push(SchemaRule::Judged(WordedLimit { keyword, expected: words(value).into(), limit }));
     }
 }
 
-fn types(said: Option<&Value>) -> Option<Types> {
+fn types(said: Option<&Value>) -> Option<TypeSet> {
     const NAMES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let said = said?;
     let said = said.as_array().map_or(std::slice::from_ref(said), Vec::as_slice);
     let known = |name: &Value| NAMES.iter().copied().find(|known| name == known);
-    Some(Types { listed: said.iter().filter_map(known).collect() })
+    Some(TypeSet { listed: said.iter().filter_map(known).collect() })
 }
 
-fn choice(keyword: &'static str, options: &[Value]) -> Rule {
+fn choice(keyword: &'static str, options: &[Value]) -> SchemaRule {
     let texts = if options.len() > FEW {
         options.iter().filter_map(Value::as_str).map(Box::from).collect()
     } else {
         std::collections::HashSet::new()
     };
-    Rule::Choice(Choice { keyword, options: options.to_vec(), texts })
+    SchemaRule::Choice(Choice { keyword, options: options.to_vec(), texts })
 }
 
 fn names(said: &Value) -> Vec<Box<str>> {

@@ -8,28 +8,28 @@ use serde::forward_to_deserialize_any;
 use crate::input::guide::{FieldsGuide, Guide};
 
 /// A seed, deserializer or visitor of a key; what it reads decides `value`.
-pub(super) struct Key<'g, 'v, T> {
+pub(super) struct KeyVisitor<'g, 'v, T> {
     pub(super) inner: T,
     /// The rules of the object; without any, no key is looked up.
     pub(super) fields: Option<&'g FieldsGuide>,
     pub(super) value: &'v mut Option<&'g Guide>,
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, '_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeyVisitor<'_, '_, S> {
     type Value = S::Value;
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Key { inner, fields: self.fields, value: self.value })
+        self.inner.deserialize(KeyVisitor { inner, fields: self.fields, value: self.value })
     }
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Key<'_, '_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for KeyVisitor<'_, '_, D> {
     type Error = D::Error;
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_identifier(Key { inner: visitor, fields: self.fields, value: self.value })
+        self.inner.deserialize_identifier(KeyVisitor { inner: visitor, fields: self.fields, value: self.value })
     }
 
     forward_to_deserialize_any! {
@@ -39,7 +39,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Key<'_, '_, D> {
     }
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Key<'_, '_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for KeyVisitor<'_, '_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

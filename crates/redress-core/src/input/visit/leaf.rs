@@ -10,12 +10,12 @@ use crate::input::bounds::Figure;
 use crate::input::guide::Guide;
 
 /// Checks a string or a number before the type sees it.
-pub(in crate::input) struct Checked<'g, V> {
+pub(in crate::input) struct CheckedLeaf<'g, V> {
     pub(in crate::input) visitor: V,
     pub(in crate::input) guide: &'g Guide,
 }
 
-impl<V> Checked<'_, V> {
+impl<V> CheckedLeaf<'_, V> {
     fn text<E: Error>(&self, text: &str) -> Result<(), E> {
         if let Guide::Text(rules) = self.guide
             && !rules.admit(text)
@@ -35,7 +35,7 @@ impl<V> Checked<'_, V> {
     }
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Checked<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for CheckedLeaf<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,12 +110,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Single<'_, V> {
 }
 
 /// Turns a string into a variant of an enum.
-pub(in crate::input) struct Variant<'g, V> {
+pub(in crate::input) struct EnumVariant<'g, V> {
     pub(in crate::input) visitor: V,
     pub(in crate::input) guide: Option<&'g Guide>,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Variant<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for EnumVariant<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::{DEEPEST, Walk};
-use crate::input::tree::{NodeId, Rule};
+use super::{MAX_DEPTH, SchemaWalk};
+use crate::input::tree::{NodeId, SchemaRule};
 
 /// The members or items that were looked at, by their place in the value.
 pub(super) struct Evaluated {
@@ -24,7 +24,7 @@ impl Evaluated {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     /// What `node` looks at in `value`, its own `unevaluated…` aside.
     pub(super) fn evaluated(&mut self, node: NodeId, value: &Value) -> Evaluated {
         let count = match value {
@@ -37,7 +37,7 @@ impl<'a> Walk<'a> {
         let mut evaluated = Evaluated { all, seen: vec![false; if all { 0 } else { count }] };
         let tree = self.tree;
         for rule in tree.rules(node) {
-            if !matches!(rule, Rule::UnevaluatedProperties(_) | Rule::UnevaluatedItems(_)) {
+            if !matches!(rule, SchemaRule::UnevaluatedProperties(_) | SchemaRule::UnevaluatedItems(_)) {
                 self.evaluated_by(rule, value, &mut evaluated);
             }
         }
@@ -45,7 +45,7 @@ impl<'a> Walk<'a> {
     }
 
     fn evaluated_within(&mut self, node: NodeId, value: &Value, evaluated: &mut Evaluated) {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             self.budget.end();
         }
         if evaluated.all || !self.budget.spend(1) {
@@ -59,13 +59,13 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    fn evaluated_by(&mut self, rule: &'a Rule, value: &Value, evaluated: &mut Evaluated) {
+    fn evaluated_by(&mut self, rule: &'a SchemaRule, value: &Value, evaluated: &mut Evaluated) {
         if evaluated.all || self.budget.is_spent() {
             evaluated.all = true;
             return;
         }
         match (rule, value) {
-            (Rule::Members(members), Value::Object(object)) => {
+            (SchemaRule::Members(members), Value::Object(object)) => {
                 if members.looks_at_all {
                     evaluated.all = true;
                     return;
@@ -76,28 +76,29 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            (Rule::Items(items), Value::Array(_)) => {
+            (SchemaRule::Items(items), Value::Array(_)) => {
                 evaluated.all |= items.rest.is_some();
                 for index in 0..items.prefix.len() {
                     evaluated.mark(index);
                 }
             }
-            (Rule::Contains(contains), Value::Array(list)) => {
+            (SchemaRule::Contains(contains), Value::Array(list)) => {
                 for (index, item) in list.iter().enumerate() {
                     if self.fits(contains.item, item) {
                         evaluated.mark(index);
                     }
                 }
             }
-            (Rule::UnevaluatedProperties(_), Value::Object(_)) | (Rule::UnevaluatedItems(_), Value::Array(_)) => {
+            (SchemaRule::UnevaluatedProperties(_), Value::Object(_))
+            | (SchemaRule::UnevaluatedItems(_), Value::Array(_)) => {
                 evaluated.all = true;
             }
-            (Rule::AllOf(nodes), _) => {
+            (SchemaRule::AllOf(nodes), _) => {
                 for node in nodes {
                     self.evaluated_within(*node, value, evaluated);
                 }
             }
-            (Rule::AnyOf(nodes) | Rule::OneOf(nodes), _) => {
+            (SchemaRule::AnyOf(nodes) | SchemaRule::OneOf(nodes), _) => {
                 let fitting: Vec<NodeId> = nodes.iter().copied().filter(|node| self.fits(*node, value)).collect();
                 // Where none fits, that is the problem, and not the members that any of them knows.
                 let nodes = if fitting.is_empty() { nodes } else { &fitting };
@@ -105,7 +106,7 @@ impl<'a> Walk<'a> {
                     self.evaluated_within(*node, value, evaluated);
                 }
             }
-            (Rule::If(condition), _) => {
+            (SchemaRule::If(condition), _) => {
                 let holds = self.fits(condition.asks, value);
                 if holds {
                     self.evaluated_within(condition.asks, value, evaluated);
@@ -114,15 +115,15 @@ impl<'a> Walk<'a> {
                     self.evaluated_within(then, value, evaluated);
                 }
             }
-            (Rule::DependentSchemas(dependents), Value::Object(object)) => {
+            (SchemaRule::DependentSchemas(dependents), Value::Object(object)) => {
                 for (name, node) in dependents {
                     if self.budget.spend(1) && object.contains_key(&**name) {
                         self.evaluated_within(*node, value, evaluated);
                     }
                 }
             }
-            (Rule::Reference(target), _) => self.evaluated_within(*target, value, evaluated),
-            (Rule::Unfollowed, _) => {
+            (SchemaRule::Reference(target), _) => self.evaluated_within(*target, value, evaluated),
+            (SchemaRule::Unfollowed, _) => {
                 self.budget.end();
                 evaluated.all = true;
             }

@@ -10,21 +10,21 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::Walk;
-use super::collect::At;
-use crate::input::place::Step;
-use crate::input::problem::{Cause, Options, Problem};
+use super::SchemaWalk;
+use super::collect::InstancePath;
+use crate::input::instance_path::PathStep;
 use crate::input::tree::NodeId;
+use crate::input::violation::{Options, Violation, ViolationCause};
 
 /// The place of a union whose branches are being judged: a branch that only refers to another schema is
 /// judged by what that schema says about this value.
 #[derive(Clone, Copy)]
-pub(super) struct Opened {
+pub(super) struct OpenUnion {
     at: usize,
     left: usize,
 }
 
-impl Opened {
+impl OpenUnion {
     /// References from one schema to the next at the same place, as in a union of named types.
     const DEEPER: usize = 4;
 
@@ -36,24 +36,24 @@ impl Opened {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     /// Adds the problems to tell for a union that has no branch for `value`.
     pub(super) fn union(
         &mut self,
         keyword: &'static str,
         branches: &[NodeId],
         value: &'a Value,
-        at: &mut At<'a>,
-        opened: Option<Opened>,
-        found: &mut Vec<Problem<'a>>,
+        at: &mut InstancePath<'a>,
+        opened: Option<OpenUnion>,
+        found: &mut Vec<Violation<'a>>,
     ) {
         // A branch with more problems than this was not meant.
         const ENOUGH: usize = 30;
         let within = match opened {
             Some(opened) if opened.at == at.len() => opened,
-            Some(_) | None => Opened { at: at.len(), left: Opened::DEEPER },
+            Some(_) | None => OpenUnion { at: at.len(), left: OpenUnion::DEEPER },
         };
-        let outer = std::mem::replace(&mut self.most, ENOUGH);
+        let outer = std::mem::replace(&mut self.max, ENOUGH);
         let mut judgement = Judgement::new(at.clone());
         for branch in branches {
             let mut problems = Vec::new();
@@ -63,39 +63,39 @@ impl<'a> Walk<'a> {
             }
             judgement.hear(problems);
         }
-        self.most = outer;
+        self.max = outer;
         // What half of the branches say may be the opposite of what all of them say.
         if self.budget.is_spent() {
             return;
         }
         let expected = Cow::Borrowed("a value that fits one of the alternatives");
-        let meant = judgement
-            .meant()
-            .unwrap_or_else(|| vec![Problem { at: at.clone(), rule: keyword, cause: Cause::Rule { expected } }]);
-        let room = (self.most + 1).saturating_sub(found.len());
+        let meant = judgement.meant().unwrap_or_else(|| {
+            vec![Violation { at: at.clone(), rule: keyword, cause: ViolationCause::Rule { expected } }]
+        });
+        let room = (self.max + 1).saturating_sub(found.len());
         found.extend(meant.into_iter().take(room));
     }
 }
 
 /// What is known about the branches so far.
 struct Judgement<'a> {
-    at: Vec<Step<'a>>,
+    at: Vec<PathStep<'a>>,
     /// The types that the branches want here, as long as all of them want another one.
     types: Option<Vec<&'static str>>,
     /// The places where every branch for this type of value wants another value; before there is such a
     /// branch, unknown.
-    choices: Option<Vec<Wanted<'a>>>,
+    choices: Option<Vec<WantedValues<'a>>>,
     /// The branch for this type of value that has the least against it.
-    best: Option<(usize, Vec<Problem<'a>>)>,
+    best: Option<(usize, Vec<Violation<'a>>)>,
 }
 
-struct Wanted<'a> {
-    at: Vec<Step<'a>>,
+struct WantedValues<'a> {
+    at: Vec<PathStep<'a>>,
     options: Vec<&'a Value>,
     listed: HashSet<&'a Value>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedValues<'a> {
     fn extend(&mut self, options: &Options<'a>) {
         for option in options.iter() {
             if self.listed.insert(option) {
@@ -106,16 +106,16 @@ impl<'a> Wanted<'a> {
 }
 
 impl<'a> Judgement<'a> {
-    fn new(at: Vec<Step<'a>>) -> Self {
+    fn new(at: Vec<PathStep<'a>>) -> Self {
         Self { at, types: Some(Vec::new()), choices: None, best: None }
     }
 
     /// Takes the problems of one more branch into account.
-    fn hear(&mut self, branch: Vec<Problem<'a>>) {
+    fn hear(&mut self, branch: Vec<Violation<'a>>) {
         let wanted = branch
             .iter()
             .filter(|problem| problem.at == self.at)
-            .find_map(|problem| if let Cause::Type { names } = &problem.cause { Some(names) } else { None });
+            .find_map(|problem| if let ViolationCause::Type { names } = &problem.cause { Some(names) } else { None });
         if let Some(wanted) = wanted {
             // A branch for another type of value says nothing about this one.
             if let Some(types) = &mut self.types {
@@ -128,43 +128,43 @@ impl<'a> Judgement<'a> {
             None => self.choices = Some(choices(&branch)),
             Some(choices) => choices.retain_mut(|wanted| {
                 let same = branch.iter().filter(|problem| problem.at == wanted.at).find_map(|problem| {
-                    if let Cause::Choice { options } = &problem.cause { Some(options) } else { None }
+                    if let ViolationCause::Choice { options } = &problem.cause { Some(options) } else { None }
                 });
                 same.map(|options| wanted.extend(options)).is_some()
             }),
         }
         let weight = branch.iter().map(weight).sum();
-        if self.best.as_ref().is_none_or(|(least, _)| weight < *least) {
+        if self.best.as_ref().is_none_or(|(min, _)| weight < *min) {
             self.best = Some((weight, branch));
         }
     }
 
     /// What to tell; `None` if the branches leave nothing to say.
-    fn meant(self) -> Option<Vec<Problem<'a>>> {
+    fn meant(self) -> Option<Vec<Violation<'a>>> {
         if let Some(names) = self.types {
             return (!names.is_empty())
-                .then(|| vec![Problem { at: self.at, rule: "type", cause: Cause::Type { names } }]);
+                .then(|| vec![Violation { at: self.at, rule: "type", cause: ViolationCause::Type { names } }]);
         }
         let mut choices = self.choices.unwrap_or_default();
         // A choice here goes before one in a field, as in an enum with documented variants.
         let chosen = choices.iter().position(|wanted| wanted.at == self.at).unwrap_or(0);
         if chosen < choices.len() {
-            let Wanted { at, options, .. } = choices.swap_remove(chosen);
+            let WantedValues { at, options, .. } = choices.swap_remove(chosen);
             let options = Options::Gathered(Rc::from(options));
-            return Some(vec![Problem { at, rule: "enum", cause: Cause::Choice { options } }]);
+            return Some(vec![Violation { at, rule: "enum", cause: ViolationCause::Choice { options } }]);
         }
         self.best.map(|(_, problems)| problems).filter(|problems| !problems.is_empty())
     }
 }
 
 /// The places where a branch wants another value.
-fn choices<'a>(branch: &[Problem<'a>]) -> Vec<Wanted<'a>> {
-    let mut found: Vec<Wanted<'a>> = Vec::new();
+fn choices<'a>(branch: &[Violation<'a>]) -> Vec<WantedValues<'a>> {
+    let mut found: Vec<WantedValues<'a>> = Vec::new();
     for problem in branch {
-        if let Cause::Choice { options } = &problem.cause
+        if let ViolationCause::Choice { options } = &problem.cause
             && found.iter().all(|wanted| wanted.at != problem.at)
         {
-            let mut wanted = Wanted { at: problem.at.clone(), options: Vec::new(), listed: HashSet::new() };
+            let mut wanted = WantedValues { at: problem.at.clone(), options: Vec::new(), listed: HashSet::new() };
             wanted.extend(options);
             found.push(wanted);
         }
@@ -173,10 +173,10 @@ fn choices<'a>(branch: &[Problem<'a>]) -> Vec<Wanted<'a>> {
 }
 
 /// How much a problem speaks against its branch.
-fn weight(problem: &Problem<'_>) -> usize {
+fn weight(problem: &Violation<'_>) -> usize {
     match problem.cause {
-        Cause::Choice { .. } => 100,
-        Cause::Type { .. } | Cause::Rule { .. } | Cause::Behind { .. } => 2,
-        Cause::Unknown { .. } | Cause::Missing { .. } => 3,
+        ViolationCause::Choice { .. } => 100,
+        ViolationCause::Type { .. } | ViolationCause::Rule { .. } | ViolationCause::Behind { .. } => 2,
+        ViolationCause::Unknown { .. } | ViolationCause::Missing { .. } => 3,
     }
 }

@@ -1,10 +1,10 @@
 //! Declarations that are on their way out: what stands in their place has to be there.
 
-use redress_contract::{Failure, Finding, Name, Operation};
+use redress_contract::{FailureDeclaration, Finding, Name, OperationDeclaration};
 
 use super::{failures::subject, recoveries::find};
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         if let Some(replacement) = operation.deprecated().and_then(|deprecation| deprecation.replaced_by.as_deref()) {
             replaced(operation, replacement, operations, findings);
@@ -17,7 +17,12 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
     }
 }
 
-fn replaced(operation: &Operation, replacement: &str, operations: &[&Operation], findings: &mut Vec<Finding>) {
+fn replaced(
+    operation: &OperationDeclaration,
+    replacement: &str,
+    operations: &[&OperationDeclaration],
+    findings: &mut Vec<Finding>,
+) {
     let mut say = |says: String, help: String| {
         findings.push(Finding::new("deprecated-replacement", operation.name().as_str(), says, help));
     };
@@ -36,7 +41,12 @@ fn replaced(operation: &Operation, replacement: &str, operations: &[&Operation],
 }
 
 /// A caller of the same operation meets the new code where it met the old one.
-fn replaced_code(operation: &Operation, failure: &Failure, code: &str, findings: &mut Vec<Finding>) {
+fn replaced_code(
+    operation: &OperationDeclaration,
+    failure: &FailureDeclaration,
+    code: &str,
+    findings: &mut Vec<Finding>,
+) {
     if operation.failure(code).is_some_and(|found| found.code() != failure.code()) {
         return;
     }

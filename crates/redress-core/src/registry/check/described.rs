@@ -33,12 +33,12 @@ pub(super) fn described<'a>(schema: &'a Schema, pointer: &str) -> Described<'a> 
         return found;
     }
     let segments: Vec<String> = segments.map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
-    let mut walk = Walk { root: schema, segments: &segments, met: BTreeSet::new(), found: &mut found };
+    let mut walk = DescribedWalk { root: schema, segments: &segments, met: BTreeSet::new(), found: &mut found };
     walk.at(schema.as_value(), 0);
     found
 }
 
-struct Walk<'a, 'w> {
+struct DescribedWalk<'a, 'w> {
     root: &'a Schema,
     segments: &'w [String],
     /// Where it has been, and with how much of the way behind it: references may lead in a circle.
@@ -46,7 +46,7 @@ struct Walk<'a, 'w> {
     found: &'w mut Described<'a>,
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> DescribedWalk<'a, '_> {
     fn at(&mut self, schema: &'a Value, depth: usize) {
         if !self.met.insert((std::ptr::from_ref(schema), depth)) {
             return;

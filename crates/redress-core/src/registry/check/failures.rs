@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Code, EngineCode, Failure, Finding, Kind, Operation, Recovery, Schema, Template, Verb};
+use redress_contract::{
+    Code, EngineCode, FailureDeclaration, Finding, Kind, OperationDeclaration, Recovery, Schema, Template, Verb,
+};
 
-use crate::input::Shape;
+use crate::input::InputShape;
 
-pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], codes: &[FailureDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         let mut seen = BTreeSet::new();
         for failure in operation.failures() {
@@ -23,7 +25,7 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
     meanings(operations, codes, findings);
     // What an extension declares for all its operations is seen above, unless it has none.
     let held: BTreeSet<&Code> =
-        operations.iter().flat_map(|operation| operation.failures()).map(Failure::code).collect();
+        operations.iter().flat_map(|operation| operation.failures()).map(FailureDeclaration::code).collect();
     let mut seen = BTreeSet::new();
     for failure in codes.iter().filter(|failure| !held.contains(failure.code())) {
         let mut say = |rule, says: String, help: &str| {
@@ -39,9 +41,9 @@ pub(super) fn check(operations: &[&Operation], codes: &[Failure], findings: &mut
 /// A code of a namespace belongs to that namespace, which has one owner. The guard of an extension takes its codes along
 /// to the operations that it covers.
 fn namespace(
-    operation: &Operation,
-    failure: &Failure,
-    codes: &[Failure],
+    operation: &OperationDeclaration,
+    failure: &FailureDeclaration,
+    codes: &[FailureDeclaration],
     say: &mut impl FnMut(&'static str, String, &str),
 ) {
     if failure.layer().is_some() && codes.iter().any(|code| code.code() == failure.code()) {
@@ -60,7 +62,7 @@ fn namespace(
 type Meaning = (Kind, u16, bool);
 
 /// One code has one kind, one status and one `retryable`; details, hint and recovery may differ by operation.
-fn meanings(operations: &[&Operation], codes: &[Failure], findings: &mut Vec<Finding>) {
+fn meanings(operations: &[&OperationDeclaration], codes: &[FailureDeclaration], findings: &mut Vec<Finding>) {
     let declared = operations
         .iter()
         .flat_map(|operation| operation.failures().iter().map(|failure| (format!("`{}`", operation.name()), failure)));
@@ -82,23 +84,23 @@ fn told((kind, http, retryable): Meaning) -> String {
 }
 
 /// What is wrong with one failure, of an operation that takes `input`.
-fn judge(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
+fn judge(failure: &FailureDeclaration, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
     code(failure, say);
     numbers(failure, say);
     message(failure, say);
     recovery(failure, input, say);
-    if let Err(error) = Shape::dynamic(failure.details().as_value().clone()) {
+    if let Err(error) = InputShape::dynamic(failure.details().as_value().clone()) {
         let says = format!("the details schema does not compile: {error}");
         say("bad-schema", says, "correct the schema; it is JSON Schema, draft 2020-12");
     }
 }
 
 /// How a finding names a failure of an operation.
-pub(super) fn subject(operation: &Operation, failure: &Failure) -> String {
+pub(super) fn subject(operation: &OperationDeclaration, failure: &FailureDeclaration) -> String {
     format!("{}/{}", operation.name(), failure.code())
 }
 
-fn code(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+fn code(failure: &FailureDeclaration, say: &mut impl FnMut(&'static str, String, &str)) {
     let code = failure.code();
     if let Err(error) = Code::new(code.as_str()) {
         let help = format!("write `{}`", error.suggestion);
@@ -118,7 +120,7 @@ fn code(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
     }
 }
 
-fn numbers(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+fn numbers(failure: &FailureDeclaration, say: &mut impl FnMut(&'static str, String, &str)) {
     if !(400..=599).contains(&failure.http()) {
         let says = format!("{} is not the status of a failure", failure.http());
         say("bad-status", says, "use a status from 400 to 599");
@@ -135,7 +137,7 @@ fn numbers(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) 
     }
 }
 
-fn message(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) {
+fn message(failure: &FailureDeclaration, say: &mut impl FnMut(&'static str, String, &str)) {
     if failure.when().trim().is_empty() {
         let says = "nothing says when it happens".into();
         say("no-when", says, "say in a sentence when it happens: a doc comment, or `with_when`");
@@ -151,7 +153,7 @@ fn message(failure: &Failure, say: &mut impl FnMut(&'static str, String, &str)) 
     }
 }
 
-fn recovery(failure: &Failure, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
+fn recovery(failure: &FailureDeclaration, input: Option<&Schema>, say: &mut impl FnMut(&'static str, String, &str)) {
     let Some(recovery) = failure.recovery() else {
         let says = "nothing says what the caller can do".into();
         return say("no-recovery", says, "add a recovery: a verb, and a hint of five words or more");

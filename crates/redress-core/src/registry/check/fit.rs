@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// What a schema says that a value may be.
-enum Case<'a> {
+enum AllowedValues<'a> {
     /// This very value.
     Value(&'a Value),
     /// Any value of this type.
@@ -18,27 +18,30 @@ pub(super) fn fits(given: &Value, wanted: &Value) -> bool {
     cases(given).iter().all(|case| accepts(wanted, case))
 }
 
-fn cases(schema: &Value) -> Vec<Case<'_>> {
+fn cases(schema: &Value) -> Vec<AllowedValues<'_>> {
     if let Some(values) = listed(schema) {
-        values.into_iter().map(Case::Value).collect()
+        values.into_iter().map(AllowedValues::Value).collect()
     } else if let Some(schemas) = alternatives(schema) {
         schemas.iter().flat_map(cases).collect()
     } else {
-        types(schema).map_or_else(|| vec![Case::Anything], |types| types.into_iter().map(Case::Type).collect())
+        types(schema)
+            .map_or_else(|| vec![AllowedValues::Anything], |types| types.into_iter().map(AllowedValues::Type).collect())
     }
 }
 
-fn accepts(wanted: &Value, case: &Case<'_>) -> bool {
+fn accepts(wanted: &Value, case: &AllowedValues<'_>) -> bool {
     let named = match (listed(wanted), case) {
         (None, _) => true,
-        (Some(values), Case::Value(value)) => values.contains(value),
-        (Some(_), Case::Type(_) | Case::Anything) => false,
+        (Some(values), AllowedValues::Value(value)) => values.contains(value),
+        (Some(_), AllowedValues::Type(_) | AllowedValues::Anything) => false,
     };
     let typed = match (types(wanted), case) {
         (None, _) => true,
-        (Some(types), Case::Value(value)) => types.iter().any(|name| is_of(value, name)),
-        (Some(types), Case::Type(name)) => types.contains(name) || (*name == "integer" && types.contains(&"number")),
-        (Some(_), Case::Anything) => false,
+        (Some(types), AllowedValues::Value(value)) => types.iter().any(|name| is_of(value, name)),
+        (Some(types), AllowedValues::Type(name)) => {
+            types.contains(name) || (*name == "integer" && types.contains(&"number"))
+        }
+        (Some(_), AllowedValues::Anything) => false,
     };
     let chosen = alternatives(wanted).is_none_or(|schemas| schemas.iter().any(|schema| accepts(schema, case)));
     named && typed && chosen

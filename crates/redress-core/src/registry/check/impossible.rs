@@ -1,6 +1,6 @@
 //! Schemas that nothing fits, because a lower bound is above its upper one.
 
-use redress_contract::{Finding, Operation, Schema};
+use redress_contract::{Finding, OperationDeclaration, Schema};
 use serde_json::Value;
 
 /// The keywords that bound one thing from both sides.
@@ -13,7 +13,7 @@ const BOUNDS: [(&str, &str); 6] = [
     ("minProperties", "maxProperties"),
 ];
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         let name = operation.name();
         of_schema(operation.input(), name.as_str(), "input", findings);
@@ -43,12 +43,12 @@ fn walk<'a>(schema: &'a Value, way: &mut Vec<&'a str>, say: &mut impl FnMut(&[&s
     match schema {
         Value::Object(members) => {
             for (lower, upper) in BOUNDS {
-                let (Some(least), Some(most)) = (number(members.get(lower)), number(members.get(upper))) else {
+                let (Some(min), Some(max)) = (number(members.get(lower)), number(members.get(upper))) else {
                     continue;
                 };
                 let open = lower.starts_with("exclusive") || upper.starts_with("exclusive");
-                if least > most || (open && least >= most) {
-                    say(way, format!("`{lower}` is {least}, and `{upper}` is {most}"));
+                if min > max || (open && min >= max) {
+                    say(way, format!("`{lower}` is {min}, and `{upper}` is {max}"));
                 }
             }
             for (keyword, inner) in members.iter().filter(|(keyword, _)| !is_value(keyword)) {

@@ -14,14 +14,15 @@ mod verifications;
 
 use std::sync::Arc;
 
-use redress_contract::{Failure, Finding, Name, Operation};
+use redress_contract::{FailureDeclaration, Finding, Name, OperationDeclaration};
 
 use super::Builder;
 use crate::{Guard, input::SchemaError};
 
 /// Everything that is wrong with what the builder holds.
 pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
-    let declarations: Vec<&Operation> = builder.operations.iter().map(|operation| &operation.declaration).collect();
+    let declarations: Vec<&OperationDeclaration> =
+        builder.operations.iter().map(|operation| &operation.declaration).collect();
     let mut findings = Vec::new();
     names::check(&builder.operations, &mut findings);
     failures::check(&declarations, &builder.codes, &mut findings);
@@ -45,7 +46,7 @@ fn states(builder: &Builder, findings: &mut Vec<Finding>) {
 }
 
 /// The failures that the guards covering `operation` add to its own.
-pub(super) fn contributed(guards: &[Arc<dyn Guard>], operation: &Operation) -> Vec<Failure> {
+pub(super) fn contributed(guards: &[Arc<dyn Guard>], operation: &OperationDeclaration) -> Vec<FailureDeclaration> {
     let covering = guards.iter().filter(|guard| guard.covers(operation));
     covering.flat_map(|guard| guard.failures().into_iter().map(|failure| failure.with_layer(guard.name()))).collect()
 }

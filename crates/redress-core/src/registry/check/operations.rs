@@ -1,11 +1,11 @@
 //! What an operation says about itself, its schemas and what runs it.
 
-use redress_contract::{Content, ExampleEnding, Finding, Operation as Declaration, Shape};
+use redress_contract::{Content, ExampleEnding, Finding, OperationDeclaration as Declaration, Shape};
 
 use serde_json::json;
 
 use super::{Builder, bad_schema, fit::fits};
-use crate::{Operation, handler::Bound, input};
+use crate::{Operation, author::handler::BoundHandler, input};
 
 pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
     if builder.settings.deadline.is_zero() {
@@ -136,22 +136,22 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
         findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
     };
     match (&operation.bound, declaration.shape()) {
-        (Bound::Nothing, _) => say(
+        (BoundHandler::Nothing, _) => say(
             "unbound-handler",
             "nothing runs it".to_owned(),
             "bind a function with `.with_handler(…)`, or do not register it".to_owned(),
         ),
-        (Bound::Once(_), Shape::Subscription) => say(
+        (BoundHandler::Once(_), Shape::Subscription) => say(
             "bad-shape",
             "it is a subscription, and its handler answers once".to_owned(),
             "bind a function that returns `Events`".to_owned(),
         ),
-        (Bound::Stream(_), Shape::Query | Shape::Mutation) => say(
+        (BoundHandler::Stream(_), Shape::Query | Shape::Mutation) => say(
             "bad-shape",
             "its handler answers with a stream, and it is no subscription".to_owned(),
             "make it a subscription".to_owned(),
         ),
-        (Bound::Once(_), Shape::Query | Shape::Mutation) | (Bound::Stream(_), Shape::Subscription) => {}
+        (BoundHandler::Once(_), Shape::Query | Shape::Mutation) | (BoundHandler::Stream(_), Shape::Subscription) => {}
     }
     for (id, type_name) in &operation.needs {
         if !builder.state.contains_key(id) {
@@ -165,15 +165,16 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
 }
 
 fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
-    let compiled = |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::Shape::dynamic(
-        schema.as_value().clone(),
-    ) {
-        Ok(shape) => Some(shape),
-        Err(error) => {
-            findings.push(bad_schema(declaration.name(), which, &error));
-            None
-        }
-    };
+    let compiled =
+        |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::InputShape::dynamic(
+            schema.as_value().clone(),
+        ) {
+            Ok(shape) => Some(shape),
+            Err(error) => {
+                findings.push(bad_schema(declaration.name(), which, &error));
+                None
+            }
+        };
     let takes = compiled("input", declaration.input(), findings);
     let gives = compiled("output", declaration.output(), findings);
     for (place, example) in declaration.examples().iter().enumerate() {

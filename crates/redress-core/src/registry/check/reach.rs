@@ -1,10 +1,10 @@
 //! What an operation calls: whether it is there, and whether the authority that it is called with is enough.
 
-use redress_contract::{Caller, Denied, Finding, Operation, Shape};
+use redress_contract::{Caller, Denied, Finding, OperationDeclaration, Shape};
 
 use super::recoveries::{find, unregistered};
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         let mut say = |rule, says: String, help: String| {
             findings.push(Finding::new(rule, operation.name().as_str(), says, help));
@@ -24,7 +24,11 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
 }
 
 /// Whether a call of `target` can pass access and shape, whoever calls `operation`.
-fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+fn callable(
+    operation: &OperationDeclaration,
+    target: &OperationDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     let name = target.name();
     if target.shape() == Shape::Subscription {
         say(
@@ -69,7 +73,7 @@ fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'st
 }
 
 /// What a caller of `target` needs, in words.
-fn needs(target: &Operation) -> String {
+fn needs(target: &OperationDeclaration) -> String {
     let access = target.access();
     let quoted =
         |scopes: &[String], word: &str| scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>().join(word);
@@ -81,7 +85,7 @@ fn needs(target: &Operation) -> String {
     }
 }
 
-fn needed(operation: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+fn needed(operation: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
     let declared = !operation.authority().is_empty() || operation.calls_as_caller();
     if declared && operation.calls().is_empty() {
         say(

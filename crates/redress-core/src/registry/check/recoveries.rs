@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redress_contract::{Access, Binding, CONSENT_GRANT, Finding, Name, Operation, Schema, Shape, Verb, Verification};
+use redress_contract::{
+    Access, Binding, CONSENT_GRANT, Finding, Name, OperationDeclaration, Schema, Shape, Verb, Verification,
+};
 
 use super::{failures::subject, fit::fits, verifications};
 
 /// Where the values come from that a next call is made with.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(super) enum BindingSource<'a> {
     /// A failure's public fields. A call that lacks one is left out.
     Details(&'a Schema),
     /// A failure's public fields, for a call that must not be left out.
@@ -18,7 +20,7 @@ pub(super) enum Source<'a> {
     Input(&'a Schema),
 }
 
-pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
         for failure in operation.failures() {
             let mut say = |rule, says: String, help: String| {
@@ -29,7 +31,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                     if let Some(target) = known(operation, operations, target, &mut say) {
                         callable(operation, target, &mut say);
                         called_once(target, &mut say);
-                        bindings(Source::Details(failure.details()), target, bind, &mut say);
+                        bindings(BindingSource::Details(failure.details()), target, bind, &mut say);
                     }
                 }
                 Some(Verb::Verify { operation: target, bind, done, .. }) => {
@@ -37,7 +39,7 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
                     if let Some(target) = known(operation, operations, target, &mut say) {
                         callable(operation, target, &mut say);
                         verifications::shown(target, done, &mut say);
-                        bindings(Source::CertainDetails(failure.details()), target, bind, &mut say);
+                        bindings(BindingSource::CertainDetails(failure.details()), target, bind, &mut say);
                     }
                 }
                 Some(Verb::GetAccess { scope }) if scope.split_whitespace().any(|scope| scope == CONSENT_GRANT) => say(
@@ -56,11 +58,11 @@ pub(super) fn check(operations: &[&Operation], findings: &mut Vec<Finding>) {
 
 /// The operation that a recovery of `operation` calls.
 pub(super) fn known<'a>(
-    operation: &Operation,
-    operations: &[&'a Operation],
+    operation: &OperationDeclaration,
+    operations: &[&'a OperationDeclaration],
     target: &Name,
     say: &mut impl FnMut(&'static str, String, String),
-) -> Option<&'a Operation> {
+) -> Option<&'a OperationDeclaration> {
     let found = find(operations, target);
     if found.is_none() {
         say(
@@ -73,13 +75,17 @@ pub(super) fn known<'a>(
 }
 
 /// The operation that `name` is the name or an alias of.
-pub(super) fn find<'a>(operations: &[&'a Operation], name: &Name) -> Option<&'a Operation> {
+pub(super) fn find<'a>(operations: &[&'a OperationDeclaration], name: &Name) -> Option<&'a OperationDeclaration> {
     operations.iter().copied().find(|known| known.name() == name || known.aliases().contains(name))
 }
 
 /// What to do where `operation` names one that is not registered. It is never told to name itself: that would be a
 /// circle.
-pub(super) fn unregistered(operation: &Operation, target: &str, operations: &[&Operation]) -> String {
+pub(super) fn unregistered(
+    operation: &OperationDeclaration,
+    target: &str,
+    operations: &[&OperationDeclaration],
+) -> String {
     let others = operations.iter().filter(|other| other.name() != operation.name());
     let names = others.map(|operation| operation.name().as_str().to_owned());
     match crate::similar::nearest(target, names).first() {
@@ -88,7 +94,11 @@ pub(super) fn unregistered(operation: &Operation, target: &str, operations: &[&O
     }
 }
 
-pub(super) fn callable(operation: &Operation, target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn callable(
+    operation: &OperationDeclaration,
+    target: &OperationDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     let name = target.name();
     if operation.is_external() && !target.is_external() {
         say(
@@ -132,7 +142,7 @@ fn lacking(own: &Access, other: &Access) -> String {
     }
 }
 
-fn called_once(target: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+fn called_once(target: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
     let name = target.name();
     if target.shape() == Shape::Subscription {
         say(
@@ -144,8 +154,8 @@ fn called_once(target: &Operation, say: &mut impl FnMut(&'static str, String, St
 }
 
 pub(super) fn bindings(
-    source: Source<'_>,
-    target: &Operation,
+    source: BindingSource<'_>,
+    target: &OperationDeclaration,
     bind: &[Binding],
     say: &mut impl FnMut(&'static str, String, String),
 ) {
@@ -195,33 +205,35 @@ pub(super) fn bindings(
     }
 }
 
-impl Source<'_> {
+impl BindingSource<'_> {
     fn schema(&self) -> &Schema {
         match self {
-            Source::Details(schema) | Source::CertainDetails(schema) | Source::Input(schema) => schema,
+            BindingSource::Details(schema) | BindingSource::CertainDetails(schema) | BindingSource::Input(schema) => {
+                schema
+            }
         }
     }
 
     fn part(&self) -> &'static str {
         match self {
-            Source::Details(_) | Source::CertainDetails(_) => "public field of the failure",
-            Source::Input(_) => "member of the input",
+            BindingSource::Details(_) | BindingSource::CertainDetails(_) => "public field of the failure",
+            BindingSource::Input(_) => "member of the input",
         }
     }
 
     /// Whether the next call may have to do without what it cannot do without.
-    fn may_lack(&self, from: &str, target: &Operation, field: &str) -> bool {
+    fn may_lack(&self, from: &str, target: &OperationDeclaration, field: &str) -> bool {
         match self {
-            Source::Details(_) => false,
-            Source::CertainDetails(schema) => !schema.requires(from),
-            Source::Input(schema) => !schema.requires(from) && target.input().requires(field),
+            BindingSource::Details(_) => false,
+            BindingSource::CertainDetails(schema) => !schema.requires(from),
+            BindingSource::Input(schema) => !schema.requires(from) && target.input().requires(field),
         }
     }
 }
 
 /// Finds operations whose recoveries lead back to themselves: an agent that follows the
 /// plan would never get out.
-fn cycles(operations: &[&Operation], findings: &mut Vec<Finding>) {
+fn cycles(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     let edges: BTreeMap<&str, Vec<&str>> = operations
         .iter()
         .map(|operation| {

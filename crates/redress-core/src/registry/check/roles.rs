@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use redress_contract::{Finding, Gives, Operation, Role, Shape, UriTemplate};
+use redress_contract::{Finding, Gives, OperationDeclaration, Role, Shape, UriTemplate};
 use serde_json::json;
 
 use super::fit::fits;
 
-pub(super) fn check(declarations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn check(declarations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in declarations {
         match operation.role() {
             Role::Plain => {}
@@ -21,13 +21,13 @@ pub(super) fn check(declarations: &[&Operation], findings: &mut Vec<Finding>) {
 
 /// Whether this member can be filled in by somebody who can only send texts: it takes any text, or
 /// nothing but texts.
-fn takes_text(operation: &Operation, member: &str) -> bool {
+fn takes_text(operation: &OperationDeclaration, member: &str) -> bool {
     operation.input().property(member).is_some_and(|schema| {
         fits(&json!({"type": "string"}), schema) || fits(schema, &json!({"type": ["string", "null"]}))
     })
 }
 
-fn prompt(operation: &Operation, findings: &mut Vec<Finding>) {
+fn prompt(operation: &OperationDeclaration, findings: &mut Vec<Finding>) {
     let mut say = |says: String, help: &str| {
         findings.push(Finding::new("bad-prompt", operation.name().as_str(), says, help));
     };
@@ -45,7 +45,7 @@ fn prompt(operation: &Operation, findings: &mut Vec<Finding>) {
     }
 }
 
-fn resource(operation: &Operation, uri: &UriTemplate, findings: &mut Vec<Finding>) {
+fn resource(operation: &OperationDeclaration, uri: &UriTemplate, findings: &mut Vec<Finding>) {
     let mut say = |says: String, help: &str| {
         findings.push(Finding::new("bad-resource", operation.name().as_str(), says, help));
     };
@@ -70,7 +70,7 @@ fn resource(operation: &Operation, uri: &UriTemplate, findings: &mut Vec<Finding
     }
 }
 
-fn duplicates(declarations: &[&Operation], findings: &mut Vec<Finding>) {
+fn duplicates(declarations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     let mut seen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for operation in declarations {
         if let Some(uri) = operation.uri() {
@@ -87,7 +87,7 @@ fn duplicates(declarations: &[&Operation], findings: &mut Vec<Finding>) {
     }
 }
 
-fn completions(operation: &Operation, declarations: &[&Operation], findings: &mut Vec<Finding>) {
+fn completions(operation: &OperationDeclaration, declarations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for (argument, source) in operation.completions() {
         let mut say = |says: String, help: &str| {
             findings.push(Finding::new("bad-completion", operation.name().as_str(), says, help));

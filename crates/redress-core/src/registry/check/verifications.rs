@@ -1,16 +1,22 @@
 //! Verifications: a query that shows by its answer whether a mutation took place.
 
-use redress_contract::{Done, Effect, Failure, Finding, Operation, Recovery, Shape, Template, Verification};
+use redress_contract::{
+    Done, Effect, FailureDeclaration, Finding, OperationDeclaration, Recovery, Shape, Template, Verification,
+};
 use serde_json::{Value, json};
 
 use super::{
     described::{Described, described},
     fit::fits,
-    recoveries::{Source, bindings, callable, known},
+    recoveries::{BindingSource, bindings, callable, known},
 };
 
 /// What is wrong with verifying after `failure`, whichever query does it.
-pub(super) fn of_failure(operation: &Operation, failure: &Failure, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn of_failure(
+    operation: &OperationDeclaration,
+    failure: &FailureDeclaration,
+    say: &mut impl FnMut(&'static str, String, String),
+) {
     if operation.shape() != Shape::Mutation {
         of_mutations(operation, say);
     } else if let Some(layer) = failure.layer() {
@@ -29,7 +35,11 @@ pub(super) fn of_failure(operation: &Operation, failure: &Failure, say: &mut imp
 }
 
 /// What is wrong with how an operation says that it is verified.
-pub(super) fn of_operation(operation: &Operation, operations: &[&Operation], findings: &mut Vec<Finding>) {
+pub(super) fn of_operation(
+    operation: &OperationDeclaration,
+    operations: &[&OperationDeclaration],
+    findings: &mut Vec<Finding>,
+) {
     let Some(verification) = operation.verification() else { return };
     let mut say = |rule, says: String, help: String| {
         findings.push(Finding::new(rule, operation.name().as_str(), says, help));
@@ -41,11 +51,11 @@ pub(super) fn of_operation(operation: &Operation, operations: &[&Operation], fin
     if let Some(target) = known(operation, operations, verification.target(), &mut say) {
         callable(operation, target, &mut say);
         shown(target, verification.done(), &mut say);
-        bindings(Source::Input(operation.input()), target, verification.bindings(), &mut say);
+        bindings(BindingSource::Input(operation.input()), target, verification.bindings(), &mut say);
     }
 }
 
-fn of_mutations(operation: &Operation, say: &mut impl FnMut(&'static str, String, String)) {
+fn of_mutations(operation: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
     let shape = word(operation.shape());
     say(
         "verify-needless",
@@ -80,7 +90,7 @@ fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, 
 }
 
 /// Whether the answer of `target` can show what `done` says.
-pub(super) fn shown(target: &Operation, done: &Done, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn shown(target: &OperationDeclaration, done: &Done, say: &mut impl FnMut(&'static str, String, String)) {
     let name = target.name();
     if target.shape() != Shape::Query {
         say(

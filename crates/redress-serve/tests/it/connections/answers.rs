@@ -14,7 +14,7 @@ use redress_core::{
     Ctx, EndedCall, Events, Observer, Operation, Progress, Registry,
     contract::{self, Access, Streaming},
 };
-use redress_serve::{Faces, Limits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -30,7 +30,7 @@ const MIB: usize = 1024 * 1024;
 const LARGE: usize = MIB;
 const CALLS: usize = 60;
 /// Of so many calls that are not read, most have not even begun to make their answer.
-const MOST: usize = 40;
+const MAX: usize = 40;
 /// A tool's result holds its output up to three times beside it.
 const COPIES: usize = 4;
 const CONNECTION: usize = 3 * MIB;
@@ -79,7 +79,7 @@ impl Observer for Marks {
     }
 }
 
-fn named(operation: contract::Operation) -> contract::Operation {
+fn named(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation.with_summary("Text.").with_access(Access::anyone()).with_input(json!({"type": "object"}))
 }
 
@@ -95,33 +95,36 @@ async fn text(ctx: Ctx, input: Value, marks: Marks, reserves: bool) -> Value {
 }
 
 /// A server of large answers.
-async fn large(change: impl FnOnce(&mut Limits)) -> (Served, Marks) {
+async fn large(change: impl FnOnce(&mut ServerLimits)) -> (Served, Marks) {
     let marks = Marks::default();
     let (one, two, three, four) = (marks.clone(), marks.clone(), marks.clone(), marks.clone());
-    let reserved =
-        Operation::dynamic(named(contract::Operation::query("demo.reserved"))).with_handler(move |ctx, input| {
+    let reserved = Operation::dynamic(named(contract::OperationDeclaration::query("demo.reserved"))).with_handler(
+        move |ctx, input| {
             let marks = one.clone();
             async move { Ok(text(ctx, input, marks, true).await) }
-        });
-    let learned =
-        Operation::dynamic(named(contract::Operation::query("demo.learned"))).with_handler(move |ctx, input| {
+        },
+    );
+    let learned = Operation::dynamic(named(contract::OperationDeclaration::query("demo.learned"))).with_handler(
+        move |ctx, input| {
             let marks = two.clone();
             async move { Ok(text(ctx, input, marks, false).await) }
-        });
-    let small = Operation::dynamic(named(contract::Operation::query("demo.small")))
+        },
+    );
+    let small = Operation::dynamic(named(contract::OperationDeclaration::query("demo.small")))
         .with_handler(|_, _| async { Ok(json!("x")) });
-    let limited = named(contract::Operation::query("demo.limited").with_max_output(LARGE / 2));
+    let limited = named(contract::OperationDeclaration::query("demo.limited").with_max_output(LARGE / 2));
     let limited = Operation::dynamic(limited).with_handler(move |ctx, input| {
         let marks = three.clone();
         async move { Ok(text(ctx, input, marks, false).await) }
     });
-    let changed = named(contract::Operation::mutation("demo.changed").with_max_output(16).with_idempotency_key());
+    let changed =
+        named(contract::OperationDeclaration::mutation("demo.changed").with_max_output(16).with_idempotency_key());
     let changed = Operation::dynamic(changed).with_handler(move |_, _| {
         four.made.fetch_add(1, Ordering::SeqCst);
         async { Ok(json!("what was changed, at length")) }
     });
     let made = Arc::clone(&marks.made);
-    let flood = named(contract::Operation::subscription("demo.flood").with_streaming(Streaming::default()));
+    let flood = named(contract::OperationDeclaration::subscription("demo.flood").with_streaming(Streaming::default()));
     let flood = Operation::dynamic(flood).with_stream_handler(move |_, _| {
         let made = Arc::clone(&made);
         async move {
@@ -134,7 +137,7 @@ async fn large(change: impl FnOnce(&mut Limits)) -> (Served, Marks) {
     let all = [reserved, learned, small, limited, changed, flood];
     let builder = all.into_iter().fold(Registry::builder(), |builder, operation| builder.add(operation));
     let registry = builder.observer(marks.clone()).build().unwrap();
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.answer_bytes_per_connection = CONNECTION;
     (limits.answer_bytes_per_caller, limits.answer_bytes) = (CALLER, ALL);
     change(&mut limits);
@@ -160,7 +163,7 @@ fn post(path: &str, body: &str) -> String {
 
 /// Waits until nothing more is made, as there is no room for it: what is held is within its bound, and another caller
 /// is answered as ever.
-async fn stands_still(served: &Served, marks: &Marks, most: usize) {
+async fn stands_still(served: &Served, marks: &Marks, max: usize) {
     served.until(|stats| stats.waited_answers > 0).await;
     let mut other = narrow(served, "127.0.0.9").await;
     let small = post("/ops/demo/small", "{}");
@@ -172,8 +175,8 @@ async fn stands_still(served: &Served, marks: &Marks, most: usize) {
     assert!(answer.starts_with(b"HTTP/1.1 200") && answer.len() > LARGE);
     let stats = served.handle.stats();
     // Beside what is not read there was the one answer of the other caller.
-    assert!(stats.answer_bytes_peak as usize <= most + 2 * LARGE + MIB, "{stats:?}");
-    assert!(marks.made() <= MOST, "{} answers were made", marks.made());
+    assert!(stats.answer_bytes_peak as usize <= max + 2 * LARGE + MIB, "{stats:?}");
+    assert!(marks.made() <= MAX, "{} answers were made", marks.made());
 }
 
 /// The body of a whole answer, whose pieces are put together.
@@ -242,7 +245,7 @@ async fn a_batch_whose_reader_leaves_ends_every_call_once_and_gives_all_room_bac
     marks.until_ended(CALLS).await;
     let (well, badly) = marks.endings();
     assert_eq!(well + badly, CALLS);
-    assert!(badly >= CALLS - MOST, "{badly}");
+    assert!(badly >= CALLS - MAX, "{badly}");
     served.end().await;
 }
 

@@ -4,7 +4,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access},
 };
-use redress_serve::{Faces, Limits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt as _,
@@ -99,12 +99,14 @@ async fn all_addresses_together_have_no_more_room_than_there_is() {
 
 #[tokio::test]
 async fn an_operation_does_not_take_what_only_another_needs() {
-    let named = |name: &str| contract::Operation::query(name).with_summary("Takes it.").with_access(Access::anyone());
+    let named = |name: &str| {
+        contract::OperationDeclaration::query(name).with_summary("Takes it.").with_access(Access::anyone())
+    };
     let small = Operation::dynamic(named("demo.small")).with_handler(|_, _| async { Ok(json!(null)) });
     let large = Operation::dynamic(named("demo.large").with_max_input(1024 * 1024))
         .with_handler(|_, _| async { Ok(json!(null)) });
     let registry = Registry::builder().max_input(1024).add(small).add(large).build().unwrap();
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     limits.body_bytes = 0;
     let faces = Faces::new(registry).limits(limits);
     let served = Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await;

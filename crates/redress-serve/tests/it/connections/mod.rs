@@ -20,7 +20,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access, Caller},
 };
-use redress_serve::{Address, CallerOf, Connection, Faces, Limits, Server, ServerHandle, ServerStats};
+use redress_serve::{Address, CallerOf, Connection, Faces, Server, ServerHandle, ServerLimits, ServerStats};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -54,9 +54,9 @@ impl Served {
     }
 
     /// One of everything, on an address, within these limits.
-    pub(super) async fn within(change: impl FnOnce(&mut Limits)) -> (Served, Arc<Watched>) {
+    pub(super) async fn within(change: impl FnOnce(&mut ServerLimits)) -> (Served, Arc<Watched>) {
         let watched = Arc::new(Watched::default());
-        let mut limits = Limits::default();
+        let mut limits = ServerLimits::default();
         change(&mut limits);
         let faces = Faces::new(registry(&Default::default(), &watched)).limits(limits);
         (Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await, watched)
@@ -132,7 +132,8 @@ pub(super) async fn one_answer(stream: &mut TcpStream) -> String {
 /// A registry that tells who calls, and a rule that says who: the peer, and whether it is local,
 /// secure or has a certificate.
 pub(super) fn telling() -> Faces {
-    let who = contract::Operation::query("who.am_i").with_summary("Who calls.").with_access(Access::anyone());
+    let who =
+        contract::OperationDeclaration::query("who.am_i").with_summary("Who calls.").with_access(Access::anyone());
     let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     Faces::new(Registry::builder().add(who).build().unwrap()).caller(Telling)
 }

@@ -20,18 +20,20 @@ use crate::service::Watched;
 
 /// A registry of this age, whose calls can be held up.
 fn aged(age: u32, watched: &Arc<Watched>) -> Registry {
-    let declare = |operation: contract::Operation| operation.with_summary("Its age.").with_access(Access::anyone());
-    let quick = Operation::dynamic(declare(contract::Operation::query("age.quick")))
+    let declare =
+        |operation: contract::OperationDeclaration| operation.with_summary("Its age.").with_access(Access::anyone());
+    let quick = Operation::dynamic(declare(contract::OperationDeclaration::query("age.quick")))
         .with_handler(move |_, _| async move { Ok(json!(age)) });
     let seen = Arc::clone(watched);
-    let slow = Operation::dynamic(declare(contract::Operation::query("age.slow"))).with_handler(move |_, _| {
-        let seen = Arc::clone(&seen);
-        async move {
-            seen.started.notify_one();
-            seen.release.notified().await;
-            Ok(json!(age))
-        }
-    });
+    let slow =
+        Operation::dynamic(declare(contract::OperationDeclaration::query("age.slow"))).with_handler(move |_, _| {
+            let seen = Arc::clone(&seen);
+            async move {
+                seen.started.notify_one();
+                seen.release.notified().await;
+                Ok(json!(age))
+            }
+        });
     Registry::builder().add(quick).add(slow).build().unwrap()
 }
 
@@ -114,7 +116,8 @@ impl CallerOf for Named {
 
 #[tokio::test]
 async fn an_open_connection_is_known_by_the_rules_that_hold_at_each_call() {
-    let who = contract::Operation::query("who.am_i").with_summary("Who calls.").with_access(Access::caller());
+    let who =
+        contract::OperationDeclaration::query("who.am_i").with_summary("Who calls.").with_access(Access::caller());
     let who = Operation::dynamic(who).with_handler(|ctx, _| async move { Ok(json!(ctx.caller().map(Caller::id))) });
     let registry = Registry::builder().add(who).build().unwrap();
     let faces = |header| Faces::new(registry.clone()).caller(Named(header));

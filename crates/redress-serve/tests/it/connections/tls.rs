@@ -202,7 +202,7 @@ async fn a_client_is_known_by_the_certificate_of_an_authority_that_is_trusted() 
 async fn who_does_not_shake_hands_holds_up_nobody_and_is_hung_up_on() {
     let authority = Authority::new();
     let place = Place::of(&authority.signs("localhost", SERVER));
-    let mut limits = redress_serve::Limits::default();
+    let mut limits = redress_serve::ServerLimits::default();
     limits.handshake_time = Duration::from_millis(50);
     let server = Server::new(telling().limits(limits)).tls(Tls::load(place.files.clone()).unwrap());
     let served = Served::of(server.listen("127.0.0.1:0".parse().unwrap())).await;

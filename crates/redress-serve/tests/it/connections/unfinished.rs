@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redress_serve::{Faces, Limits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -118,7 +118,7 @@ async fn a_message_in_parts_that_becomes_whole_is_answered_and_its_connection_st
 
 #[tokio::test]
 async fn an_unfinished_message_takes_the_room_of_bodies() {
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     (limits.body_bytes, limits.body_bytes_per_address, limits.body_time) = (1, 1, Duration::from_secs(3));
     let faces = Faces::new(registry(&Default::default(), &Default::default())).limits(limits).max_body(16 * 1024);
     let served = Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await;

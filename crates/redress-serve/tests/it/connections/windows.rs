@@ -8,7 +8,7 @@ use redress_core::{
     Operation, Registry,
     contract::{self, Access},
 };
-use redress_serve::{Faces, Limits, Server};
+use redress_serve::{Faces, Server, ServerLimits};
 use serde_json::json;
 use tokio::{io::AsyncReadExt as _, task::JoinHandle, time::timeout};
 
@@ -63,12 +63,13 @@ async fn read(mut body: RecvStream, mut between: impl AsyncFnMut()) -> Result<us
 const LARGE: usize = 300_000;
 
 /// A server of large answers, within these limits.
-async fn large(change: impl FnOnce(&mut Limits)) -> Served {
-    let declared = |name: &str| contract::Operation::query(name).with_summary("Text.").with_access(Access::anyone());
+async fn large(change: impl FnOnce(&mut ServerLimits)) -> Served {
+    let declared =
+        |name: &str| contract::OperationDeclaration::query(name).with_summary("Text.").with_access(Access::anyone());
     let large =
         Operation::dynamic(declared("demo.large")).with_handler(|_, _| async { Ok(json!("x".repeat(LARGE - 2))) });
     let small = Operation::dynamic(declared("demo.small")).with_handler(|_, _| async { Ok(json!("x")) });
-    let mut limits = Limits::default();
+    let mut limits = ServerLimits::default();
     change(&mut limits);
     let faces = Faces::new(Registry::builder().add(large).add(small).build().unwrap()).limits(limits);
     Served::of(Server::new(faces).listen("127.0.0.1:0".parse().unwrap())).await

@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin};
 
 use redress_contract::{self as contract, Access, Caller};
 use redress_core::{Ctx, DynamicFailure, IdentityError, IdentityProvider, Operation, Outcome, Secret};
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::{Value, json};
 use tokio_tungstenite::{
     connect_async,
@@ -27,7 +27,7 @@ impl IdentityProvider for Names {
 }
 
 async fn server() -> Server {
-    let who = contract::Operation::query("test.who")
+    let who = contract::OperationDeclaration::query("test.who")
         .with_summary("Say who calls.")
         .with_access(Access::caller())
         .with_input(json!({"type": "object"}));
@@ -35,7 +35,7 @@ async fn server() -> Server {
         let outcome: Outcome<Value, DynamicFailure> = Ok(json!(ctx.caller().map(Caller::id)));
         outcome
     });
-    Server::start_with(Limits::default(), |builder| builder.add(who).identity(Names)).await
+    Server::start_with(WebSocketLimits::default(), |builder| builder.add(who).identity(Names)).await
 }
 
 async fn connect(server: &Server, token: &str) -> Result<Client, u16> {

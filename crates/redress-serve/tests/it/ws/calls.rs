@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::SinkExt as _;
 use redress_contract::Kind;
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -12,7 +12,7 @@ use super::service::{Server, code_of, until};
 
 #[tokio::test]
 async fn a_call_is_answered_with_its_output() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for name in ["math.double", "math/double", "/math/double"] {
         let answer = client.call(name, json!({"n": 21})).await;
@@ -28,7 +28,7 @@ async fn a_call_is_answered_with_its_output() {
 
 #[tokio::test]
 async fn each_kind_of_failure_comes_with_its_whole_envelope() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for kind in Kind::ALL {
         let answer = client.call("test.fail", json!({"code": code_of(kind)})).await;
@@ -45,7 +45,7 @@ async fn each_kind_of_failure_comes_with_its_whole_envelope() {
 
 #[tokio::test]
 async fn an_invalid_input_comes_with_its_place_and_the_socket_stays() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let answer = client.call("math.double", json!({"n": "CANARY-1"})).await;
     assert_eq!(answer["payload"]["code"], "INVALID_INPUT");
@@ -56,7 +56,7 @@ async fn an_invalid_input_comes_with_its_place_and_the_socket_stays() {
 
 #[tokio::test]
 async fn the_engine_answers_what_no_handler_does() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for (operation, code) in [("no.such", "NOT_FOUND"), ("test.late", "TIMEOUT"), ("test.panic", "INTERNAL")] {
         let answer = client.call(operation, json!({})).await;
@@ -74,7 +74,7 @@ async fn the_engine_answers_what_no_handler_does() {
 
 #[tokio::test]
 async fn a_binary_message_is_answered_in_kind() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let request = super::service::requested("b", "math.double", json!({"n": 3})).to_string();
     client.socket.send(Message::binary(request.clone())).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_binary_message_is_answered_in_kind() {
 
 #[tokio::test]
 async fn an_abort_drops_the_handler_and_frees_the_id() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.never", json!({})).await;
     until(|| server.begun() == 1).await;
@@ -102,7 +102,7 @@ async fn an_abort_drops_the_handler_and_frees_the_id() {
 
 #[tokio::test]
 async fn an_id_that_is_in_use_is_refused_and_its_call_goes_on() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.wait", json!({})).await;
     client.ask("a", "math.double", json!({"n": 1})).await;
@@ -115,7 +115,7 @@ async fn an_id_that_is_in_use_is_refused_and_its_call_goes_on() {
 
 #[tokio::test]
 async fn more_calls_or_streams_than_allowed_are_refused() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     (limits.calls, limits.streams) = (2, 1);
     let server = Server::start(limits).await;
     let mut client = server.connect().await;
@@ -135,7 +135,7 @@ async fn more_calls_or_streams_than_allowed_are_refused() {
 
 #[tokio::test]
 async fn a_connection_that_drops_cancels_everything_on_it() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for n in 0..20 {
         client.ask(&format!("call-{n}"), "test.never", json!({})).await;
@@ -151,7 +151,7 @@ async fn a_connection_that_drops_cancels_everything_on_it() {
 
 #[tokio::test]
 async fn a_close_is_answered_and_cancels_everything() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.never", json!({})).await;
     until(|| server.begun() == 1).await;
@@ -162,7 +162,7 @@ async fn a_close_is_answered_and_cancels_everything() {
 
 #[tokio::test]
 async fn who_shows_no_sign_of_life_is_hung_up_on() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     (limits.ping, limits.idle) = (Duration::from_millis(20), Duration::from_millis(100));
     let server = Server::start(limits).await;
     // A client that is not polled answers no pings.
@@ -181,7 +181,7 @@ async fn who_shows_no_sign_of_life_is_hung_up_on() {
 
 #[tokio::test]
 async fn a_server_that_goes_down_ends_streams_lets_calls_finish_and_takes_no_new_ones() {
-    let mut server = Server::start(Limits::default()).await;
+    let mut server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("call", "test.wait", json!({})).await;
     client.ask("stream", "feed.gated", json!({})).await;
@@ -201,7 +201,7 @@ async fn a_server_that_goes_down_ends_streams_lets_calls_finish_and_takes_no_new
 
 #[tokio::test]
 async fn calls_that_outlast_the_grace_are_cancelled_and_answered_before_the_connection_closes() {
-    let mut server = Server::start_for(Limits::default(), Duration::from_millis(50), |builder| builder).await;
+    let mut server = Server::start_for(WebSocketLimits::default(), Duration::from_millis(50), |builder| builder).await;
     let mut client = server.connect().await;
     for id in ["a", "b"] {
         client.ask(id, "test.never", json!({})).await;

@@ -1,7 +1,7 @@
 //! Messages that are no requests.
 
 use futures_util::SinkExt as _;
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::{MaybeTlsStream, tungstenite::Message};
@@ -113,7 +113,7 @@ fn hostile() -> Vec<(String, &'static str, Option<String>)> {
 
 #[tokio::test]
 async fn each_is_answered_with_its_code_and_its_id_and_the_socket_stays() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     limits.malformed = 1000;
     let server = Server::start(limits).await;
     let mut client = server.connect().await;
@@ -134,7 +134,7 @@ async fn each_is_answered_with_its_code_and_its_id_and_the_socket_stays() {
 
 #[tokio::test]
 async fn who_sends_a_bad_key_or_deadline_is_told_what_one_is_as_over_http() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for (member, value, expected) in [
         ("idempotency_key", json!("a b"), "1 to 255 visible ASCII characters"),
@@ -150,7 +150,7 @@ async fn who_sends_a_bad_key_or_deadline_is_told_what_one_is_as_over_http() {
 
 #[tokio::test]
 async fn odd_messages_that_are_requests_all_the_same_go_to_the_operation() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let rows = [
         (r#"{"type":"call.requested","id":"a","payload":{"operation":"math.double","input":null}}"#, "INVALID_INPUT"),
@@ -183,7 +183,7 @@ async fn odd_messages_that_are_requests_all_the_same_go_to_the_operation() {
 
 #[tokio::test]
 async fn too_many_of_them_close_the_socket() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for _ in 0..16 {
         client.send_text("{").await;
@@ -196,7 +196,7 @@ async fn too_many_of_them_close_the_socket() {
 
 #[tokio::test]
 async fn a_message_that_is_too_large_is_refused_and_one_far_beyond_closes_the_socket() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     limits.message_bytes = 4096;
     let server = Server::start(limits).await;
     let mut client = server.connect().await;
@@ -210,7 +210,7 @@ async fn a_message_that_is_too_large_is_refused_and_one_far_beyond_closes_the_so
 
 #[tokio::test]
 async fn a_plain_request_is_told_what_is_here() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let url = server.url.replace("ws://", "http://");
     let response = reqwest::get(&url).await.unwrap();
     assert_eq!(response.status().as_u16(), 400);
@@ -229,7 +229,7 @@ async fn what_is_no_frame_closes_the_socket_and_cancels_what_runs_on_it() {
         ("a text in two frames that is no UTF-8", 1007, &[0x01, 0x81, 0, 0, 0, 0, 0xC3, 0x80, 0x81, 0, 0, 0, 0, 0x28]),
     ];
     for (what, code, bytes) in violations {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(WebSocketLimits::default()).await;
         let mut client = server.connect().await;
         client.ask("a", "test.never", json!({})).await;
         until(|| server.begun() == 1).await;

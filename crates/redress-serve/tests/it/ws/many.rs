@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -39,7 +39,7 @@ fn requests() -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let (mut sink, mut stream) = server.connect().await.socket.split();
     let (before, since) = (resident(), Instant::now());
     let writing = tokio::spawn(async move {
@@ -94,7 +94,7 @@ async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
     until(|| server.all_dropped()).await;
     let load = server.load().await;
     assert_eq!((load.calls, load.streams, load.messages, load.bytes), (0, 0, 0, 0));
-    assert!(load.most_messages <= most_messages(), "{load:?}");
+    assert!(load.max_messages <= max_messages(), "{load:?}");
     let grown = resident().saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes");
     tell(&format!("many: {load:?}, {grown} bytes grown, {} ms", since.elapsed().as_millis()));
@@ -102,13 +102,13 @@ async fn a_hundred_streams_and_a_thousand_calls_with_aborts_lose_nothing() {
 
 /// The most that may wait: a window and an end for each stream, an answer for each call, and
 /// what stands in front.
-fn most_messages() -> usize {
+fn max_messages() -> usize {
     STREAMS * 17 + CALLS + 64 + 1
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_holds_its_streams_back_and_loses_nothing() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let before = resident();
     for n in 0..STREAMS {

@@ -1,14 +1,14 @@
 //! Calls from the server to the client, and streams the other way.
 
 use futures_util::StreamExt as _;
-use redress_serve::ws::{Limits, PeerError, PeerStream};
+use redress_serve::ws::{PeerError, PeerStream, WebSocketLimits};
 use serde_json::{Value, json};
 
 use super::service::{Client, Server, until};
 
 #[tokio::test]
 async fn an_operation_can_call_its_caller() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.ask", json!({"x": 1, "y": 2})).await;
     let asked = client.next().await;
@@ -24,7 +24,7 @@ async fn an_operation_can_call_its_caller() {
 
 #[tokio::test]
 async fn no_other_connection_can_answer_what_one_was_asked() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let (mut client, mut stranger) = (server.connect().await, server.connect().await);
     client.ask("a", "test.ask", json!({"x": 1, "y": 2})).await;
     let asked = client.next().await;
@@ -44,7 +44,7 @@ async fn no_other_connection_can_answer_what_one_was_asked() {
 
 #[tokio::test]
 async fn what_the_client_does_instead_of_answering_is_told_apart() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let endings = [
         ("call.error", json!({"code": "NO_SUM", "message": "no", "retryable": false}), "NO_SUM"),
@@ -62,7 +62,7 @@ async fn what_the_client_does_instead_of_answering_is_told_apart() {
 
 #[tokio::test]
 async fn a_client_that_does_not_answer_in_time_is_told_so() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("a", "test.ask", json!({"within_ms": 20})).await;
     let asked = client.next().await;
@@ -78,7 +78,7 @@ async fn a_client_that_does_not_answer_in_time_is_told_so() {
 
 #[tokio::test]
 async fn a_connection_that_drops_fails_every_call_to_it() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.call("math.double", json!({"n": 1})).await;
     let peer = server.peer().await;
@@ -101,7 +101,7 @@ async fn a_connection_that_drops_fails_every_call_to_it() {
 
 #[tokio::test]
 async fn both_sides_call_at_once_and_each_answer_finds_its_call() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     for n in 0..100 {
         client.ask(&format!("{n}"), "test.ask", json!({"n": n})).await;
@@ -122,7 +122,7 @@ async fn both_sides_call_at_once_and_each_answer_finds_its_call() {
 
 #[tokio::test]
 async fn no_more_calls_wait_than_allowed() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     limits.peer_calls = 1;
     let server = Server::start(limits).await;
     let mut client = server.connect().await;
@@ -147,7 +147,7 @@ fn item(id: &Value, output: impl Into<Value>) -> Value {
 
 #[tokio::test]
 async fn a_client_can_be_subscribed_to_and_its_items_keep_their_order() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let (stream, id) = subscribed(&server, &mut client).await;
     for n in 0..100 {
@@ -171,7 +171,7 @@ async fn a_stream_of_the_client_ends_badly_in_each_way_that_a_call_does() {
         ("call.aborted", json!({}), "the peer aborted the call"),
     ];
     for (sort, payload, why) in endings {
-        let server = Server::start(Limits::default()).await;
+        let server = Server::start(WebSocketLimits::default()).await;
         let mut client = server.connect().await;
         let (mut stream, id) = subscribed(&server, &mut client).await;
         client.send(item(&id, "first")).await;
@@ -180,7 +180,7 @@ async fn a_stream_of_the_client_ends_badly_in_each_way_that_a_call_does() {
         assert_eq!(stream.next().await.unwrap().unwrap_err().to_string(), why);
         assert!(stream.next().await.is_none());
     }
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let (mut stream, _) = subscribed(&server, &mut client).await;
     drop(client);
@@ -189,7 +189,7 @@ async fn a_stream_of_the_client_ends_badly_in_each_way_that_a_call_does() {
 
 #[tokio::test]
 async fn a_stream_of_the_client_that_nobody_reads_any_more_is_aborted() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let (stream, id) = subscribed(&server, &mut client).await;
     drop(stream);
@@ -201,7 +201,7 @@ async fn a_stream_of_the_client_that_nobody_reads_any_more_is_aborted() {
 
 #[tokio::test]
 async fn a_reader_that_is_too_slow_loses_its_stream_and_holds_up_no_other() {
-    let mut limits = Limits::default();
+    let mut limits = WebSocketLimits::default();
     limits.peer_window = 8;
     let server = Server::start(limits).await;
     let mut client = server.connect().await;

@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 
 use super::service::{Server, until};
 
@@ -33,7 +33,7 @@ fn run(command: &mut Command) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_python_client_holds_a_hundred_streams_and_a_thousand_calls_with_aborts() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let url = server.url.clone();
     let said = tokio::task::spawn_blocking(move || {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/ws_client.py");

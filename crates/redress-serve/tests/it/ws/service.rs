@@ -9,11 +9,11 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _, stream};
-use redress_contract::{self as contract, Access, Failure, Kind, Recovery, Streaming};
+use redress_contract::{self as contract, Access, FailureDeclaration, Kind, Recovery, Streaming};
 use redress_core::{Builder, DynamicFailure, Events, Operation, Outcome, Registry};
 use redress_serve::{
     Faces,
-    ws::{Limits, Load, Peer, PeerError, Peers},
+    ws::{Peer, PeerError, Peers, WebSocketLimits, WebSocketLoad},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -71,16 +71,20 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start(limits: Limits) -> Server {
+    pub(crate) async fn start(limits: WebSocketLimits) -> Server {
         Server::start_with(limits, |builder| builder).await
     }
 
-    pub(crate) async fn start_with(limits: Limits, more: impl FnOnce(Builder) -> Builder) -> Server {
+    pub(crate) async fn start_with(limits: WebSocketLimits, more: impl FnOnce(Builder) -> Builder) -> Server {
         Server::start_for(limits, Duration::from_secs(5), more).await
     }
 
     /// A server whose running calls have `grace` to end when it stops.
-    pub(crate) async fn start_for(limits: Limits, grace: Duration, more: impl FnOnce(Builder) -> Builder) -> Server {
+    pub(crate) async fn start_for(
+        limits: WebSocketLimits,
+        grace: Duration,
+        more: impl FnOnce(Builder) -> Builder,
+    ) -> Server {
         let (peers, marks) = (Peers::new(), Marks::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}/ws", listener.local_addr().unwrap());
@@ -113,7 +117,7 @@ impl Server {
         self.peers.all().remove(0)
     }
 
-    pub(crate) async fn load(&self) -> Load {
+    pub(crate) async fn load(&self) -> WebSocketLoad {
         self.peer().await.load()
     }
 
@@ -203,7 +207,7 @@ pub(crate) fn requested(id: &str, operation: &str, input: Value) -> Value {
     json!({"type": "call.requested", "id": id, "payload": {"operation": operation, "input": input}})
 }
 
-fn open(operation: contract::Operation) -> contract::Operation {
+fn open(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     operation
         .with_summary("Serve a test.")
         .with_access(Access::anyone())
@@ -211,8 +215,8 @@ fn open(operation: contract::Operation) -> contract::Operation {
         .with_deadline(Duration::from_secs(60))
 }
 
-fn failure(code: &str, kind: Kind) -> Failure {
-    Failure::new(code, kind)
+fn failure(code: &str, kind: Kind) -> FailureDeclaration {
+    FailureDeclaration::new(code, kind)
         .with_when("It happens in a test.")
         .with_details(json!({"type": "object"}))
         .with_recovery(Recovery::stop("There is nothing left to try here."))
@@ -226,7 +230,7 @@ fn source<S>(name: &str, make: impl Fn(Value) -> S + Send + Sync + 'static) -> O
 where
     S: stream::Stream<Item = Item> + Send + 'static,
 {
-    let declaration = open(contract::Operation::subscription(name))
+    let declaration = open(contract::OperationDeclaration::subscription(name))
         .with_streaming(Streaming { resumable: true, ..Streaming::default() })
         .fails(failure("FEED_BROKEN", Kind::Unavailable));
     Operation::dynamic(declaration).with_stream_handler(move |_, input| {
@@ -236,42 +240,45 @@ where
 }
 
 fn operations(marks: &Marks, peers: &Peers) -> Builder {
-    let double = open(contract::Operation::query("math.double")).with_input(
+    let double = open(contract::OperationDeclaration::query("math.double")).with_input(
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}),
     );
     let double = Operation::dynamic(double)
         .with_handler(|_, input: Value| async move { Ok(json!(input["n"].as_i64().unwrap_or(0) * 2)) });
-    let fails = Kind::ALL.into_iter().fold(open(contract::Operation::query("test.fail")), |operation, kind| {
-        operation.fails(failure(&code_of(kind), kind))
-    });
+    let fails =
+        Kind::ALL.into_iter().fold(open(contract::OperationDeclaration::query("test.fail")), |operation, kind| {
+            operation.fails(failure(&code_of(kind), kind))
+        });
     let fails = Operation::dynamic(fails).with_handler(|_, input: Value| async move {
         Err(DynamicFailure::new(input["code"].as_str().unwrap_or_default(), json!({"seen": true})))?
     });
     let never = |name: &str, deadline| {
         let marks = marks.clone();
-        Operation::dynamic(open(contract::Operation::query(name)).with_deadline(Duration::from_millis(deadline)))
-            .with_handler(move |_, _| {
-                let guard = marks.begin();
-                async move {
-                    let _guard = guard;
-                    std::future::pending::<Outcome<Value, DynamicFailure>>().await
-                }
-            })
+        Operation::dynamic(
+            open(contract::OperationDeclaration::query(name)).with_deadline(Duration::from_millis(deadline)),
+        )
+        .with_handler(move |_, _| {
+            let guard = marks.begin();
+            async move {
+                let _guard = guard;
+                std::future::pending::<Outcome<Value, DynamicFailure>>().await
+            }
+        })
     };
-    let panics =
-        Operation::dynamic(open(contract::Operation::query("test.panic"))).with_handler(|_, input: Value| async move {
-            if input.is_object() { panic!("CANARY-7f3a") } else { Ok(json!(null)) }
-        });
+    let panics = Operation::dynamic(open(contract::OperationDeclaration::query("test.panic"))).with_handler(
+        |_, input: Value| async move { if input.is_object() { panic!("CANARY-7f3a") } else { Ok(json!(null)) } },
+    );
     let gate = Arc::clone(&marks.gate);
-    let waits = Operation::dynamic(open(contract::Operation::query("test.wait"))).with_handler(move |_, _| {
-        let gate = Arc::clone(&gate);
-        async move {
-            gate.0.acquire().await.unwrap().forget();
-            Ok(json!("waited"))
-        }
-    });
+    let waits =
+        Operation::dynamic(open(contract::OperationDeclaration::query("test.wait"))).with_handler(move |_, _| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.0.acquire().await.unwrap().forget();
+                Ok(json!("waited"))
+            }
+        });
     let table = peers.clone();
-    let asks = open(contract::Operation::query("test.ask")).fails(failure("PEER_FAILED", Kind::Unavailable));
+    let asks = open(contract::OperationDeclaration::query("test.ask")).fails(failure("PEER_FAILED", Kind::Unavailable));
     let asks = Operation::dynamic(asks).with_handler(move |ctx, input: Value| {
         let peer = ctx.session_id().and_then(|session| table.of(session)).expect("the call came over a connection");
         async move {

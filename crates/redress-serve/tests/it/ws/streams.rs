@@ -1,13 +1,13 @@
 //! Streams: order, ends, and that none holds up another.
 
-use redress_serve::ws::Limits;
+use redress_serve::ws::WebSocketLimits;
 use serde_json::json;
 
 use super::service::{Server, until};
 
 #[tokio::test]
 async fn items_come_numbered_and_in_order_and_then_one_end() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("s", "feed.count", json!({"count": 500})).await;
     for n in 0..500 {
@@ -26,7 +26,7 @@ async fn items_come_numbered_and_in_order_and_then_one_end() {
 
 #[tokio::test]
 async fn a_stream_that_fails_in_the_middle_ends_with_its_failure() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("s", "feed.breaks", json!({})).await;
     for n in 0..3 {
@@ -41,7 +41,7 @@ async fn a_stream_that_fails_in_the_middle_ends_with_its_failure() {
 
 #[tokio::test]
 async fn a_stream_that_goes_on_goes_on_counting() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     let payload = json!({"operation": "feed.count", "input": {"count": 1}, "last_event_id": "41"});
     client.send(json!({"type": "call.requested", "id": "s", "payload": payload})).await;
@@ -50,7 +50,7 @@ async fn a_stream_that_goes_on_goes_on_counting() {
 
 #[tokio::test]
 async fn a_stream_that_is_aborted_drops_its_source() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("s", "feed.endless", json!({})).await;
     client.next().await;
@@ -62,7 +62,7 @@ async fn a_stream_that_is_aborted_drops_its_source() {
 
 #[tokio::test]
 async fn a_slow_stream_does_not_stall_another() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("slow", "feed.gated", json!({})).await;
     client.ask("fast", "feed.count", json!({"count": 3000})).await;
@@ -77,7 +77,7 @@ async fn a_slow_stream_does_not_stall_another() {
 
 #[tokio::test]
 async fn a_flood_does_not_stall_a_trickle_or_a_call() {
-    let server = Server::start(Limits::default()).await;
+    let server = Server::start(WebSocketLimits::default()).await;
     let mut client = server.connect().await;
     client.ask("flood", "feed.endless", json!({})).await;
     client.ask("slow", "feed.gated", json!({})).await;

@@ -3,7 +3,7 @@
 use std::io;
 
 use opentelemetry_proto::tonic::logs::v1::SeverityNumber;
-use redress_core::{Fittings, Request, contract::Caller, testing::Canary};
+use redress_core::{Layers, Request, contract::Caller, testing::Canary};
 use redress_telemetry::{Metrics, OtlpSettings};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn no_input_cause_panic_or_credential_is_in_anything_that_leaves() {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
     otlp.export(&metrics);
-    let registry = registry.fitted(Fittings::new().observer(metrics));
+    let registry = registry.with_layers(Layers::new().observer(metrics));
     for (item, place) in
         [("panic", "a panic"), ("disk", "a foreign error"), ("fine", "an input"), ("odd", "beside a code")]
     {

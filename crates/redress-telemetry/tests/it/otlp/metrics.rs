@@ -1,7 +1,7 @@
 //! Metrics as OTLP has them.
 
 use opentelemetry_proto::tonic::metrics::v1::{metric::Data, number_data_point::Value};
-use redress_core::{Fittings, Request, Secret};
+use redress_core::{Layers, Request, Secret};
 use redress_telemetry::{Metrics, OtlpSettings};
 
 use super::{
@@ -19,7 +19,7 @@ async fn the_collector_is_told_the_same_counts_as_the_page() {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
     otlp.export(&metrics);
-    let registry = registry.fitted(Fittings::new().observer(metrics));
+    let registry = registry.with_layers(Layers::new().observer(metrics));
     for _ in 0..3 {
         registry.call("shop.price", Request::new(b"{}")).await;
     }

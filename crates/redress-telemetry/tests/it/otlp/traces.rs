@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use opentelemetry_proto::tonic::trace::v1::{span::SpanKind, status::StatusCode};
 use redress_core::{
     Operation, Registry, Request,
-    contract::{Access, Operation as Declared},
+    contract::{Access, OperationDeclaration as Declared},
 };
 use redress_serve::Faces;
 use redress_telemetry::{OtlpSettings, trace_headers};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
-use redress_core::{Fittings, Request, Secret};
+use redress_core::{Layers, Request, Secret};
 use redress_telemetry::{Metrics, Otlp, OtlpError, OtlpSettings};
 use tracing_subscriber::{Layer as _, filter::LevelFilter, fmt::MakeWriter, layer::SubscriberExt as _};
 
@@ -49,7 +49,7 @@ async fn calls_go_on_without_a_collector_and_what_was_not_taken_is_counted() {
     let registry = service::registry();
     let metrics = Metrics::new(registry.contract());
     otlp.export(&metrics);
-    let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+    let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
     // More than all queues hold together.
     for _ in 0..5000 {
         assert!(registry.call("shop.price", Request::new(b"{}")).await.output().is_some());
@@ -112,7 +112,7 @@ async fn a_collector_that_hangs_trickles_floods_or_answers_garbage_costs_no_call
         let registry = service::registry();
         let metrics = Metrics::new(registry.contract());
         otlp.export(&metrics);
-        let registry = registry.fitted(Fittings::new().observer(metrics.clone()));
+        let registry = registry.with_layers(Layers::new().observer(metrics.clone()));
         let calls = 5000;
         for _ in 0..calls {
             assert!(registry.call("shop.price", Request::new(b"{}")).await.output().is_some(), "{how}");

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use redress_contract::{
-    Effect, EngineCode, Envelope, Failure, Json, Meta, Operation, Problem, RecoveryStep, RequestId, Retry, Shape,
-    Started, Template, Verb,
+    Effect, EngineCode, Envelope, FailureDeclaration, Json, Meta, OperationDeclaration, Problem, RecoveryStep,
+    RequestId, Retry, Shape, Started, Template, Verb,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,12 +13,12 @@ use crate::http::problem;
 
 /// The schemas of all failures in a document, by the name of their component.
 pub(super) struct FailureSchemas {
-    declared: BTreeMap<String, Failure>,
+    declared: BTreeMap<String, FailureDeclaration>,
 }
 
 impl FailureSchemas {
-    pub(super) fn of(operations: &[&Operation]) -> FailureSchemas {
-        let mut declared: BTreeMap<String, Failure> = BTreeMap::new();
+    pub(super) fn of(operations: &[&OperationDeclaration]) -> FailureSchemas {
+        let mut declared: BTreeMap<String, FailureDeclaration> = BTreeMap::new();
         for operation in operations {
             for failure in operation.failures() {
                 // The first to declare a code names it; one that declares it otherwise gets
@@ -36,7 +36,7 @@ impl FailureSchemas {
     }
 
     /// The component that holds the schema of an operation's failure.
-    pub(super) fn name(&self, operation: &Operation, failure: &Failure) -> String {
+    pub(super) fn name(&self, operation: &OperationDeclaration, failure: &FailureDeclaration) -> String {
         let own = own_name(operation, failure);
         if self.declared.contains_key(&own) { own } else { shared_name(failure) }
     }
@@ -53,11 +53,11 @@ pub(super) fn details_name(failure: &str) -> String {
     format!("{failure}.details")
 }
 
-fn shared_name(failure: &Failure) -> String {
+fn shared_name(failure: &FailureDeclaration) -> String {
     format!("failure.{}", failure.code())
 }
 
-fn own_name(operation: &Operation, failure: &Failure) -> String {
+fn own_name(operation: &OperationDeclaration, failure: &FailureDeclaration) -> String {
     format!("failure.{}.{}", operation.name(), failure.code())
 }
 
@@ -65,7 +65,7 @@ pub(super) fn engine_name(code: EngineCode) -> String {
     format!("engine.{code}")
 }
 
-fn schema(name: &str, failure: &Failure) -> Value {
+fn schema(name: &str, failure: &FailureDeclaration) -> Value {
     let engine = EngineCode::parse(failure.code().as_str());
     let mut members = Map::new();
     members.insert("code".into(), json!({"const": failure.code()}));
@@ -90,11 +90,11 @@ fn schema(name: &str, failure: &Failure) -> Value {
 }
 
 /// The engine codes that an operation can really end with, when it is called over HTTP.
-pub(crate) fn engine_codes(operation: &Operation) -> Vec<EngineCode> {
+pub(crate) fn engine_codes(operation: &OperationDeclaration) -> Vec<EngineCode> {
     EngineCode::ALL.into_iter().filter(|code| can_answer(operation, *code)).collect()
 }
 
-fn can_answer(operation: &Operation, code: EngineCode) -> bool {
+fn can_answer(operation: &OperationDeclaration, code: EngineCode) -> bool {
     use redress_contract::{Content, Origin};
     let access = operation.access();
     match code {
@@ -134,7 +134,7 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
 }
 
 /// The engine codes that a service of these operations can answer, whoever asks and in whatever way.
-pub(crate) fn answered<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Vec<EngineCode> {
+pub(crate) fn answered<'a>(operations: impl Iterator<Item = &'a OperationDeclaration> + Clone) -> Vec<EngineCode> {
     let some = |code| operations.clone().any(|operation| can_answer(operation, code));
     let streams = operations.clone().any(|operation| operation.shape() == Shape::Subscription);
     EngineCode::ALL
@@ -202,7 +202,7 @@ impl SharedAnswers {
     }
 
     /// A reference to the example of a failure, as it comes with this status.
-    fn example(&mut self, shape: Shape, name: &str, failure: &Failure) -> Option<Value> {
+    fn example(&mut self, shape: Shape, name: &str, failure: &FailureDeclaration) -> Option<Value> {
         let is_usual = EngineCode::parse(failure.code().as_str()).is_none_or(|code| code.http() == failure.http());
         let name = if is_usual { name.to_owned() } else { format!("{name}.{}", failure.http()) };
         let value = example(shape, failure)?;
@@ -222,12 +222,12 @@ impl SharedAnswers {
 /// The answers of an operation that ended badly, by status: its failures, the engine codes
 /// that it can end with, and those that the way of asking brings.
 pub(super) fn responses(
-    operation: &Operation,
+    operation: &OperationDeclaration,
     schemas: &FailureSchemas,
     asked: &[EngineCode],
     shared: &mut SharedAnswers,
 ) -> BTreeMap<String, Value> {
-    let mut by_status: BTreeMap<u16, Vec<(String, Failure)>> = BTreeMap::new();
+    let mut by_status: BTreeMap<u16, Vec<(String, FailureDeclaration)>> = BTreeMap::new();
     for failure in operation.failures() {
         let name = schemas.name(operation, failure);
         by_status.entry(failure.http()).or_default().push((name, failure.clone()));
@@ -250,7 +250,7 @@ pub(super) fn responses(
         .collect()
 }
 
-fn response(shape: Shape, status: u16, failures: &[(String, Failure)], shared: &mut SharedAnswers) -> Value {
+fn response(shape: Shape, status: u16, failures: &[(String, FailureDeclaration)], shared: &mut SharedAnswers) -> Value {
     let mapping: Map<String, Value> = failures
         .iter()
         .map(|(name, failure)| (failure.code().to_string(), Value::from(format!("#/components/schemas/{name}"))))
@@ -285,7 +285,7 @@ fn response(shape: Shape, status: u16, failures: &[(String, Failure)], shared: &
 }
 
 /// The problem document of a failure as it might come, where its details can be made up.
-pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
+pub(super) fn example(shape: Shape, failure: &FailureDeclaration) -> Option<Value> {
     let details = sample(failure.details())?;
     let fields = details.as_object()?;
     let error = Template::new(failure.message()).ok()?.render(fields);

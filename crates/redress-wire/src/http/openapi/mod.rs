@@ -14,7 +14,7 @@ mod sample;
 mod service;
 mod shared;
 
-use redress_contract::{Contract, Operation};
+use redress_contract::{Contract, OperationDeclaration};
 use serde_json::{Map, Value, json};
 
 use failures::{FailureSchemas, SharedAnswers};
@@ -54,8 +54,8 @@ impl Default for Info {
 /// The OpenAPI 3.1 document of the external operations of `contract`.
 pub fn openapi(contract: &Contract, info: &Info) -> Value {
     let external = contract.operations().iter().filter(|operation| operation.is_external());
-    let external: Vec<Operation> = external.cloned().map(Operation::bundled).collect();
-    let external: Vec<&Operation> = external.iter().collect();
+    let external: Vec<OperationDeclaration> = external.cloned().map(OperationDeclaration::bundled).collect();
+    let external: Vec<&OperationDeclaration> = external.iter().collect();
     let failures = FailureSchemas::of(&external);
     let mut schemas = shared::schemas();
     schemas.extend(rpc::schemas());
@@ -93,7 +93,7 @@ pub fn openapi(contract: &Contract, info: &Info) -> Value {
     })
 }
 
-fn tags(operations: &[&Operation]) -> Vec<Value> {
+fn tags(operations: &[&OperationDeclaration]) -> Vec<Value> {
     let mut names: Vec<&str> = operations.iter().flat_map(|operation| operations::tags(operation)).collect();
     names.push(service::TAG);
     names.sort_unstable();

@@ -1,6 +1,6 @@
 //! One operation as a path.
 
-use redress_contract::{EngineCode, ExampleEnding, Operation, Shape};
+use redress_contract::{EngineCode, ExampleEnding, OperationDeclaration, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -13,23 +13,23 @@ use crate::http::{FlatInput, OPERATION_JSON, Parameter};
 /// Members of a declaration that OpenAPI has words of its own for.
 const SAID: [&str; 8] = ["name", "summary", "description", "input", "output", "tags", "failures", "visibility"];
 
-fn input_name(operation: &Operation) -> String {
+fn input_name(operation: &OperationDeclaration) -> String {
     format!("{}.input", operation.name())
 }
 
-fn output_name(operation: &Operation) -> String {
+fn output_name(operation: &OperationDeclaration) -> String {
     format!("{}.output", operation.name())
 }
 
 /// The tags of an operation: its namespace first.
-pub(super) fn tags(operation: &Operation) -> Vec<&str> {
+pub(super) fn tags(operation: &OperationDeclaration) -> Vec<&str> {
     let mut tags = vec![operation.name().namespace()];
     tags.extend(operation.tags().iter().map(String::as_str).filter(|tag| *tag != operation.name().namespace()));
     tags
 }
 
 /// Adds the schemas of what an operation takes and gives.
-pub(super) fn schemas(operation: &Operation, schemas: &mut Map<String, Value>) {
+pub(super) fn schemas(operation: &OperationDeclaration, schemas: &mut Map<String, Value>) {
     for (name, schema) in [(input_name(operation), operation.input()), (output_name(operation), operation.output())] {
         let moved = reference::moved(schema, &name);
         schemas.insert(name, moved);
@@ -37,7 +37,7 @@ pub(super) fn schemas(operation: &Operation, schemas: &mut Map<String, Value>) {
 }
 
 pub(super) fn path_item(
-    operation: &Operation,
+    operation: &OperationDeclaration,
     failures: &FailureSchemas,
     info: &Info,
     answers: &mut SharedAnswers,
@@ -51,7 +51,12 @@ pub(super) fn path_item(
     })
 }
 
-fn post(operation: &Operation, failures: &FailureSchemas, info: &Info, answers: &mut SharedAnswers) -> Value {
+fn post(
+    operation: &OperationDeclaration,
+    failures: &FailureSchemas,
+    info: &Info,
+    answers: &mut SharedAnswers,
+) -> Value {
     let mut described = described(operation, operation.name().as_str(), info);
     let mut responses = failures::responses(operation, failures, &[], answers);
     responses.insert("200".into(), success(operation));
@@ -71,7 +76,7 @@ fn post(operation: &Operation, failures: &FailureSchemas, info: &Info, answers: 
 /// A call by `GET`: the members of a flat input as query parameters. Who accepts only the
 /// declaration gets that, or NOT_FOUND where it may not know of the operation.
 fn get_call(
-    operation: &Operation,
+    operation: &OperationDeclaration,
     flat: &FlatInput,
     failures: &FailureSchemas,
     info: &Info,
@@ -94,7 +99,7 @@ fn get_call(
 
 /// The declaration of an operation that a plain `GET` cannot call; of a subscription with flat input, for whoever accepts
 /// events, its stream.
-fn get_declaration(operation: &Operation) -> Value {
+fn get_declaration(operation: &OperationDeclaration) -> Value {
     let mut described = json!({
         "operationId": format!("{}.describe", operation.name()),
         "summary": format!("The declaration of {}", operation.name()),
@@ -129,7 +134,7 @@ fn get_declaration(operation: &Operation) -> Value {
 
 /// The members of a flat input as query parameters.
 fn in_query<'a>(
-    operation: &'a Operation,
+    operation: &'a OperationDeclaration,
     flat: &'a FlatInput,
     is_required: impl Fn(&Parameter) -> bool + 'a,
 ) -> impl Iterator<Item = Value> + 'a {
@@ -149,7 +154,7 @@ fn in_query<'a>(
     })
 }
 
-fn described(operation: &Operation, id: &str, info: &Info) -> Map<String, Value> {
+fn described(operation: &OperationDeclaration, id: &str, info: &Info) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("operationId".into(), Value::from(id));
     map.insert("tags".into(), json!(tags(operation)));
@@ -171,7 +176,7 @@ fn described(operation: &Operation, id: &str, info: &Info) -> Map<String, Value>
     map
 }
 
-fn header_parameters(operation: &Operation) -> Vec<Value> {
+fn header_parameters(operation: &OperationDeclaration) -> Vec<Value> {
     let mut names = vec!["DeadlineMs", "RequestId"];
     if operation.takes_idempotency_key() {
         names.push("IdempotencyKey");
@@ -182,7 +187,7 @@ fn header_parameters(operation: &Operation) -> Vec<Value> {
     names.into_iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")})).collect()
 }
 
-fn success(operation: &Operation) -> Value {
+fn success(operation: &OperationDeclaration) -> Value {
     let headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
     let output = reference::to(&output_name(operation));
     match operation.shape() {
@@ -195,7 +200,7 @@ fn success(operation: &Operation) -> Value {
     }
 }
 
-fn input_examples(operation: &Operation) -> Value {
+fn input_examples(operation: &OperationDeclaration) -> Value {
     let named = operation.examples().iter().enumerate().map(|(place, example)| {
         let ends = match &example.ending {
             ExampleEnding::Output(_) => "ends well".to_owned(),
@@ -206,7 +211,7 @@ fn input_examples(operation: &Operation) -> Value {
     Value::Object(named.collect())
 }
 
-fn output_examples(operation: &Operation) -> Value {
+fn output_examples(operation: &OperationDeclaration) -> Value {
     let named = operation.examples().iter().enumerate().filter_map(|(place, example)| match &example.ending {
         ExampleEnding::Output(output) => Some((format!("example_{}", place + 1), json!({"value": output}))),
         ExampleEnding::Failure(_) => None,
@@ -216,7 +221,7 @@ fn output_examples(operation: &Operation) -> Value {
 
 /// What OpenAPI has no word for: every other member of the declaration, and the failures
 /// with their details by reference.
-fn extensions(operation: &Operation, schemas: &FailureSchemas) -> Map<String, Value> {
+fn extensions(operation: &OperationDeclaration, schemas: &FailureSchemas) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("x-redress-name".into(), json!(operation.name()));
     if let Ok(Value::Object(declaration)) = serde_json::to_value(operation) {

@@ -31,8 +31,8 @@ fn value(root: &Schema, schema: &Value, depth: usize) -> Option<Value> {
     match named {
         "string" if words.contains_key("pattern") || words.contains_key("format") => None,
         "string" => {
-            let least = words.get("minLength").and_then(Value::as_u64).unwrap_or(0);
-            Some(Value::from("example".repeat(usize::try_from(least).ok()?.div_ceil(7).max(1))))
+            let min = words.get("minLength").and_then(Value::as_u64).unwrap_or(0);
+            Some(Value::from("example".repeat(usize::try_from(min).ok()?.div_ceil(7).max(1))))
         }
         "integer" | "number" if words.contains_key("multipleOf") || words.contains_key("exclusiveMinimum") => None,
         "integer" | "number" => Some(words.get("minimum").cloned().unwrap_or(Value::from(1))),

@@ -1,6 +1,6 @@
 //! The paths that every service has beside its operations.
 
-use redress_contract::{ExampleEnding, Operation, Shape};
+use redress_contract::{ExampleEnding, OperationDeclaration, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Info, events, reference, rpc, shared};
@@ -8,7 +8,7 @@ use super::{Info, events, reference, rpc, shared};
 /// The tag of these paths.
 pub(super) const TAG: &str = "redress";
 
-pub(super) fn paths(info: &Info, operations: &[&Operation]) -> Map<String, Value> {
+pub(super) fn paths(info: &Info, operations: &[&OperationDeclaration]) -> Map<String, Value> {
     let call = example(operations, |shape| shape != Shape::Subscription);
     let subscription = example(operations, |shape| shape == Shape::Subscription);
     let asked = json!({
@@ -98,7 +98,7 @@ fn json_answer(description: &str, schema: &Value) -> Value {
 }
 
 /// The first call that an author gave as one that ends well: its name and its input.
-fn example(operations: &[&Operation], is_meant: impl Fn(Shape) -> bool) -> Option<(String, Value)> {
+fn example(operations: &[&OperationDeclaration], is_meant: impl Fn(Shape) -> bool) -> Option<(String, Value)> {
     operations.iter().filter(|operation| is_meant(operation.shape())).find_map(|operation| {
         let well = operation.examples().iter().find(|example| matches!(example.ending, ExampleEnding::Output(_)))?;
         Some((operation.name().to_string(), well.input.clone()))

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use redress_mcp::Asking as Connection;
+use redress_mcp::RequestContext as Connection;
 use redress_wire::mcp::Era;
 use tokio::task::{JoinHandle, spawn_blocking};
 

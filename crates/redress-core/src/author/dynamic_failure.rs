@@ -1,0 +1,92 @@
+//! A failure made at run time, for operations that are declared as data.
+
+use std::{
+    any::{Any, TypeId},
+    error::Error,
+    fmt,
+    sync::Arc,
+};
+
+use redress_contract::Json;
+use serde_json::{Map, Value};
+
+use crate::{AnyFailure, Failure};
+
+/// A failure made at run time, from a declaration that is data.
+#[derive(Debug)]
+pub struct DynamicFailure {
+    code: String,
+    details: Map<String, Value>,
+    retry_after_ms: Option<u64>,
+}
+
+impl DynamicFailure {
+    /// An occurrence of the failure `code` with these details. Its message comes from
+    /// the declaration.
+    pub fn new(code: &str, details: Value) -> DynamicFailure {
+        let details = match details {
+            Value::Object(map) => map,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                [("value".to_owned(), other)].into_iter().collect()
+            }
+        };
+        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None }
+    }
+
+    /// Says how long to wait, where the declaration names no field for it.
+    #[must_use]
+    pub fn with_retry_after_ms(mut self, ms: u64) -> DynamicFailure {
+        self.retry_after_ms = Some(ms);
+        self
+    }
+
+    pub(crate) fn fields(&self) -> &Map<String, Value> {
+        &self.details
+    }
+}
+
+impl fmt::Display for DynamicFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.code)
+    }
+}
+
+impl Error for DynamicFailure {}
+
+impl AnyFailure for DynamicFailure {
+    fn code(&self) -> &str {
+        &self.code
+    }
+
+    fn details(&self) -> Result<Option<Json>, serde_json::Error> {
+        if self.details.is_empty() { Ok(None) } else { Json::of(&self.details).map(Some) }
+    }
+
+    fn write_field(&self, name: &str, json: &mut Vec<u8>) -> bool {
+        self.details.get(name).is_some_and(|value| serde_json::to_writer(json, value).is_ok())
+    }
+
+    fn retry_after_ms(&self) -> Option<u64> {
+        self.retry_after_ms
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The failures of an operation declared as data: which they are is in the declaration.
+impl Failure for DynamicFailure {
+    fn declarations() -> Vec<redress_contract::FailureDeclaration> {
+        Vec::new()
+    }
+
+    fn includes(id: TypeId) -> bool {
+        id == TypeId::of::<DynamicFailure>()
+    }
+
+    fn absorb(slot: &mut dyn Any) -> Option<Arc<dyn AnyFailure>> {
+        let failure = slot.downcast_mut::<Option<DynamicFailure>>()?.take()?;
+        Some(Arc::new(failure))
+    }
+}

@@ -1,0 +1,192 @@
+//! What a large input or output takes, off the async workers: the same steps in the same order, each no longer waited
+//! for than the call may take.
+
+use std::sync::Arc;
+
+use redress_contract::OutputJson;
+
+use super::{Call, CallInput, FailedCall, converse::fingerprint_of, invalid_input::InputRefusal};
+use crate::{
+    Fingerprint,
+    author::handler::{InputReader, ReadInput},
+    hooks::idempotency::fingerprint,
+    input::DecodeError,
+    offload::{Abandon, LARGE, offload},
+    registry::RegisteredOperation,
+};
+
+impl CallInput<'_> {
+    /// Whether work on the input is done off the workers.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.input.len() > LARGE
+    }
+
+    /// Whether its refusal is explained off the workers. An explanation may take many steps for each byte, and some
+    /// hundred thousand for none; those that a small input has are done within milliseconds.
+    #[inline]
+    pub(super) fn is_long_to_explain(&self) -> bool {
+        self.input.len() > LARGE / 16
+    }
+
+    /// The input, for work that outlives the call.
+    fn copied(&self) -> Arc<[u8]> {
+        Arc::from(&*self.input)
+    }
+}
+
+impl Call {
+    /// [`note_input`](Call::note_input), wherever it is done.
+    #[inline]
+    pub(super) async fn note_any_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        if call_input.is_large() {
+            return Box::pin(self.note_large_input(call_input)).await;
+        }
+        self.note_input(call_input);
+        Ok(())
+    }
+
+    async fn note_large_input(&mut self, call_input: &CallInput<'_>) -> Result<(), Box<FailedCall>> {
+        let (true, Some(audit)) = (self.wants_digest(call_input), self.ctx.registry.0.audit.clone()) else {
+            return Ok(());
+        };
+        let input = call_input.copied();
+        let digest = self.within(async { Ok(offload(move || audit.digest(&input)).await) }).await?;
+        self.note_digest(digest);
+        Ok(())
+    }
+
+    /// Size and input schema of a large input: the input as the handler takes it, or what is said about its refusal.
+    pub(super) async fn read_large(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        call_input: &CallInput<'_>,
+    ) -> Result<ReadInput, Box<FailedCall>> {
+        self.size(entry, call_input)?;
+        let abandon = Abandon::default();
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
+        let read = move || match extent.passed_by(&input) {
+            Some(beyond) => Err(InputRefusal::Beyond(beyond)),
+            None => reader
+                .read(&entry.input, &input)
+                .map_err(|error| InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned)),
+        };
+        let read = self.within(async { Ok(offload(read).await) }).await?;
+        read.map_err(|refused| self.refused_input(refused))
+    }
+
+    /// Everything from the input's schema to the content guard, for an input that is large or that a check looks at: the
+    /// input as the handler takes it, and the declared failure of the check that the call ends with in its place.
+    pub(super) async fn read_checked(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        call_input: &CallInput<'_>,
+    ) -> Result<(ReadInput, Option<Box<FailedCall>>), Box<FailedCall>> {
+        let input = if call_input.is_large() {
+            self.read_large(entry, reader, call_input).await?
+        } else {
+            self.measure(call_input)?;
+            match reader.read(&entry.input, &call_input.input) {
+                Ok(input) => input,
+                Err(error) if call_input.is_long_to_explain() => {
+                    return Err(self.explain_apart(entry, reader, call_input, error).await);
+                }
+                Err(error) => return Err(self.explain(entry, &*reader, &call_input.input, error)),
+            }
+        };
+        let failed = match &entry.check {
+            None => None,
+            Some(check) => {
+                let checking = self.check(entry, check, &input);
+                checking.await?
+            }
+        };
+        if call_input.is_large() {
+            self.large_content(entry, call_input).await?;
+        } else {
+            self.content(entry, &call_input.input)?;
+        }
+        Ok((input, failed))
+    }
+
+    /// Explains the refusal of an input that is not large, and may still take long to explain.
+    pub(super) async fn explain_apart(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        reader: Arc<dyn InputReader>,
+        call_input: &CallInput<'_>,
+        error: DecodeError,
+    ) -> Box<FailedCall> {
+        let abandon = Abandon::default();
+        let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
+        let explained =
+            offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
+        match self.within(async { Ok(explained.await) }).await {
+            Ok(refused) => self.refused_input(refused),
+            Err(bad) => bad,
+        }
+    }
+
+    /// Content guard of a large input.
+    pub(super) async fn large_content(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
+        if entry.source().is_none() {
+            return Ok(());
+        }
+        let (registry, entry, input) = (self.ctx.registry.clone(), Arc::clone(entry), call_input.copied());
+        let checked = offload(move || registry.content(&entry, &input));
+        self.within(async { Ok(checked.await) }).await?.map_err(|blocked| self.blocked(blocked))
+    }
+
+    /// What tells the input from another one under the same idempotency key.
+    pub(super) async fn key_fingerprint(&self, call_input: &CallInput<'_>) -> Fingerprint {
+        if !call_input.is_large() {
+            return fingerprint(&call_input.input);
+        }
+        let input = call_input.copied();
+        offload(move || fingerprint(&input)).await
+    }
+
+    /// [`check_output`](Call::check_output) of a large output.
+    pub(super) async fn check_large_output(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        output: OutputJson,
+    ) -> Result<OutputJson, Box<FailedCall>> {
+        let checked = Arc::clone(entry);
+        let fits = offload(move || checked.output_breach(&output).map_or(Ok(output), Err)).await;
+        fits.map_err(|breach| self.unfit_output(&breach))
+    }
+
+    /// Whether to check the output is work for another thread.
+    #[inline]
+    pub(super) fn is_large_output(&self, entry: &RegisteredOperation, output: &OutputJson) -> bool {
+        self.checks(entry) && output.json().len() > LARGE
+    }
+
+    /// [`belongs`](Call::belongs) of a large input.
+    pub(super) async fn large_belongs(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> Result<(), Box<FailedCall>> {
+        let Some(asking) = self.resumable().filter(|asking| asking.is_resumed()) else { return Ok(()) };
+        let fingerprint = self.within(async { Ok(self.large_fingerprint(entry, call_input).await) }).await?;
+        if asking.belongs(|| fingerprint) { Ok(()) } else { Err(self.of_another_call()) }
+    }
+
+    /// [`fingerprint`](Call::fingerprint) of a large input.
+    pub(super) async fn large_fingerprint(
+        &self,
+        entry: &Arc<RegisteredOperation>,
+        call_input: &CallInput<'_>,
+    ) -> String {
+        let (entry, caller, input) = (Arc::clone(entry), self.ctx.caller.clone(), call_input.copied());
+        offload(move || fingerprint_of(&entry, caller.as_deref(), &input)).await
+    }
+}

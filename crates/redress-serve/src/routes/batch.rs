@@ -1,0 +1,278 @@
+//! The calls of one batch, run side by side and answered in their order.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use http_body::{Body as HttpBody, Frame};
+use redress_contract::Reservation;
+use redress_core::BatchOrder;
+use tokio::sync::mpsc;
+use tokio_util::{sync::ReusableBoxFuture, task::AbortOnDropHandle};
+use tracing::Instrument as _;
+
+use crate::request::response;
+
+/// The most bytes of answers that are given in one piece. Beyond, they are given one by one as they come.
+const ONE_PIECE: usize = 256 * 1024;
+
+/// What one call of a batch answers, as JSON; nothing, if it is not answered at all.
+pub(crate) type BatchAnswer = Option<(Vec<u8>, Option<Reservation>)>;
+
+/// What a batch answers.
+pub(crate) enum BatchCalls {
+    /// Nothing at all.
+    Nothing,
+    /// A small array.
+    Whole(Bytes),
+    /// An array that is still being made.
+    Streamed(Body),
+}
+
+/// Runs all `calls` at once, and gives what each of them answered, in their order, as one array.
+///
+/// Most calls are done when they are first polled, so each is polled once where it stands, in the place that the one
+/// before it has left; only what has to wait keeps a place. What is answered is written as soon as everything before it
+/// is: a batch holds no more than the budget of its connection and what may be charged ahead, whatever its calls answer.
+pub(crate) async fn together<F>(calls: impl ExactSizeIterator<Item = F>, order: Arc<BatchOrder>) -> BatchCalls
+where
+    F: Future<Output = BatchAnswer> + Send + 'static,
+{
+    let mut running = RunningBatch {
+        answers: VecDeque::with_capacity(calls.len()),
+        waiting: FuturesUnordered::new(),
+        order,
+        first: 0,
+        written: false,
+    };
+    let mut free: Option<ReusableBoxFuture<'static, BatchAnswer>> = None;
+    for (place, call) in calls.enumerate() {
+        let mut slot = match free.take() {
+            Some(mut slot) => {
+                slot.set(call);
+                slot
+            }
+            None => ReusableBoxFuture::new(call),
+        };
+        match std::future::poll_fn(|cx| Poll::Ready(slot.poll(cx))).await {
+            Poll::Ready(answer) => {
+                running.order.ended(place);
+                running.answers.push_back(Some(answer));
+                free = Some(slot);
+            }
+            Poll::Pending => {
+                running.answers.push_back(None);
+                running.waiting.push(Placed { place, slot });
+            }
+        }
+    }
+    running.collect().await
+}
+
+/// A batch that is being answered.
+struct RunningBatch {
+    /// The answers that are not written, from the first of those on.
+    answers: VecDeque<Option<BatchAnswer>>,
+    waiting: FuturesUnordered<Placed>,
+    order: Arc<BatchOrder>,
+    /// Which of them the first is.
+    first: usize,
+    /// Whether there is an answer before it.
+    written: bool,
+}
+
+impl RunningBatch {
+    /// The whole array, or what is to be streamed.
+    async fn collect(mut self) -> BatchCalls {
+        let (mut json, mut reservations) = (Vec::with_capacity(self.answers.len() * 256), Vec::new());
+        loop {
+            while let Some(Some(answer)) = self.answers.front() {
+                let length = answer.as_ref().map_or(0, |(answer, _)| answer.len());
+                if json.len() + length > ONE_PIECE {
+                    return BatchCalls::Streamed(self.stream(response::held(json, Some(reservations))));
+                }
+                let Some((answer, reservation)) = self.shift() else { continue };
+                json.push(self.separator());
+                json.extend_from_slice(&answer);
+                reservations.extend(reservation);
+            }
+            // What is not written must not hold the room that the calls behind it may wait for.
+            if !reservations.is_empty() && !self.waiting.is_empty() {
+                return BatchCalls::Streamed(self.stream(response::held(json, Some(reservations))));
+            }
+            if !self.next().await {
+                break;
+            }
+        }
+        if json.is_empty() {
+            return BatchCalls::Nothing;
+        }
+        json.push(b']');
+        let held = (!reservations.is_empty()).then_some(reservations);
+        BatchCalls::Whole(response::held(json, held))
+    }
+
+    /// Takes the first answer, which is there.
+    fn shift(&mut self) -> BatchAnswer {
+        self.first += 1;
+        self.answers.pop_front().flatten().flatten()
+    }
+
+    fn separator(&mut self) -> u8 {
+        if std::mem::replace(&mut self.written, true) { b',' } else { b'[' }
+    }
+
+    /// Waits for one more call to end; says whether there was one.
+    async fn next(&mut self) -> bool {
+        let Some((place, answer)) = self.waiting.next().await else { return false };
+        self.order.ended(place);
+        if let Some(slot) = place.checked_sub(self.first).and_then(|place| self.answers.get_mut(place)) {
+            *slot = Some(answer);
+        }
+        true
+    }
+
+    /// The rest of the array, behind `begun`. The calls run in a task of their own: a reader that is slow must not hold
+    /// up calls that have begun, and what they hold. Dropping the body ends them.
+    fn stream(mut self, begun: Bytes) -> Body {
+        // What waits here to be read is charged, so it needs no other bound.
+        let (sender, pieces) = mpsc::unbounded_channel();
+        let _ = sender.send(ArrayChunk::Bytes(begun));
+        let task = async move {
+            let give = |bytes| sender.send(ArrayChunk::Bytes(bytes)).is_ok();
+            loop {
+                while let Some(Some(_)) = self.answers.front() {
+                    let Some((answer, reservation)) = self.shift() else { continue };
+                    let separator: &[u8] = if self.separator() == b',' { b"," } else { b"[" };
+                    // Where nobody reads any more, what is answered frees its room at once, and the calls that wait for
+                    // it would all run before this task is ended.
+                    if !give(Bytes::from_static(separator)) || !give(response::held(answer, reservation)) {
+                        return;
+                    }
+                }
+                if !self.next().await {
+                    break;
+                }
+            }
+            if give(Bytes::from_static(b"]")) {
+                let _ = sender.send(ArrayChunk::End);
+            }
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
+        Body::new(StreamedArray { pieces, _task: task })
+    }
+}
+
+/// A part of an array that is streamed.
+enum ArrayChunk {
+    Bytes(Bytes),
+    /// It is complete.
+    End,
+}
+
+/// An array that is streamed.
+struct StreamedArray {
+    pieces: mpsc::UnboundedReceiver<ArrayChunk>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl HttpBody for StreamedArray {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Poll::Ready(match ready!(self.pieces.poll_recv(cx)) {
+            Some(ArrayChunk::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(ArrayChunk::End) => None,
+            // A runtime that shuts down; half an array must not look like a whole answer.
+            None => Some(Err(axum::Error::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)))),
+        })
+    }
+}
+
+/// A call that has to wait, and which of them it is.
+struct Placed {
+    place: usize,
+    slot: ReusableBoxFuture<'static, BatchAnswer>,
+}
+
+impl Future for Placed {
+    type Output = (usize, BatchAnswer);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<(usize, BatchAnswer)> {
+        let place = self.place;
+        self.slot.poll_unpin(cx).map(|answer| (place, answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::sync::Barrier;
+
+    fn answer(number: usize, length: usize) -> BatchAnswer {
+        Some((format!("\"{number}{}\"", "x".repeat(length)).into_bytes(), None))
+    }
+
+    async fn json(together: BatchCalls) -> (bool, Vec<String>) {
+        let (whole, bytes) = match together {
+            BatchCalls::Nothing => return (true, Vec::new()),
+            BatchCalls::Whole(bytes) => (true, bytes),
+            BatchCalls::Streamed(body) => (false, body.collect().await.unwrap().to_bytes()),
+        };
+        (whole, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    #[tokio::test]
+    async fn calls_that_wait_for_each_other_all_end_and_keep_their_order() {
+        for length in [0, ONE_PIECE / 4] {
+            let (barrier, polled) = (Arc::new(Barrier::new(5)), Arc::new(AtomicUsize::new(0)));
+            let calls = (0..10).map(|number| {
+                let (barrier, polled) = (Arc::clone(&barrier), Arc::clone(&polled));
+                async move {
+                    polled.fetch_add(1, Ordering::Relaxed);
+                    if number % 2 == 0 {
+                        barrier.wait().await;
+                    }
+                    if number == 7 { None } else { answer(number, length) }
+                }
+            });
+            let (whole, answers) = json(together(calls, Arc::default()).await).await;
+            let numbers: Vec<&str> = answers.iter().map(|answer| answer.trim_end_matches('x')).collect();
+            assert_eq!(numbers, ["0", "1", "2", "3", "4", "5", "6", "8", "9"]);
+            assert_eq!((whole, polled.load(Ordering::Relaxed)), (length == 0, 10));
+        }
+        let none = together((0..3).map(|_: u8| async move { None }), Arc::default()).await;
+        assert_eq!(json(none).await, (true, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_leaves_ends_the_calls_that_run() {
+        let held = Arc::new(());
+        let calls = (0..3).map(|number| {
+            let held = Arc::clone(&held);
+            async move {
+                if number > 0 {
+                    std::future::pending::<()>().await;
+                }
+                drop(held);
+                answer(number, ONE_PIECE)
+            }
+        });
+        let BatchCalls::Streamed(body) = together(calls, Arc::default()).await else { panic!("it is large") };
+        assert_eq!(Arc::strong_count(&held), 3);
+        drop(body);
+        while Arc::strong_count(&held) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
