@@ -502,7 +502,6 @@ mod tests {
 
     #[test]
     fn optional_members_of_a_failure_are_absent_and_never_null() {
-        // A3.3.
         let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -527,7 +526,7 @@ mod tests {
 
     #[test]
     fn the_token_estimate_counts_characters_without_meta() {
-        // A3.7 and A3.10: a quarter of the characters, rounded up.
+        // A quarter of the characters, rounded up.
         for text in ["", "abc", "äöü€😀"] {
             let envelope = Envelope::success(Output::encode(text).unwrap(), meta());
             let without_meta = json!({"ok": true, "result": text}).to_string();
@@ -551,7 +550,6 @@ mod tests {
 
     #[test]
     fn a_problem_survives_a_round_trip() {
-        // A3.16.
         let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let back: Problem = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(serde_json::to_value(&back).unwrap(), serde_json::to_value(problem()).unwrap());

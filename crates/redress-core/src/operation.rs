@@ -184,7 +184,7 @@ impl Operation {
         self
     }
 
-    /// Names the package that owns its namespace (B11). Two owners of one namespace refuse to
+    /// Names the package that owns its namespace. Two owners of one namespace refuse to
     /// register.
     #[must_use]
     pub fn with_owner(mut self, owner: impl Into<String>) -> Operation {

@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// A structured failure: (1) a declared code passes, its details checked; (2) any other
-    /// becomes INTERNAL, with only its code in the details (K-37, K-38).
+    /// becomes INTERNAL, with only its code in the details.
     pub(super) fn map_failure(&self, entry: &Entry, failure: Arc<dyn AnyFailure>) -> Box<Bad> {
         let Some(prepared) = entry.failure(failure.code()) else { return self.undeclared(&*failure) };
         let details = match failure.details() {
@@ -185,7 +185,7 @@ impl Call {
         })
     }
 
-    /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
+    /// (3) Anything else is classified, and none of its text leaves.
     fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<Bad> {
         if let Some(OutputUnwritten { error: EncodeError::TooLarge { max }, measured }) = error.downcast_ref() {
             return self.too_large(*max, measured.as_ref());

@@ -5,7 +5,7 @@ use redress_contract::Envelope;
 use super::{Id, code::number};
 
 /// Appends the response to the request of this `id`: the output as `result`, or an error
-/// object whose code is the kind's number and whose data is the envelope (B8).
+/// object whose code is the kind's number and whose data is the envelope.
 pub fn write_answer(id: Id<'_>, envelope: &Envelope, out: &mut Vec<u8>) {
     let Some(problem) = envelope.problem() else {
         return write_result(id, envelope.output().unwrap_or(b"null"), out);

@@ -763,7 +763,6 @@ fn every_engine_code_is_the_engines_alone() {
 
 #[test]
 fn every_break_of_the_code_grammar_is_refused() {
-    // A1.2 and C4.
     let long = "A".repeat(64);
     for code in ["", "_A", "A_", "A__B", "a", "File", "4XX", "A-B", "x.y.Z", "Ns.CODE", "É", &long] {
         let error = refusal(registry([failing(failure(code))]));
@@ -773,7 +772,6 @@ fn every_break_of_the_code_grammar_is_refused() {
 
 #[test]
 fn every_break_of_the_name_grammar_is_refused() {
-    // B10.
     let long = format!("a.{}", "b".repeat(63));
     for name in ["", "read", "files.", ".read", "files.Read", "files/read", "a..b", "a.1b", "a.b-c", &long] {
         let error = refusal(registry([query(name)]));
