@@ -13,7 +13,7 @@ use redress::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::service::{built, ends, failure, mutation, query, registry, with};
+use crate::service::{built, ends, failure, mutation, query, registry, soon, with};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -401,7 +401,7 @@ async fn a_full_service_is_overloaded_until_a_call_ends() {
     let builder = Registry::builder().add(holding(&started, &go)).limit(InFlight::new(1));
     let harness = Harness::new(registry(builder));
     let (first, ()) = tokio::join!(harness.call("slow.hold", json!({})), async {
-        started.notified().await;
+        soon(started.notified()).await;
         let problem = assert_failure!(harness.call("slow.hold", json!({})).await, OVERLOADED);
         assert_eq!((problem.retry, problem.http), (redress::Retry::Safe, 503));
         go.notify_one();
@@ -411,7 +411,7 @@ async fn a_full_service_is_overloaded_until_a_call_ends() {
     assert_ok!(harness.call("slow.hold", json!({})).await);
 
     // A call that its caller leaves gives its permit back as well.
-    started.notified().await;
+    soon(started.notified()).await;
     tokio::select! {
         biased;
         _ = harness.call("slow.hold", json!({})) => panic!("it does not end by itself"),

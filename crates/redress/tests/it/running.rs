@@ -136,7 +136,7 @@ async fn cancelled_midway(harness: &Harness, name: &str, endless: &Endless) -> r
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send(name, request), async {
-        endless.started.notified().await;
+        soon(endless.started.notified()).await;
         token.cancel();
     });
     answer
@@ -192,12 +192,12 @@ async fn a_spawned_task_is_told_of_cancellation_timeout_and_a_caller_that_left()
 
     assert_failure!(harness.call("slow.spawn", json!({})).await, TIMEOUT);
     soon(told.notified()).await;
-    started.notified().await;
+    soon(started.notified()).await;
 
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send("slow.spawn", request), async {
-        started.notified().await;
+        soon(started.notified()).await;
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
@@ -235,7 +235,7 @@ async fn a_composed_call_in_a_spawned_task_is_cancelled_with_its_parent() {
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send("slow.outer", request), async {
-        endless.started.notified().await;
+        soon(endless.started.notified()).await;
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
