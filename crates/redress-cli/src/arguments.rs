@@ -1,4 +1,6 @@
 //! What may be typed.
+//!
+//! Why so: docs/decisions/0029-not-every-setting-is-a-flag.md.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! `consent`: a person gives, sees and takes back consents, at a server with a token that has `consent:grant`, or in the
 //! state folder that the person may write.
+//!
+//! Why so: docs/decisions/0068-what-gives-authority-is-named.md.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,6 @@
 //! A program with commands: its name, where its operations come from, and what was typed.
+//!
+//! Why so: docs/decisions/0010-the-command-is-two-crates.md.
 
 use std::{
     env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, sync::Arc, time::Duration,

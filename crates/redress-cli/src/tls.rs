@@ -2,6 +2,8 @@
 //!
 //! The authorities are those of the system; where it keeps them elsewhere, `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR` say where. There is no way to trust everybody.
+//!
+//! Why so: docs/decisions/0016-tls-in-the-command.md.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! How an outcome looks on every face: one JSON object, told apart by `ok`.
+//!
+//! Why so: docs/decisions/0002-envelope-in-contract.md.
 
 use std::{borrow::Cow, sync::Arc};
 

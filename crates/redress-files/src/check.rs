@@ -1,4 +1,6 @@
 //! `files.check`.
+//!
+//! Why so: docs/decisions/0061-files-check.md.
 
 use std::{io, path::Path};
 

@@ -6,6 +6,8 @@
 //!
 //! Absent on purpose: `block_in_place`, which panics on runtimes of one thread, and work on tokio's blocking threads: one
 //! that had been made to give way could not be used for anything else.
+//!
+//! Why so: docs/decisions/0041-large-work-leaves-the-workers.md.
 
 mod threads;
 

@@ -1,4 +1,9 @@
 //! Map the failure and check the output: nothing leaves that was not declared.
+//!
+//! Why so:
+//! - docs/decisions/0003-private-and-undeclared.md
+//! - docs/decisions/0052-contained-faults.md
+//! - docs/decisions/0054-what-is-declared-is-decided-by-type.md
 
 use std::{
     borrow::Cow,

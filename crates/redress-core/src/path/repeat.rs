@@ -1,4 +1,8 @@
 //! Idempotency: the same key and input give the same outcome, and run the handler at most once.
+//!
+//! Why so:
+//! - docs/decisions/0019-a-key-works-at-most-once.md
+//! - docs/decisions/0048-a-key-where-none-is-taken.md
 
 use std::sync::Arc;
 

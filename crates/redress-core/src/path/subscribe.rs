@@ -1,5 +1,7 @@
 //! Subscriptions: the same path up to the handler, then a stream with a bounded buffer, real
 //! backpressure and one explicit end.
+//!
+//! Why so: docs/decisions/0053-a-stream-has-its-own-time.md.
 
 use std::{
     future::Future as _,
