@@ -15,6 +15,7 @@ mod composition;
 mod conformance;
 mod contracts;
 mod coverage;
+mod decisions;
 #[cfg(feature = "cli")]
 mod declared_examples;
 mod engine_pages;
@@ -34,6 +35,7 @@ mod next_actions;
 mod obedient;
 mod observers;
 mod offload;
+mod packages;
 mod path_order;
 mod registration;
 mod roles;
