@@ -1,4 +1,5 @@
-//! The index of decisions is complete, and what the code says of them is there.
+//! What is written for people who change the code is true: the index of decisions, what the code says of them, and the
+//! paths of CONTRIBUTING.
 
 use std::{
     collections::BTreeMap,
@@ -103,4 +104,26 @@ fn no_comment_cites_a_requirement_by_its_number() {
 /// Whether a word is the number of a requirement: one letter, a hyphen, two digits.
 fn is_number(word: &str) -> bool {
     matches!(word.as_bytes(), [b'K' | b'M', b'-', tens, ones] if tens.is_ascii_digit() && ones.is_ascii_digit())
+}
+
+#[test]
+fn every_path_that_contributing_names_is_there() {
+    let text = fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
+    let named: Vec<&str> = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| ["crates/", "docs/", "examples/", "deploy/", "scripts/"].iter().any(|top| word.starts_with(top)))
+        .filter(|word| word.bytes().all(|byte| byte.is_ascii_graphic()))
+        .collect();
+    assert!(named.len() > 40, "the paths were found: {named:?}");
+    for path in named {
+        // What is made by whoever follows the walk, or stands for several, is looked for as far as it is written.
+        let written = path.split(['*', '…']).next().unwrap();
+        let written = written.split("NAME").next().unwrap().split("TABLE").next().unwrap();
+        let written = written.split("CODE").next().unwrap().split("/ID.").next().unwrap();
+        let there =
+            workspace().join(written.rsplit_once('/').filter(|_| written != path).map_or(written, |(to, _)| to));
+        assert!(there.exists(), "CONTRIBUTING names `{path}`, and {} is not there", there.display());
+    }
 }
