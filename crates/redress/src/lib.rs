@@ -199,27 +199,3 @@ struct Limits;
 #[cfg(all(doctest, feature = "telemetry", feature = "serve"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 struct Telemetry;
-
-#[cfg(all(doctest, feature = "access"))]
-#[doc = include_str!("../../../docs/access.md")]
-struct AccessGuide;
-
-#[cfg(all(doctest, feature = "serve-tls"))]
-#[doc = include_str!("../../../docs/connections.md")]
-struct ConnectionsGuide;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/extensions.md")]
-struct ExtensionsGuide;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/failures.md")]
-struct FailuresGuide;
-
-#[cfg(all(doctest, feature = "serve"))]
-#[doc = include_str!("../../../docs/http.md")]
-struct HttpGuide;
-
-#[cfg(all(doctest, feature = "state"))]
-#[doc = include_str!("../../../docs/state.md")]
-struct StateGuide;
