@@ -1,4 +1,6 @@
 //! What is published: every crate packs with all that it takes in, and a release can be made.
+//!
+//! Why so: docs/decisions/0115-one-version-and-a-script.md.
 
 use std::{
     fs,
