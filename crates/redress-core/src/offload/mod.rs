@@ -8,6 +8,7 @@
 //! that had been made to give way could not be used for anything else.
 
 mod threads;
+mod turn;
 
 use std::{
     cell::Cell,
@@ -23,6 +24,8 @@ use std::{
 use threads::THREADS;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
+
+pub use turn::Turn;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;
