@@ -93,7 +93,7 @@ fn an_issuer_that_hangs_or_floods_holds_up_nobody_who_is_known_otherwise_and_cos
                 let (url, (path, body)) = (&url, faces().swap_remove(number % 5));
                 scope.spawn(move || {
                     // Each has a token of its own, so that none is known from another.
-                    let strange = format!("{STRANGE}.{}{number:02}", "A".repeat(84));
+                    let strange = format!("{STRANGE}.{number:02}{}", "A".repeat(84));
                     let (status, told, _) = post(url, &path, Some(&strange), &body);
                     assert!(told.contains("UPSTREAM_UNREACHABLE"), "{how} {path}: {status}\n{told}");
                     assert!(!told.contains("127.0.0.1") && !told.contains("/keys"), "{how} {path}\n{told}");
@@ -107,7 +107,7 @@ fn an_issuer_that_hangs_or_floods_holds_up_nobody_who_is_known_otherwise_and_cos
             }
         });
         // Those who come later are told at once, without a second fetch.
-        let (_, told, took) = post(&url, "/ops/files/list", Some(&format!("{STRANGE}.{}", "B".repeat(86))), "{}");
+        let (_, told, took) = post(&url, "/ops/files/list", Some(&format!("{STRANGE}.{}A", "B".repeat(85))), "{}");
         assert!(told.contains("UPSTREAM_UNREACHABLE") && took < HELD_UP, "{how}: {took:?}\n{told}");
         let (asked, pauses) = (issuer.asked.load(Ordering::SeqCst), since.elapsed().as_secs() / 10);
         assert!(asked >= 1 && asked as u64 <= 1 + pauses, "{how}: {asked} fetches");
