@@ -56,7 +56,7 @@ async fn a_short_input_that_takes_many_steps_to_explain_is_explained_elsewhere_a
         assert_eq!(ended.is_some(), in_place, "{depth} deep");
         let problem = harness.send("demo.tree", Request::new(input.as_bytes())).await.problem().clone();
         assert_eq!(problem.code.as_str(), "INVALID_INPUT");
-        let issues = problem.details.unwrap().to_string();
+        let issues = problem.details.unwrap().get().to_owned();
         assert!(issues.contains("/tree"), "{issues}");
     }
 }
