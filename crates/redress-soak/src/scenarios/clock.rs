@@ -91,7 +91,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
             Ending::Failure(Told { code, renews_at: Some(renews), .. }) if code == "QUOTA_EXHAUSTED" => {
                 *counted.entry(renews).or_default() += answered;
             }
-            other => {
+            other @ (Ending::Output(_) | Ending::Failure(_) | Ending::Cut(_) | Ending::Silent) => {
                 report.broken(format!("at {stands}, after {answered} calls, a quota of {QUOTA} ended with {other:?}"))
             }
         }
@@ -148,7 +148,9 @@ impl Asking {
             self.ledger.enter(&message, self.client.identity(), &made);
             match made.endings.into_iter().next().unwrap_or(Ending::Silent) {
                 Ending::Output(_) if answered <= QUOTA => answered += 1,
-                other => return (answered, other),
+                other @ (Ending::Output(_) | Ending::Failure(_) | Ending::Cut(_) | Ending::Silent) => {
+                    return (answered, other);
+                }
             }
         }
     }
