@@ -53,7 +53,7 @@ impl Shared {
             return match &held.stage {
                 _ if held.input != input => Look::Answer(Begin::Conflict),
                 Stage::Running => Look::Wait(held.changed.subscribe()),
-                Stage::Ended(outcome) => Look::Answer(Begin::Replay((**outcome).clone())),
+                Stage::Ended(outcome) => Look::Answer(Begin::Replay(Arc::clone(outcome))),
                 Stage::Lost => Look::Answer(Begin::Unknown),
             };
         }

@@ -87,19 +87,19 @@ struct Entry {
 #[derive(Debug)]
 enum Stage {
     Running,
-    Ended(Recorded),
+    Ended(Arc<Recorded>),
     Lost,
 }
 
 impl Stage {
     /// About how many bytes are kept for it.
     fn bytes(&self) -> usize {
-        match self {
-            Stage::Ended(Recorded::Output(output)) => output.json().len().max(1),
-            Stage::Ended(Recorded::Problem(problem)) => {
+        let Stage::Ended(outcome) = self else { return 0 };
+        match &**outcome {
+            Recorded::Output(output) => output.json().len().max(1),
+            Recorded::Problem(problem) => {
                 size_of_val(&**problem) + problem.details.as_ref().map_or(0, |details| details.get().len())
             }
-            Stage::Running | Stage::Lost => 0,
         }
     }
 }
@@ -173,7 +173,7 @@ impl IdempotencyMemory {
         match &entry.stage {
             _ if entry.input != input => Ok(Begin::Conflict),
             Stage::Running => Err(entry.ended.subscribe()),
-            Stage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
+            Stage::Ended(outcome) => Ok(Begin::Replay(Arc::clone(outcome))),
             Stage::Lost => Ok(Begin::Unknown),
         }
     }
@@ -287,7 +287,7 @@ impl IdempotencyStore for IdempotencyMemory {
     fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreBroken>> {
         let mut keys = self.keys();
         let stage = match settled {
-            Settled::Outcome(outcome) => Some(Stage::Ended(outcome)),
+            Settled::Outcome(outcome) => Some(Stage::Ended(Arc::new(outcome))),
             Settled::Lost => Some(Stage::Lost),
             Settled::Free => None,
         };

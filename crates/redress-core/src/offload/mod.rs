@@ -10,6 +10,7 @@
 //! Why so: docs/decisions/0041-large-work-leaves-the-workers.md.
 
 mod threads;
+mod turn;
 
 use std::{
     cell::Cell,
@@ -25,6 +26,8 @@ use std::{
 use threads::THREADS;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
+
+pub use turn::Turn;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;

@@ -205,10 +205,9 @@ impl Call {
             this.measure(asked)?;
             let running = match handler.ready(&this.ctx, &entry.input, &asked.input) {
                 Ok(running) => running,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(Box::pin(this.explain_apart(entry, Arc::clone(handler) as _, asked, error)).await);
+                Err(error) => {
+                    return Err(Box::pin(this.explain(entry, Arc::clone(handler) as _, asked, error)).await);
                 }
-                Err(error) => return Err(this.explain(entry, &**handler, &asked.input, error)),
             };
             this.content(entry, &asked.input)?;
             Ok(running)

@@ -1,6 +1,6 @@
 //! Input schema: what is said about an input that was refused.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
 
 use redress_contract::{EngineCode, RecoveryStep};
 use serde::Serialize;
@@ -9,7 +9,6 @@ use super::{Bad, Call};
 use crate::{
     handler::Reads,
     input::{self, Beyond, DecodeError, Explanation, Extent, Shape},
-    registry::Entry,
 };
 
 /// The hint where no small change is known to mend the input.
@@ -34,14 +33,14 @@ struct Details<'a> {
 }
 
 impl Refused {
-    /// Explains a refusal, until that is `abandoned`. Only a refused call pays for this.
+    /// Explains a refusal, until `stop` says so. Only a refused call pays for this.
     pub(super) fn explained<R: Reads + ?Sized>(
         reader: &R,
         shape: &Shape,
         extent: Extent,
         input: &[u8],
         error: DecodeError,
-        abandoned: &AtomicBool,
+        stop: &dyn Fn() -> bool,
     ) -> Refused {
         match error {
             // The parser gives up on what nests too deep as if it were no JSON.
@@ -49,27 +48,34 @@ impl Refused {
             DecodeError::Refused => {
                 let accepts = |patched: &[u8]| reader.accepts(shape, patched);
                 let stumbles = |refused: &[u8]| reader.stumbles_at(refused);
-                let stop = || abandoned.load(Ordering::Relaxed);
-                Refused::Unfit(input::explain(input, shape, &accepts, &stumbles, &stop))
+                Refused::Unfit(input::explain(input, shape, &accepts, &stumbles, stop))
             }
         }
+    }
+
+    /// [`explained`](Refused::explained), if that takes no more than a moment. How much work it is depends on the schema
+    /// as much as on the input, and only doing it tells.
+    pub(super) fn explained_soon<R: Reads + ?Sized>(
+        reader: &R,
+        shape: &Shape,
+        extent: Extent,
+        input: &[u8],
+        error: DecodeError,
+    ) -> Option<Refused> {
+        /// How often an explanation that takes a moment asks whether to stop: when it begins, for each of its two budgets,
+        /// and then once in a thousand steps, which take some ten microseconds, and some hundred where text is compared.
+        const SOON: u32 = 3;
+        let asked = Cell::new(0);
+        let is_long = || {
+            asked.set(asked.get() + 1);
+            asked.get() > SOON
+        };
+        let refused = Refused::explained(reader, shape, extent, input, error, &is_long);
+        (asked.get() <= SOON).then_some(refused)
     }
 }
 
 impl Call {
-    /// Explains the refusal of an input that is not large.
-    #[cold]
-    pub(super) fn explain<R: Reads + ?Sized>(
-        &self,
-        entry: &Entry,
-        reader: &R,
-        input: &[u8],
-        error: DecodeError,
-    ) -> Box<Bad> {
-        let never = AtomicBool::new(false);
-        self.refused_input(Refused::explained(reader, &entry.input, self.extent(), input, error, &never))
-    }
-
     /// The refusal of an input, as the caller sees it.
     pub(super) fn refused_input(&self, refused: Refused) -> Box<Bad> {
         match refused {

@@ -84,7 +84,9 @@ impl Call {
             Ok(Begin::Fresh) => Ok(Claimed::Run(Box::new(Claim { call: self, store, key, settled: false }))),
             Ok(Begin::Replay(recorded)) => {
                 self.note_repeated();
-                Ok(Claimed::Again(match recorded {
+                let is_large = matches!(&*recorded, Recorded::Output(output) if output.json().len() > LARGE);
+                let own = move || Arc::unwrap_or_clone(recorded);
+                Ok(Claimed::Again(match if is_large { offload(own).await } else { own() } {
                     Recorded::Output(output) => Ok(output),
                     Recorded::Problem(problem) => Err(Bad::new(*problem)),
                 }))

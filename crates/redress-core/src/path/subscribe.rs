@@ -111,10 +111,7 @@ impl Call {
             this.measure(asked)?;
             let opening = match handler.ready(outlives(), &entry.input, &asked.input) {
                 Ok(opening) => opening,
-                Err(error) if asked.is_long_to_explain() => {
-                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, asked, error).await);
-                }
-                Err(error) => return Err(this.explain(&entry, &**handler, &asked.input, error)),
+                Err(error) => return Err(this.explain(&entry, Arc::clone(handler) as _, asked, error).await),
             };
             this.content(&entry, &asked.input)?;
             Ok(opening)
