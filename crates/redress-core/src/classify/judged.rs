@@ -21,7 +21,7 @@ impl Judged {
     }
 
     /// The error itself, whether its kind was said or not.
-    pub(crate) fn inside(error: &(dyn Error + Send + Sync + 'static)) -> &(dyn Error + 'static) {
+    pub(crate) fn inside<'a>(error: &'a (dyn Error + Send + Sync + 'static)) -> &'a (dyn Error + 'static) {
         match error.downcast_ref::<Judged>() {
             Some(judged) => &*judged.error,
             None => error,
