@@ -112,8 +112,10 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }
     });
-    let all =
-        [fine, fails, cause, contained, known, caused, panic, undeclared, output, pay, agreed, scoped, rare, composed, slow, streams];
+    let all = [
+        fine, fails, cause, contained, known, caused, panic, undeclared, output, pay, agreed, scoped, rare, composed,
+        slow, streams,
+    ];
     let builder = all
         .into_iter()
         .fold(Registry::builder().limit(InFlight::new(ROOM)), |builder, operation| builder.add(operation));

@@ -20,11 +20,11 @@ use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
 use redress_contract::{EngineCode, Kind, Problem};
 use regex::{RegexSet, RegexSetBuilder};
 
+use self::{by_type::TypeRow, tables::TextRow};
 pub(crate) use self::{
     chain::{chain, write_text},
     judged::Judged,
 };
-use self::{by_type::TypeRow, tables::TextRow};
 
 /// What a foreign error was taken for. It holds none of the error's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]
