@@ -37,6 +37,7 @@ mod new;
 mod opening;
 mod ops;
 mod outcome;
+mod panics;
 mod parts;
 mod program;
 mod quota;

@@ -29,6 +29,13 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
         terminal.document(&operations)?;
         return Ok(Ended::Well);
     }
+    if operations.is_empty() {
+        terminal.nothing(match (&typed.server.url, &typed.server.token) {
+            (Some(_), None) => "nothing here is for whoever shows no token: `--token` or REDRESS_TOKEN says who calls",
+            (Some(_), Some(_)) => "nothing here is for this caller: its token has no scope that an operation asks for",
+            (None, _) => "there is no operation",
+        })?;
+    }
     let text =
         |operation: &Value, member: &str| harmless(operation.get(member).and_then(Value::as_str).unwrap_or_default());
     let width = operations.iter().map(|operation| text(operation, "name").chars().count()).max().unwrap_or_default();

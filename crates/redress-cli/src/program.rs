@@ -19,7 +19,7 @@ use crate::{
     config::{Document, File, Format, Level, Settings},
     consent, doctor, explain, generated, logs, mcp, new,
     opening::{Context, IntoProgram, Opening, SetupError},
-    ops, parts, quota, serve,
+    ops, panics, parts, quota, serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
@@ -175,6 +175,7 @@ impl Program {
     /// Runs what was typed on this process's own streams. It may be called from an `async fn main` of tokio too; what
     /// is opened there belongs to that runtime, and what [`opening`](Program::opening) opens does not.
     pub fn main(&self) -> ExitCode {
+        panics::tell_in_the_log();
         let run = || {
             let (mut out, mut err) = (io::stdout(), io::stderr());
             let mut terminal = Terminal::new(Stream::stdout(&mut out), Stream::stderr(&mut err));

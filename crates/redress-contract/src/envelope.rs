@@ -197,6 +197,9 @@ pub struct Similar {
 
 const OK: &[u8] = br#"{"ok":true,"result":"#;
 
+/// Room for `_meta` without a session.
+const META_ROOM: usize = 160;
+
 impl Output {
     /// Writes `value` as JSON.
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Output, serde_json::Error> {
@@ -383,6 +386,11 @@ impl Envelope {
         }
         close(&mut body, &meta);
         body
+    }
+
+    /// How much room the whole envelope takes as JSON, at least where its session has no long name.
+    pub fn room(&self) -> usize {
+        self.body.len() + META_ROOM
     }
 
     /// Appends the whole envelope, as JSON, to `bytes`.

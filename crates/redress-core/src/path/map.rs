@@ -23,6 +23,7 @@ use super::{
 use crate::{
     AnyFailure, AskError, Called, Classification, DynamicFailure, Fault,
     cause::LoggedCause,
+    classify::Judged,
     encode::OutputUnwritten,
     fail::{Cause, Ending},
     input::Breach,
@@ -206,9 +207,10 @@ impl Call {
         if let Some(kind) = Called::unasked_in(error) {
             return self.map_ask(&AskError::Unable(kind));
         }
-        let (found, retry_after_ms) = match Called::problem_in(error) {
-            Some(problem) => (Classification::of_called(problem), problem.retry_after_ms),
-            None => (self.ctx.registry.classifier().classify(error), None),
+        let (found, retry_after_ms) = match (Judged::kind_of(error), Called::problem_in(error)) {
+            (Some(kind), _) => (Classification::of_kind(kind, "call site"), None),
+            (None, Some(problem)) => (Classification::of_called(problem), problem.retry_after_ms),
+            (None, None) => (self.ctx.registry.classifier().classify(error), None),
         };
         let Classification { kind, code, row } = found;
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), %kind, row = &*row, cause = %self.logged(error), "a fault was contained");

@@ -95,7 +95,9 @@ struct Running {
 impl Running {
     /// The whole array, or what is to be streamed.
     async fn collect(mut self) -> Together {
-        let (mut json, mut reservations) = (Vec::with_capacity(self.answers.len() * 256), Vec::new());
+        let answers = self.answers.iter().flatten().flatten();
+        let room = answers.map(|(answer, _)| answer.len() + 1).sum::<usize>() + self.answers.len();
+        let (mut json, mut reservations) = (Vec::with_capacity(room.min(ONE_PIECE) + 1), Vec::new());
         loop {
             while let Some(Some(answer)) = self.answers.front() {
                 let length = answer.as_ref().map_or(0, |(answer, _)| answer.len());

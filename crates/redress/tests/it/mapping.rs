@@ -168,6 +168,48 @@ async fn a_foreign_error_is_internal_or_a_code_that_its_caller_can_act_on_and_no
 }
 
 #[tokio::test]
+async fn what_the_author_says_an_error_is_goes_before_its_type_and_its_text() {
+    // 1.9: `errorCode` of the wrapper.
+    for kind in Kind::ALL {
+        let watch = service::Watch::default();
+        let operation = ends(declared(), move || {
+            Err(Fail::contain_as(kind, io::Error::new(io::ErrorKind::TimedOut, "hunter2 does not exist")))
+        });
+        let harness = built(Registry::builder().add(operation).observer(watch.clone()));
+        let answer = harness.call("files.read", json!({})).await;
+        let code = match kind {
+            Kind::Timeout => "TIMEOUT",
+            Kind::Unavailable | Kind::RateLimited => "UPSTREAM_UNREACHABLE",
+            _ => "INTERNAL",
+        };
+        assert_eq!(answer.code(), Some(code), "{kind}");
+        assert!(!answer.json().to_string().contains("hunter2"), "{kind}");
+        let seen = watch.seen();
+        assert_eq!((seen[0].fault.as_deref(), seen[0].cause), (Some("contained"), Some(kind)));
+    }
+}
+
+#[tokio::test]
+async fn what_the_author_says_of_a_composed_calls_ending_goes_before_that_ending() {
+    let outer = Operation::dynamic(query("files.outer").with_call("files.read")).with_handler(|ctx, _| async move {
+        let called = ctx.call_dynamic("files.read", json!({})).await;
+        called.map_err(|error| Fail::contain_as(Kind::Unavailable, error))
+    });
+    let inner = ends(declared(), || Err(Fail::contain("a bug")));
+    let harness = built(Registry::builder().add(outer).add(inner));
+    assert_failure!(harness.call("files.outer", json!({})).await, UPSTREAM_UNREACHABLE);
+}
+
+#[test]
+fn an_error_is_the_same_to_its_author_whether_its_kind_was_said_or_not() {
+    let error = || io::Error::new(io::ErrorKind::NotFound, "no such thing");
+    for fail in [Fail::<redress::NoFailure>::contain(error()), Fail::contain_as(Kind::Unavailable, error())] {
+        let cause = fail.cause().and_then(|cause| cause.downcast_ref::<io::Error>());
+        assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{fail:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_contained_error_is_a_fault_and_the_observers_are_told_its_kind() {
     for (name, make, _, kind) in CLASSES {
         let watch = service::Watch::default();

@@ -382,7 +382,10 @@ async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
         let contained = ends(query("files.read"), move || Err(std::io::Error::other(text))?);
         let panics = ends(query("files.read"), move || panic!("{text}"));
         let declared = redress_core::IntoOperation::into_operation(read_planted);
-        for operation in [contained, panics, declared] {
+        let judged = ends(query("files.read"), move || Err(redress::Fail::contain_as(Kind::Unavailable, text)));
+        let as_data = query("files.read").fails(failure("STORE_BUSY", Kind::Unavailable));
+        let as_data = ends(as_data, move || Err(DynamicFailure::new("STORE_BUSY", json!({})).caused_by(text))?);
+        for operation in [contained, panics, declared, judged, as_data] {
             let log = Log::start();
             let credentials = redress::Credentials::new().with("api", secret.clone());
             let operation = operation.with_credentials(credentials);

@@ -16,6 +16,12 @@ use redress::{
 };
 use serde_json::{Value, json};
 
+/// Say what is known of a file.
+#[redress::operation(query, name = "files.stat")]
+async fn stat() -> redress::Outcome<u8> {
+    Ok(7)
+}
+
 /// An operation that completes what others take.
 fn completing(name: &str) -> contract::Operation {
     contract::Operation::query(name)
@@ -274,6 +280,9 @@ refusals! {
         => Registry::builder()
             .add(bound(query("files.read")).with_owner("reader"))
             .add(bound(query("files.write")).with_owner("writer"));
+    a_namespace_of_two_packages_of_one_program_is_refused:
+        "namespace-owner" on "files", "more than one owner: package reader, package redress"
+        => Registry::builder().add(stat).add(bound(query("files.read")).of_package(Some("reader")));
 
     a_code_declared_twice_is_refused:
         "duplicate-code" on "files.read/FILE_MISSING", "remove one of the two"
@@ -720,10 +729,10 @@ refusals! {
         "needless-key" on "files.read", "remove the key, or make it a mutation"
         => registry([query("files.read").with_idempotency_key()]);
     an_example_whose_input_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the input of example 1 breaks the input schema"
+        "bad-example" on "files.read", "the input of example 1 breaks the input schema at `/path` (`type`)"
         => registry([query("files.read").with_example(example(json!({"path": 1}), ExampleEnding::Output(json!(1))))]);
     an_example_whose_output_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the output of example 1 breaks the output schema"
+        "bad-example" on "files.read", "the output of example 1 breaks the output schema (`type`)"
         => registry([query("files.read")
             .with_output(json!({"type": "string"}))
             .with_example(example(json!({"path": "a"}), ExampleEnding::Output(json!(1))))]);
@@ -924,6 +933,15 @@ fn a_registry_without_a_mistake_is_built() {
     let read = built.operation("/files/open").unwrap();
     assert_eq!(*read.name(), "files.read");
     assert_eq!(read.failure("DOOR_CLOSED").unwrap().layer(), Some("doorman"));
+}
+
+#[test]
+fn packages_share_a_namespace_where_one_owner_is_named_and_what_is_data_is_of_any_package() {
+    let stat = || redress_core::IntoOperation::into_operation(stat);
+    let read = || bound(query("files.read")).of_package(Some("reader"));
+    let shared = Registry::builder().add(stat().with_owner("files team")).add(read().with_owner("files team"));
+    assert!(shared.build().is_ok());
+    assert!(Registry::builder().add(stat()).add(bound(query("files.read"))).build().is_ok());
 }
 
 #[test]
