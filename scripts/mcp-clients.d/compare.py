@@ -16,7 +16,7 @@ PAGE = KEPT.parent.parent / "docs" / "mcp-clients.md"
 CALLS = json.loads((KEPT / "calls.json").read_text())["calls"]
 ERROR, FAILURES = "dev.redress/error", "dev.redress/failures"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
-PLACES = {"http": "HTTP", "stdio": "stdio", "union": "HTTP, union"}
+PLACES = {"http": "HTTP", "stdio": "stdio", "union": "HTTP, union", "bridge": "stdio to HTTP"}
 # The Inspector's command looks a tool up in the list itself, and asks no server for one that is not there.
 ASKS_ONLY_FOR_LISTED_TOOLS = {"inspector"}
 
@@ -43,6 +43,10 @@ def clients() -> list[Client]:
     agents = lambda key, name, package, env, itself=None: Client(
         key, f"{name} {pinned(env, package)}", {"agent": "its SDK's"}, True, ("http", "stdio"), itself or {}
     )
+    in_node = lambda key, name, package, itself=None: Client(
+        key, f"{name} {npm[package]}", {"agent": "its SDK's"}, True, ("http", "stdio"), itself or {}
+    )
+    bridges = lambda key, name: Client(key, name, {"legacy": LEGACY}, places=("bridge",))
     rmcp = re.search(r'name = "rmcp"\nversion = "([^"]+)"', (KEPT.parent.parent / "Cargo.lock").read_text())[1]
     eras = {"legacy": LEGACY, "auto": MODERN}
     return [
@@ -68,6 +72,14 @@ def clients() -> list[Client]:
         agents("autogen", "AutoGen", "autogen-ext", "agents_b"),
         agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "agents_b"),
         agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "agents_c"),
+        agents("agno", "Agno", "agno", "agents_a"),
+        agents("haystack", "Haystack MCP", "mcp-haystack", "agents_a"),
+        in_node("vercel", "Vercel AI SDK", "ai"),
+        in_node("langchain_js", "LangChain.js MCP adapters", "@langchain/mcp-adapters"),
+        in_node("openai_agents_js", "OpenAI Agents JS", "@openai/agents"),
+        in_node("gemini", "Gemini CLI", "@google/gemini-cli"),
+        bridges("mcp_remote", f"mcp-remote {npm['mcp-remote']}"),
+        bridges("mcp_proxy", f"mcp-proxy {pinned('agents_a', 'mcp-proxy')}"),
     ]
 
 
@@ -180,7 +192,9 @@ def listed(line: dict) -> str | None:
 def row(client: Client, mode: str, place: str, folder: Path, wrong: list[str]) -> str:
     path = folder / f"{client.key}.{mode}.{place}"
     run = f"{client.name}, {client.modes[mode]}, {PLACES[place]}"
-    log = path.with_name(path.name + ".log")
+    # A framework goes to all places in one process.
+    logs = [path.with_name(f"{client.key}.{mode}.log"), path.with_name(path.name + ".log")]
+    log = next((log for log in logs if log.exists()), logs[0])
     lines = {}
     for text in path.with_name(path.name + ".jsonl").read_text().splitlines():
         line = json.loads(text)

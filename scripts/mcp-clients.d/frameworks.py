@@ -1,15 +1,17 @@
-"""Makes the calls with frameworks for agents: `frameworks.py FRAMEWORK CALLS http URL MODE` or `… stdio COMMAND MODE`.
+"""Makes the calls with frameworks for agents: `frameworks.py FRAMEWORK CALLS (http URL|stdio COMMAND) FILE …`.
 
-Each framework's own MCP client lists the tools and makes the calls, as its agent would, and what is printed is what its
-model would be shown: the descriptions, and the text of each ending. No model is asked.
+Each framework's own MCP client lists the tools and makes the calls, as its agent would, and what goes into the file of a
+place is what its model would be shown there: the descriptions, and the text of each ending. No model is asked. One process goes to all
+places, since to load a framework takes longer than all that is done with it.
 """
 
 import asyncio
 import json
 import sys
 
-calls_path, over, at = sys.argv[2:5]
-CALLS = json.load(open(calls_path, encoding="utf-8"))["calls"]
+CALLS = json.load(open(sys.argv[2], encoding="utf-8"))["calls"]
+# The place at which the calls are made, and the file that what is seen there goes into.
+over = at = seen = None
 
 
 class NotSent(Exception):
@@ -17,7 +19,7 @@ class NotSent(Exception):
 
 
 def told(call: str, **line: object) -> None:
-    print(json.dumps({"call": call, **line}, default=str), flush=True)
+    print(json.dumps({"call": call, **line}, default=str), file=seen, flush=True)
 
 
 async def made(run) -> None:
@@ -210,5 +212,50 @@ async def llama_index() -> None:
     await made(run)
 
 
-FRAMEWORKS = (langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index)
-asyncio.run(next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])())
+async def agno() -> None:
+    from agno.tools.function import FunctionCall
+    from agno.tools.mcp import MCPTools
+
+    http = {"transport": "streamable-http", "url": at}
+    async with MCPTools(**(http if over == "http" else {"transport": "stdio", "command": f"{at} mcp"})) as tools:
+        told("tools/list", described={name: function.description for name, function in tools.functions.items()})
+
+        async def run(name, arguments):
+            if name not in tools.functions:
+                raise NotSent
+            ended = await FunctionCall(function=tools.functions[name], arguments=arguments, call_id="1").aexecute()
+            return text_of(getattr(ended.result, "content", ended.result) if ended.status == "success" else ended.error)
+
+        await made(run)
+
+
+async def haystack() -> None:
+    from haystack.components.tools import ToolInvoker
+    from haystack.dataclasses import ChatMessage, ToolCall
+    from haystack_integrations.tools.mcp import MCPToolset, StdioServerInfo, StreamableHttpServerInfo
+
+    server = StreamableHttpServerInfo(url=at) if over == "http" else StdioServerInfo(command=at, args=["mcp"])
+    toolset = MCPToolset(server_info=server)
+    toolset.warm_up()
+    invoker = ToolInvoker(tools=toolset, raise_on_failure=False)
+    told("tools/list", described={tool.name: tool.description for tool in toolset})
+
+    async def run(name, arguments):
+        if name not in {tool.name for tool in toolset}:
+            raise NotSent
+        asked = ChatMessage.from_assistant(tool_calls=[ToolCall(tool_name=name, arguments=arguments)])
+        ended = await asyncio.to_thread(invoker.run, messages=[asked])
+        return ended["tool_messages"][0].tool_call_result.result
+
+    await made(run)
+    toolset.close()
+
+
+FRAMEWORKS = (
+    langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index, agno, haystack
+)  # fmt: skip
+framework = next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])
+places = iter(sys.argv[3:])
+for over, at, into in zip(places, places, places):
+    with open(into, "w", encoding="utf-8") as seen:
+        asyncio.run(framework())
