@@ -54,32 +54,37 @@ def clients() -> list[Client]:
         Client("typescript_v2", f"TypeScript SDK {npm['@modelcontextprotocol/client']}", eras),
         Client("python_v1", f"Python SDK {pinned('python_v1', 'mcp')}", {"legacy": LEGACY}),
         Client("python_v2", f"Python SDK {pinned('python_v2', 'mcp')}", eras),
-        Client("fastmcp_v4", f"FastMCP {pinned('fastmcp_v4', 'fastmcp')}", eras),
+        Client("fastmcp_v4", f"FastMCP {pinned('python_v2', 'fastmcp')}", eras),
         Client("rmcp", f"rmcp {rmcp}", {"legacy": LEGACY, "modern": MODERN}),
         Client(
             "inspector",
             f"Inspector CLI {npm['@modelcontextprotocol/inspector']}",
             {"legacy": LEGACY, "modern": MODERN},
         ),
-        agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "agents_a"),
-        agents("openai_agents", "OpenAI Agents", "openai-agents", "agents_a"),
+        agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "python_v1"),
+        agents("openai_agents", "OpenAI Agents", "openai-agents", "python_v1"),
         agents(
-            "pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "agents_a",
+            "pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "python_v1",
             {"unknown tool": ("not sent", "Unknown tool name: 'parts_gett'")},
         ),
-        agents("strands", "Strands Agents", "strands-agents", "agents_a"),
-        agents("google_adk", "Google ADK", "google-adk", "agents_a"),
-        agents("autogen", "AutoGen", "autogen-ext", "agents_b"),
-        agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "agents_b"),
-        agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "agents_c"),
-        agents("agno", "Agno", "agno", "agents_a"),
-        agents("haystack", "Haystack MCP", "mcp-haystack", "agents_a"),
-        in_node("vercel", "Vercel AI SDK", "ai"),
-        in_node("langchain_js", "LangChain.js MCP adapters", "@langchain/mcp-adapters"),
+        agents("strands", "Strands Agents", "strands-agents", "python_v1"),
+        agents("google_adk", "Google ADK", "google-adk", "python_v1"),
+        agents("autogen", "AutoGen", "autogen-ext", "older"),
+        agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "older"),
+        agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "python_v2"),
+        agents("agno", "Agno", "agno", "python_v1"),
+        agents("haystack", "Haystack MCP", "mcp-haystack", "python_v1"),
+        in_node("vercel", "Vercel AI SDK", "ai", {"unknown tool": ("not sent", "unavailable tool 'parts_gett'")}),
         in_node("openai_agents_js", "OpenAI Agents JS", "@openai/agents"),
-        in_node("gemini", "Gemini CLI", "@google/gemini-cli"),
+        in_node(
+            "gemini", "Gemini CLI", "@google/gemini-cli",
+            {
+                "invalid input": ("refused by itself", "params/shelf must be equal to one of the allowed values"),
+                "unknown tool": ("not sent", "not found. Did you mean one of"),
+            },
+        ),
         bridges("mcp_remote", f"mcp-remote {npm['mcp-remote']}"),
-        bridges("mcp_proxy", f"mcp-proxy {pinned('agents_a', 'mcp-proxy')}"),
+        bridges("mcp_proxy", f"mcp-proxy {pinned('python_v1', 'mcp-proxy')}"),
     ]
 
 
@@ -103,15 +108,23 @@ def sentence_and_told(text: str) -> object:
     return read(text.partition("\n")[2])
 
 
+def unquoted(text: str) -> str:
+    """What stands in a text that has been quoted once more."""
+    for quoted, plain in (("\\\\", "\0"), ('\\"', '"'), ("\\'", "'"), ("\\n", "\n"), ("\0", "\\")):
+        text = text.replace(quoted, plain)
+    return text
+
+
 def told_in(shown: str) -> object:
-    """What is told of a failure in a text that a framework has made of it, quoted or not."""
-    for text in (shown, shown.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
-        start = text.find('{"code":')
+    """What is told of a failure in a text that a framework has made of it, however often it has quoted it."""
+    for _ in range(4):
+        start = shown.find('{"code":')
         if start >= 0:
             try:
-                return json.JSONDecoder().raw_decode(text[start:])[0]
+                return json.JSONDecoder().raw_decode(shown[start:])[0]
             except ValueError:
-                continue
+                pass
+        shown = unquoted(shown)
     return None
 
 

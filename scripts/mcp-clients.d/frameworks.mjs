@@ -38,35 +38,16 @@ async function vercel({ over, at, told, made }) {
   await client.close();
 }
 
-// LangChain.js: a tool is invoked as its `ToolNode` does, which shows a model the message of what a tool throws.
-async function langchain_js({ over, at, told, made }) {
-  const { MultiServerMCPClient } = await import("@langchain/mcp-adapters");
-  const r = over === "http" ? { transport: "http", url: at } : { transport: "stdio", command: at, args: ["mcp"] };
-  const client = new MultiServerMCPClient({ mcpServers: { r } });
-  const tools = Object.fromEntries((await client.getTools()).map((tool) => [tool.name, tool]));
-  told("tools/list", { described: Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, tool.description])) });
-  await made(async (name, args) => {
-    if (!(name in tools)) return { not_sent: true };
-    try {
-      const { content } = await tools[name].invoke({ type: "tool_call", id: "1", name, args });
-      return { shown: typeof content === "string" ? content : content.map((block) => block.text ?? "").join("") };
-    } catch (error) {
-      return { shown: `Error: ${error.message}` };
-    }
-  });
-  await client.close();
-}
-
 // The Agents SDK of OpenAI: a run ends with an error where the model names a tool that is not listed.
 async function openai_agents_js({ over, at, told, made }) {
-  const { Agent, MCPServerStdio, MCPServerStreamableHttp, run, setTracingDisabled } = await import("@openai/agents");
+  const { Agent, MCPServerStdio, MCPServerStreamableHttp, Usage, run, setTracingDisabled } = await import("@openai/agents");
   setTracingDisabled(true);
   const server = over === "http" ? new MCPServerStreamableHttp({ url: at }) : new MCPServerStdio({ command: at, args: ["mcp"] });
   await server.connect();
   let described;
   await made(async (name, input) => {
     let shown;
-    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0, requests: 1 };
+    const usage = new Usage();
     const getResponse = async (request) => {
       described = Object.fromEntries(request.tools.map((tool) => [tool.name, tool.description]));
       const result = Array.isArray(request.input) && request.input.find((item) => item.type === "function_call_result");
@@ -74,7 +55,7 @@ async function openai_agents_js({ over, at, told, made }) {
         const call = { type: "function_call", callId: "1", name, status: "completed", arguments: JSON.stringify(input) };
         return { usage, output: [call] };
       }
-      shown = typeof result.output === "string" ? result.output : (result.output.text ?? plain(result.output));
+      shown = [result.output].flat().map((part) => part.text ?? plain(part)).join("");
       const content = [{ type: "output_text", text: "done" }];
       return { usage, output: [{ type: "message", role: "assistant", status: "completed", content }] };
     };
@@ -90,7 +71,7 @@ async function openai_agents_js({ over, at, told, made }) {
   await server.close();
 }
 
-const FRAMEWORKS = { vercel, langchain_js, openai_agents_js };
+const FRAMEWORKS = { vercel, openai_agents_js };
 while (places.length > 0) {
   const [over, at, file] = places.splice(0, 3);
   writeFileSync(file, "");
