@@ -180,9 +180,8 @@ fn what_a_model_reads_of_a_failure_is_short() {
         fs::write(path, text.as_str().unwrap()).unwrap();
     }
     let calls = document["calls"].as_array().unwrap();
-    let ask = |(id, call): (usize, &Value)| {
-        request(id as u64, "tools/call", json!({"name": call[0], "arguments": call[1]}))
-    };
+    let ask =
+        |(id, call): (usize, &Value)| request(id as u64, "tools/call", json!({"name": call[0], "arguments": call[1]}));
     let lines: Vec<Value> = calls.iter().enumerate().map(ask).collect();
     let (messages, _) = spoken(place.command(&["mcp", "--write"]), &lines);
     let cost = |(id, call): (usize, &Value)| {
