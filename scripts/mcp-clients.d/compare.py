@@ -60,6 +60,8 @@ def clients() -> list[Client]:
             "inspector",
             f"Inspector CLI {npm['@modelcontextprotocol/inspector']}",
             {"legacy": LEGACY, "modern": MODERN},
+            # It starts a process for each call, and its library is above in every place.
+            places=("http", "stdio"),
         ),
         agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "python_v1"),
         agents("openai_agents", "OpenAI Agents", "openai-agents", "python_v1"),
@@ -72,8 +74,6 @@ def clients() -> list[Client]:
         agents("autogen", "AutoGen", "autogen-ext", "older"),
         agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "older"),
         agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "python_v2"),
-        agents("agno", "Agno", "agno", "python_v1"),
-        agents("haystack", "Haystack MCP", "mcp-haystack", "python_v1"),
         in_node("vercel", "Vercel AI SDK", "ai", {"unknown tool": ("not sent", "unavailable tool 'parts_gett'")}),
         in_node("openai_agents_js", "OpenAI Agents JS", "@openai/agents"),
         in_node(

@@ -212,48 +212,7 @@ async def llama_index() -> None:
     await made(run)
 
 
-async def agno() -> None:
-    from agno.tools.function import FunctionCall
-    from agno.tools.mcp import MCPTools
-
-    http = {"transport": "streamable-http", "url": at}
-    async with MCPTools(**(http if over == "http" else {"transport": "stdio", "command": f"{at} mcp"})) as tools:
-        told("tools/list", described={name: function.description for name, function in tools.functions.items()})
-
-        async def run(name, arguments):
-            if name not in tools.functions:
-                raise NotSent
-            ended = await FunctionCall(function=tools.functions[name], arguments=arguments, call_id="1").aexecute()
-            return text_of(getattr(ended.result, "content", ended.result) if ended.status == "success" else ended.error)
-
-        await made(run)
-
-
-async def haystack() -> None:
-    from haystack.components.tools import ToolInvoker
-    from haystack.dataclasses import ChatMessage, ToolCall
-    from haystack_integrations.tools.mcp import MCPToolset, StdioServerInfo, StreamableHttpServerInfo
-
-    server = StreamableHttpServerInfo(url=at) if over == "http" else StdioServerInfo(command=at, args=["mcp"])
-    toolset = MCPToolset(server_info=server)
-    toolset.warm_up()
-    invoker = ToolInvoker(tools=toolset, raise_on_failure=False)
-    told("tools/list", described={tool.name: tool.description for tool in toolset})
-
-    async def run(name, arguments):
-        if name not in {tool.name for tool in toolset}:
-            raise NotSent
-        asked = ChatMessage.from_assistant(tool_calls=[ToolCall(tool_name=name, arguments=arguments)])
-        ended = await asyncio.to_thread(invoker.run, messages=[asked])
-        return ended["tool_messages"][0].tool_call_result.result
-
-    await made(run)
-    toolset.close()
-
-
-FRAMEWORKS = (
-    langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index, agno, haystack
-)  # fmt: skip
+FRAMEWORKS = (langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index)
 framework = next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])
 places = iter(sys.argv[3:])
 for over, at, into in zip(places, places, places):

@@ -67,7 +67,7 @@ async function run(over, at) {
   };
   const words = [command, "--prompt", "go", "--approval-mode", "yolo", "--model", "gemini-2.5-pro"];
   const said = await new Promise((done) => {
-    execFile(process.execPath, words, { cwd: home, env, timeout: 80_000 }, (_, stdout, stderr) => done(stdout + stderr));
+    execFile(process.execPath, words, { cwd: home, env, timeout: 140_000 }, (_, stdout, stderr) => done(stdout + stderr));
   });
   model.close();
   return { ...seen, said };
