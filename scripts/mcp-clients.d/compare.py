@@ -181,6 +181,10 @@ def judge(client: Client, call: dict, line: dict) -> str | None:
     says = (line.get("raised") or {}).get("message") or ""
     # Where a host shows no more of a protocol error than its message, that has to be enough.
     if call["name"] == "unknown tool":
+        # A bridge may make a result of it.
+        result = line.get("result") or {}
+        if result.get("isError") is True and all(word in text_of(result) for word in call["message"]):
+            return "text"
         if not all(word in says for word in call["message"]):
             return None
         found.insert(0, "raised text")
@@ -243,8 +247,11 @@ TAIL = """
 - *Union*: the server runs with `output_schema = "union"`, so that the schema of each tool admits the envelope, and a
   failure is `structuredContent` too.
 - FastMCP raises the text of a failure and nothing else, unless told not to (`raise_on_error=False`).
+- *Stdio to HTTP*: the TypeScript SDK 1 starts a bridge over stdio, which speaks to the server over HTTP.
+- Gemini CLI runs whole, with a model that is a script. It checks arguments against the schema itself, so that an invalid input never leaves it; its own words name the field. It shows
+  a model `_meta` as well as the text, unless `mcp.error_meta = false`.
 - Of a framework for agents it is looked at what its model would be shown, which is text alone; which version it speaks is its SDK's matter.
-- An unknown tool is a protocol error. *Not sent*: the client looks the tool up in the list and asks no server for one
+- An unknown tool is a protocol error, of which mcp-proxy makes a failed result with the same message. *Not sent*: the client looks the tool up in the list and asks no server for one
   that is not there. The Inspector does not tell which version was agreed on either, only which era it was told to speak.
 """
 
