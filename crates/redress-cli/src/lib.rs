@@ -17,6 +17,7 @@
 
 mod apart;
 mod arguments;
+#[cfg(feature = "state")]
 mod audit;
 mod call;
 mod code;
@@ -39,6 +40,7 @@ mod ops;
 mod outcome;
 mod parts;
 mod program;
+#[cfg(feature = "state")]
 mod quota;
 mod reload;
 mod screen;

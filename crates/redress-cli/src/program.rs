@@ -7,17 +7,23 @@ use std::{
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
-use redress_telemetry::{Otlp, OwnCrates};
+use redress_telemetry::OwnCrates;
 use tokio::runtime::Handle;
 
+#[cfg(not(feature = "state"))]
+use crate::config::without;
+#[cfg(feature = "state")]
+use crate::{audit, quota};
 use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder},
-    audit, call,
+    call,
     config::{Document, File, Format, Level, Settings},
     consent, doctor, explain, generated, logs, mcp, new,
     opening::{Context, IntoProgram, Opening, SetupError},
-    ops, parts, quota, serve,
+    ops,
+    parts::{self, Otlp},
+    serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
@@ -264,8 +270,15 @@ impl Program {
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),
             Command::Token(typed) => token::run(&typed, terminal),
             Command::Consent(typed) => consent::run(&setup, &typed, terminal),
+            #[cfg(feature = "state")]
             Command::Audit(typed) => audit::run(&setup, &typed, terminal),
+            #[cfg(feature = "state")]
             Command::Quota(typed) => quota::run(&setup, &typed, terminal),
+            #[cfg(not(feature = "state"))]
+            Command::Audit(_) | Command::Quota(_) => {
+                let says = without(&format!("`{command}`"), "state");
+                Err(Trouble::Usage { says, tip: None, command: self.name.clone() })
+            }
             Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
             Command::New(typed) => new::run(&typed, terminal),

@@ -8,6 +8,7 @@ mod document;
 #[cfg(test)]
 mod extremes;
 mod judged;
+mod lacking;
 mod limits;
 mod listen;
 mod log;
@@ -31,6 +32,7 @@ pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySource};
 pub use catalogue::settings_table;
 pub(crate) use document::Document;
 pub use judged::{ConfigRefused, check_config};
+pub(crate) use lacking::without;
 pub(crate) use limits::{LimitsTable, Rule};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Format, Level, LogTable};
