@@ -10,7 +10,6 @@ mod http;
 mod operations;
 mod retries;
 mod state;
-mod websocket;
 
 use std::{
     fs,
