@@ -356,7 +356,7 @@ pub(crate) struct RevokeToken {
 #[derive(Debug, Args)]
 pub(crate) struct TokenFile {
     /// The file of the tokens
-    #[arg(long = "file", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
+    #[arg(long = "file", alias = "tokens", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
     pub(crate) path: Option<PathBuf>,
     /// The configuration that names the file of the tokens
     #[arg(long, value_name = "FILE")]

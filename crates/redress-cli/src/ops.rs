@@ -29,6 +29,15 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
         terminal.document(&operations)?;
         return Ok(Ended::Well);
     }
+    if operations.is_empty() {
+        terminal.nothing(match &typed.server {
+            arguments::Server { url: Some(_), token: None, .. } => {
+                "nothing that may be called without a token: give one in REDRESS_TOKEN, or with --token"
+            }
+            arguments::Server { url: Some(_), token: Some(_), .. } => "nothing that this token's caller may call",
+            arguments::Server { url: None, .. } => "there are no operations: add them with .add(…)",
+        })?;
+    }
     let text =
         |operation: &Value, member: &str| harmless(operation.get(member).and_then(Value::as_str).unwrap_or_default());
     let width = operations.iter().map(|operation| text(operation, "name").chars().count()).max().unwrap_or_default();
@@ -36,7 +45,11 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
     for operation in &operations {
         let (name, shape) = (text(operation, "name"), text(operation, "shape"));
         let deprecated = operation.get("deprecated").and_then(Value::as_bool) == Some(true);
-        let note = if deprecated { " (deprecated)" } else { "" };
+        let note = match (deprecated, text(operation, "replaced_by").as_str()) {
+            (false, _) => String::new(),
+            (true, "") => " (deprecated)".to_owned(),
+            (true, instead) => format!(" (deprecated: call {instead} instead)"),
+        };
         let (name, shape) = (out.paint(NAME, name), out.paint(SOFT, shape));
         out.line(format_args!("{name:width$}  {shape:12}  {}{note}", text(operation, "summary")))?;
     }

@@ -720,10 +720,10 @@ refusals! {
         "needless-key" on "files.read", "remove the key, or make it a mutation"
         => registry([query("files.read").with_idempotency_key()]);
     an_example_whose_input_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the input of example 1 breaks the input schema"
+        "bad-example" on "files.read", "the input of example 1 breaks the input schema at `/path`: `type`"
         => registry([query("files.read").with_example(example(json!({"path": 1}), ExampleEnding::Output(json!(1))))]);
     an_example_whose_output_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the output of example 1 breaks the output schema"
+        "bad-example" on "files.read", "the output of example 1 breaks the output schema: `type` of the whole"
         => registry([query("files.read")
             .with_output(json!({"type": "string"}))
             .with_example(example(json!({"path": "a"}), ExampleEnding::Output(json!(1))))]);

@@ -164,6 +164,15 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
     }
 }
 
+/// Where a value breaks its schema, and what rule of it.
+fn place_of((pointer, rule): &(String, String)) -> String {
+    match (pointer.as_str(), rule.as_str()) {
+        (_, "") => String::new(),
+        ("", rule) => format!(": `{rule}` of the whole"),
+        (pointer, rule) => format!(" at `{pointer}`: `{rule}`"),
+    }
+}
+
 fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
     let compiled = |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::Shape::dynamic(
         schema.as_value().clone(),
@@ -182,17 +191,20 @@ fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
             findings.push(Finding::new("bad-example", declaration.name().as_str(), says, help));
         };
         let number = place + 1;
-        if takes.as_ref().is_some_and(|shape| !shape.is_valid(&example.input)) {
-            say(format!("the input of example {number} breaks the input schema"));
+        let broken = |shape: &Option<input::Shape>, value| shape.as_ref()?.first_error(value);
+        if let Some(broken) = broken(&takes, &example.input) {
+            say(format!("the input of example {number} breaks the input schema{}", place_of(&broken)));
         }
         match &example.ending {
-            ExampleEnding::Output(output) if gives.as_ref().is_some_and(|shape| !shape.is_valid(output)) => {
-                say(format!("the output of example {number} breaks the output schema"));
+            ExampleEnding::Output(output) => {
+                if let Some(broken) = broken(&gives, output) {
+                    say(format!("the output of example {number} breaks the output schema{}", place_of(&broken)));
+                }
             }
             ExampleEnding::Failure(code) if declaration.failure(code).is_none() => {
                 say(format!("example {number} ends with `{code}`, which the operation does not declare"));
             }
-            ExampleEnding::Output(_) | ExampleEnding::Failure(_) => {}
+            ExampleEnding::Failure(_) => {}
         }
     }
 }
