@@ -12,8 +12,6 @@ use tokio::runtime::Handle;
 
 #[cfg(not(feature = "state"))]
 use crate::config::without;
-#[cfg(feature = "state")]
-use crate::{audit, quota};
 use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder},
@@ -29,6 +27,8 @@ use crate::{
     trouble::Trouble,
     typed::{self, Typed},
 };
+#[cfg(feature = "state")]
+use crate::{audit, quota};
 
 /// What all programs with these commands have in common.
 const OURS: &str = concat!("redress ", env!("CARGO_PKG_VERSION"));
@@ -388,6 +388,7 @@ impl Setup {
     }
 
     /// The registry that the program brings along, where it does.
+    #[cfg(feature = "state")]
     pub(crate) fn own_registry(&self) -> Result<Option<Registry>, Trouble> {
         match &self.program.source {
             Source::Registry(registry) => Ok(Some(registry.clone())),

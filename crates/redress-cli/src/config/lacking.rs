@@ -28,11 +28,7 @@ const PARTS: [Part; 8] = [
         built: cfg!(feature = "state"),
         asked: |settings| settings.state.table().map(|_| "state"),
     },
-    Part {
-        feature: "state",
-        built: cfg!(feature = "state"),
-        asked: |settings| settings.audit.unkept(&settings.state),
-    },
+    Part { feature: "state", built: cfg!(feature = "state"), asked: |settings| settings.audit.unkept(&settings.state) },
     Part {
         feature: "state",
         built: cfg!(feature = "state"),

@@ -95,7 +95,11 @@ impl<'a> StateFolder<'a> {
         listed(&consents, terminal)
     }
 
-    pub(super) fn revoke(&self, typed: &arguments::RevokeConsent, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
+    pub(super) fn revoke(
+        &self,
+        typed: &arguments::RevokeConsent,
+        terminal: &mut Terminal<'_>,
+    ) -> Result<Ended, Trouble> {
         let caller = self.caller(&typed.place)?;
         let unknown = || {
             let held = self.held(Some(caller)).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::{
     net::ToSocketAddrs as _,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -189,7 +189,8 @@ async fn state_folder(_: &Path, _: bool) -> Vec<Check> {
 async fn state_folder(folder: &Path, runs: bool) -> Vec<Check> {
     let shown = folder.display();
     // One that is not there yet is made at the start, in the nearest folder that is.
-    let there: PathBuf = folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
+    let there: std::path::PathBuf =
+        folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
     if let Err(cause) = writable(&there) {
         let next = "give the folder to the user of the server, or name another in `state.folder`";
         return vec![Check::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];

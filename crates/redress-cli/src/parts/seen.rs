@@ -60,11 +60,7 @@ pub(super) fn access_log(settings: &Settings) -> Result<Option<Arc<AccessLog>>, 
 }
 
 /// Counts what the parts themselves count.
-pub(super) fn of_parts(
-    metrics: &Metrics,
-    log: Option<&Arc<AccessLog>>,
-    dropped_fields: &DroppedFields,
-) {
+pub(super) fn of_parts(metrics: &Metrics, log: Option<&Arc<AccessLog>>, dropped_fields: &DroppedFields) {
     let fields = dropped_fields.clone();
     metrics.counter(names::HOST_FIELDS_DROPPED, move || fields.count());
     if let Some(log) = log.cloned() {

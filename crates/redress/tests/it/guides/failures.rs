@@ -21,10 +21,19 @@ enum ReadFailure {
     /// The file does not exist.
     #[failure(kind = not_found, message = "no file at {path}", effect = none,
               recover(call = "files.list", bind(path = folder), hint = "List the folder and pick a path that exists."))]
-    FileNotFound { path: String, folder: String, #[failure(private)] os_error: i32 },
+    FileNotFound {
+        path: String,
+        folder: String,
+        #[failure(private)]
+        os_error: i32,
+    },
     /// The disk is busy.
     #[failure(kind = unavailable, retry_after = wait_ms, effect = unknown, recover(wait, hint = "Wait, then read it again."))]
-    DiskBusy { wait_ms: u64, #[source] cause: io::Error },
+    DiskBusy {
+        wait_ms: u64,
+        #[source]
+        cause: io::Error,
+    },
 }
 
 #[data]

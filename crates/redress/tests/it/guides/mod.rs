@@ -73,10 +73,17 @@ fn blocks() -> Vec<Block> {
 /// Everything that the tests compile and run, and that a guide may quote.
 fn sources() -> Vec<Vec<String>> {
     let mut sources = Vec::new();
-    for folder in ["crates/redress/tests/it/guides", "crates/redress/tests/it/guides/operations", "examples", "examples/helpdesk/src", "examples/helpdesk/tests"] {
+    for folder in [
+        "crates/redress/tests/it/guides",
+        "crates/redress/tests/it/guides/operations",
+        "examples",
+        "examples/helpdesk/src",
+        "examples/helpdesk/tests",
+    ] {
         sources.extend(files(folder, "rs"));
     }
-    sources.extend(["crates/redress-serve/tests/it/guide.rs", "crates/redress-files/tests/it/guide.rs"].map(Into::into));
+    sources
+        .extend(["crates/redress-serve/tests/it/guide.rs", "crates/redress-files/tests/it/guide.rs"].map(Into::into));
     let read = sources.into_iter().map(|path| lines(&fs::read_to_string(workspace().join(path)).unwrap()));
     read.collect()
 }

@@ -85,7 +85,13 @@ enum CopyFailure {
 }
 
 /// Copy a file.
-#[operation(mutation, name = "files.copy", access(scopes = "files:write"), calls("files.read"), authority("files:read"))]
+#[operation(
+    mutation,
+    name = "files.copy",
+    access(scopes = "files:write"),
+    calls("files.read"),
+    authority("files:read")
+)]
 async fn copy(ctx: &Ctx, input: Copy) -> Outcome<Copied, CopyFailure> {
     if ctx.call(&read, Read { path: input.to.clone() }).await.is_ok() {
         return Err(CopyFailure::FileExists { to: input.to }.into());
