@@ -83,7 +83,7 @@ fn helper() -> Outcome<u32, StoreFailure> {
 }
 
 /// Open the store.
-#[operation(mutation, name = "files.open", access(anyone), strict)]
+#[operation(mutation, name = "files.open", access(anyone))]
 async fn open() -> Outcome<u32, OpenFailure> {
     let opened = helper().map_err(redress::Fail::widen)?;
     Ok(opened)

@@ -1,4 +1,4 @@
-//! The guides are run: what stands in a block of Rust in `README.md` or `docs/` is a doc test, or is quoted, line by line,
+//! The guides are run: what stands in a block of Rust in `README.md` or `docs/` is a doc test, or is quoted, word for word,
 //! from a source that the tests compile and run.
 
 mod access;
@@ -26,7 +26,7 @@ struct Block {
     line: usize,
     /// What stands behind the fence: `rust`, `rust,ignore`.
     tag: String,
-    lines: Vec<String>,
+    text: String,
 }
 
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
@@ -37,14 +37,10 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The lines that say something, without what sets them in.
-fn lines(text: &str) -> Vec<String> {
-    let docs = ["//! ", "/// "];
-    let bare = |line: &str| docs.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim().to_owned();
-    // Only a crate's own doc comment is stripped of its marks; everywhere else they are part of the code.
-    let is_doc = text.starts_with("//!");
-    let read = text.lines().map(|line| if is_doc { bare(line) } else { line.trim().to_owned() });
-    read.filter(|line| !line.is_empty()).collect()
+/// A text without what formatting changes: white space, and the comma before an end.
+fn bare(text: &str) -> String {
+    let dense: String = text.split_whitespace().collect();
+    [",}", ",)", ",]"].into_iter().fold(dense, |text, end| text.replace(end, &end[1..]))
 }
 
 fn blocks() -> Vec<Block> {
@@ -56,11 +52,12 @@ fn blocks() -> Vec<Block> {
         for (line, content) in (1..).zip(text.lines()) {
             match (content.strip_prefix("```"), open.take()) {
                 (Some(tag), None) => {
-                    open = Some(Block { guide: guide.clone(), line, tag: tag.to_owned(), lines: Vec::new() })
+                    open = Some(Block { guide: guide.clone(), line, tag: tag.to_owned(), text: String::new() })
                 }
                 (Some(_), Some(block)) => blocks.push(block),
                 (None, Some(mut block)) => {
-                    block.lines.extend(Some(content.trim().to_owned()).filter(|line| !line.is_empty()));
+                    block.text.push_str(content);
+                    block.text.push('\n');
                     open = Some(block);
                 }
                 (None, None) => {}
@@ -71,7 +68,7 @@ fn blocks() -> Vec<Block> {
 }
 
 /// Everything that the tests compile and run, and that a guide may quote.
-fn sources() -> Vec<Vec<String>> {
+fn sources() -> Vec<String> {
     let mut sources = Vec::new();
     for folder in [
         "crates/redress/tests/it/guides",
@@ -84,7 +81,7 @@ fn sources() -> Vec<Vec<String>> {
     }
     sources
         .extend(["crates/redress-serve/tests/it/guide.rs", "crates/redress-files/tests/it/guide.rs"].map(Into::into));
-    let read = sources.into_iter().map(|path| lines(&fs::read_to_string(workspace().join(path)).unwrap()));
+    let read = sources.into_iter().map(|path| bare(&fs::read_to_string(workspace().join(path)).unwrap()));
     read.collect()
 }
 
@@ -99,7 +96,7 @@ fn every_block_of_rust_in_a_guide_is_compiled() {
         .inspect(|_| seen += 1)
         .filter(|block| match block.tag.as_str() {
             "rust" | "rust,no_run" => !tested.contains(&format!("/{}\")]", block.guide)),
-            _ => !sources.iter().any(|source| source.windows(block.lines.len()).any(|lines| lines == block.lines)),
+            _ => !sources.iter().any(|source| source.contains(&bare(&block.text))),
         })
         .map(|block| format!("{}:{}", block.guide, block.line))
         .collect();

@@ -42,7 +42,7 @@ struct Text {
 enum ReadFailure {
     /// The file does not exist.
     #[failure(kind = not_found, message = "no file at {path}", effect = none,
-              recover(fix_input = "/path", hint = "Give the path of a file that exists."))]
+              recover(ask_user, hint = "Ask for the path of a file that exists."))]
     FileNotFound { path: String },
 }
 

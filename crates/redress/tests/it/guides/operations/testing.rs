@@ -2,7 +2,7 @@
 
 use redress::{
     Caller, Registry, State,
-    testing::{Canary, Contracts, Examples, Harness, TestCtx, assert_failure, assert_ok, assert_registered},
+    testing::{Canary, Contracts, Examples, Harness, TestCtx, assert_failure, assert_ok},
 };
 use serde_json::json;
 
