@@ -10,8 +10,10 @@ use arc_swap::ArcSwap;
 use redress_contract::Caller;
 use redress_core::{IdentityError, IdentityProvider, Secret};
 
+#[cfg(feature = "certificates")]
+use crate::Certificates;
 use crate::{
-    AccessError, AccessOptions, Certificates, TokenFile, instant,
+    AccessError, AccessOptions, TokenFile, instant,
     jwt::{self, Keys, Verifier},
     remembered::Remembered,
     tokens::{Hashed, PREFIX, Table},
@@ -42,6 +44,7 @@ pub struct Access {
     file: Option<Tokens>,
     given: Table,
     jwt: Option<Verifier>,
+    #[cfg(feature = "certificates")]
     certificates: Arc<Certificates>,
     remembered: Arc<Remembered>,
     /// In seconds.
@@ -72,13 +75,18 @@ impl Access {
     pub fn open(options: AccessOptions) -> Result<Arc<Access>, AccessError> {
         let remembered = Arc::new(Remembered::new(options.cache));
         let given = Table::of_hashes(&options.hashes)?;
+        #[cfg(feature = "jwt")]
         let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &remembered)).transpose()?;
+        #[cfg(not(feature = "jwt"))]
+        let jwt: Option<Verifier> = None;
+        #[cfg(feature = "certificates")]
         let certificates = Arc::new(Certificates::new(options.certificates)?);
         let file = options.tokens.map(|path| Tokens { file: Watched::at(path), table: ArcSwap::default() });
         let access = Arc::new(Access {
             file,
             given,
             jwt,
+            #[cfg(feature = "certificates")]
             certificates,
             remembered,
             remember: options.remember.as_secs(),
@@ -133,6 +141,7 @@ impl Access {
     }
 
     /// Who calls with which client certificate.
+    #[cfg(feature = "certificates")]
     pub fn certificates(&self) -> &Arc<Certificates> {
         &self.certificates
     }
@@ -202,7 +211,7 @@ fn table_in(path: &Path) -> Result<Table, AccessError> {
 
 impl std::fmt::Debug for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("certificates", &self.certificates).finish_non_exhaustive()
+        f.debug_struct("Access").finish_non_exhaustive()
     }
 }
 

@@ -17,6 +17,7 @@
 
 mod apart;
 mod arguments;
+#[cfg(feature = "state")]
 mod audit;
 mod call;
 mod code;
@@ -40,6 +41,7 @@ mod outcome;
 mod panics;
 mod parts;
 mod program;
+#[cfg(feature = "state")]
 mod quota;
 mod reload;
 mod screen;

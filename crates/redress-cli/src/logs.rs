@@ -2,7 +2,7 @@
 //!
 //! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
-use redress_telemetry::{Otlp, OwnCrates};
+use redress_telemetry::OwnCrates;
 use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
     Layer as _, Registry,
@@ -16,6 +16,7 @@ use tracing_subscriber::{
 
 use crate::{
     config::{Format, Level},
+    parts::Otlp,
     terminal::ErrorStream,
 };
 
@@ -27,7 +28,10 @@ pub(crate) fn start(level: Level, format: Format, colored: bool, own: OwnCrates,
     let registry = Registry::default();
     let logged = Logged { level: least(level), own };
     match otlp {
+        #[cfg(feature = "otlp")]
         Some(otlp) => on(registry.with(otlp.layer()), logged, format, colored),
+        #[cfg(not(feature = "otlp"))]
+        Some(otlp) => match *otlp {},
         None => on(registry, logged, format, colored),
     }
 }

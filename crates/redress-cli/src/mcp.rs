@@ -5,11 +5,10 @@ use redress_core::Registry;
 use redress_mcp::{
     Asking, DroppedFields, EnvelopeUse, Form, HttpOptions, Mcp, McpError, McpOptions, OutputSchema, Profile,
 };
-use redress_telemetry::Otlp;
 
 use crate::{
     config::{self, Settings, Span, WhereState},
-    parts::{self, Parts},
+    parts::{self, Otlp, Parts},
     program::{Ended, Setup},
     signals,
     terminal::{Terminal, harmless},
@@ -37,7 +36,7 @@ async fn serve(
 ) -> Result<Ended, Trouble> {
     let base = setup.registry(settings)?;
     let parts = Parts::of_pipes(settings, &base).await?;
-    if let (WhereState::Folder(table), None) = (&settings.state, &parts.state) {
+    if let (WhereState::Folder(table), false) = (&settings.state, parts.kept.is_lasting()) {
         let folder = table.folder.clone().unwrap_or_default();
         let says = format!(
             "another process has the state in {}: this one keeps its own in memory, without audit",

@@ -43,7 +43,11 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Ops, terminal: &mut Terminal
     for operation in &operations {
         let (name, shape) = (text(operation, "name"), text(operation, "shape"));
         let deprecated = operation.get("deprecated").and_then(Value::as_bool) == Some(true);
-        let note = if deprecated { " (deprecated)" } else { "" };
+        let note = match (deprecated, text(operation, "replaced_by").as_str()) {
+            (false, _) => String::new(),
+            (true, "") => " (deprecated)".to_owned(),
+            (true, instead) => format!(" (deprecated: call {instead} instead)"),
+        };
         let (name, shape) = (out.paint(NAME, name), out.paint(SOFT, shape));
         out.line(format_args!("{name:width$}  {shape:12}  {}{note}", text(operation, "summary")))?;
     }

@@ -9,22 +9,28 @@ use std::{
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
-use redress_telemetry::{Otlp, OwnCrates};
+use redress_telemetry::OwnCrates;
 use tokio::runtime::Handle;
 
+#[cfg(not(feature = "state"))]
+use crate::config::without;
 use crate::{
     apart,
     arguments::{self, Bounds, Color, Command, Folder},
-    audit, call,
+    call,
     config::{Document, File, Format, Level, Settings},
     consent, doctor, explain, generated, logs, mcp, new,
     opening::{Context, IntoProgram, Opening, SetupError},
-    ops, panics, parts, quota, serve,
+    ops, panics,
+    parts::{self, Otlp},
+    serve,
     terminal::{Stream, Terminal},
     token,
     trouble::Trouble,
     typed::{self, Typed},
 };
+#[cfg(feature = "state")]
+use crate::{audit, quota};
 
 /// What all programs with these commands have in common.
 const OURS: &str = concat!("redress ", env!("CARGO_PKG_VERSION"));
@@ -267,8 +273,15 @@ impl Program {
             Command::Explain(typed) => explain::run(&setup, &typed, terminal),
             Command::Token(typed) => token::run(&typed, terminal),
             Command::Consent(typed) => consent::run(&setup, &typed, terminal),
+            #[cfg(feature = "state")]
             Command::Audit(typed) => audit::run(&setup, &typed, terminal),
+            #[cfg(feature = "state")]
             Command::Quota(typed) => quota::run(&setup, &typed, terminal),
+            #[cfg(not(feature = "state"))]
+            Command::Audit(_) | Command::Quota(_) => {
+                let says = without(&format!("`{command}`"), "state");
+                Err(Trouble::Usage { says, tip: None, command: self.name.clone() })
+            }
             Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
             Command::New(typed) => new::run(&typed, terminal),
@@ -378,6 +391,7 @@ impl Setup {
     }
 
     /// The registry that the program brings along, where it does.
+    #[cfg(feature = "state")]
     pub(crate) fn own_registry(&self) -> Result<Option<Registry>, Trouble> {
         match &self.program.source {
             Source::Registry(registry) => Ok(Some(registry.clone())),

@@ -8,7 +8,6 @@ use std::{
 
 use redress_core::Registry;
 use redress_serve::{Descriptors, Faces, ServeError, Server};
-use redress_telemetry::Otlp;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
     config::{Listen, Settings, Span},
     listening,
     logs::Log,
-    parts::{self, Certified, Parts, Reloads},
+    parts::{self, Otlp, Parts, Reloads},
     program::{Ended, Setup},
     reload::Reloading,
     screen::{Held, Screen},
@@ -128,7 +127,6 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
         .version(setup.program.about().version())
         .grace(settings.grace)
         .limits(parts::face_limits(settings))
-        .compression(settings.http.compression.unwrap_or(true))
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(parts::networks(settings)?)
         .ready(move || ready.is_ready())
@@ -137,10 +135,12 @@ pub(crate) fn faces(setup: &Setup, settings: &Settings, parts: &Parts, registry:
     if let Some(text) = setup.program.about().description() {
         faces = faces.description(text);
     }
-    if let Some((access, _)) = &parts.access
-        && !access.certificates().is_empty()
+    if let Some((access, _)) = &parts.access {
+        faces = parts::knowing(faces, access);
+    }
+    #[cfg(feature = "compression")]
     {
-        faces = faces.caller(Certified(Arc::clone(access.certificates())));
+        faces = faces.compression(settings.http.compression.unwrap_or(true));
     }
     if settings.telemetry.metrics.unwrap_or(true) {
         let metrics = Arc::clone(&parts.metrics);

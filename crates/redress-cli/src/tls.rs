@@ -33,6 +33,10 @@ pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Resul
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(not(feature = "tls"))]
 pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, Trouble> {
+    if url.starts_with("https://") {
+        let says = crate::config::without("a server by https", "tls");
+        return Err(Trouble::ServerUnreachable { url: url.to_owned(), says });
+    }
     shown(token)?.build().map_err(|error| crate::service::unreachable(url, &error))
 }
 

@@ -8,6 +8,7 @@ mod document;
 #[cfg(test)]
 mod extremes;
 mod judged;
+mod lacking;
 mod limits;
 mod listen;
 mod log;
@@ -27,10 +28,14 @@ use serde::Deserialize;
 
 #[cfg(test)]
 pub(crate) use access::Algorithm;
-pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySource};
+#[cfg(feature = "jwt")]
+pub(crate) use access::KeySource;
+pub(crate) use access::{AccessTable, GivenToken, JwtTable};
 pub use catalogue::settings_table;
 pub(crate) use document::Document;
 pub use judged::{ConfigRefused, check_config};
+#[cfg(not(all(feature = "state", feature = "tls")))]
+pub(crate) use lacking::without;
 pub(crate) use limits::{LimitsTable, Rule};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Format, Level, LogTable};
@@ -39,7 +44,9 @@ pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
 pub(crate) use settings::{DEFAULT_LISTEN, HERE, Settings};
-pub(crate) use state::{AuditTable, StateTable, Sync, WhereState};
+#[cfg(feature = "state")]
+pub(crate) use state::Sync;
+pub(crate) use state::{AuditTable, StateTable, WhereState};
 pub(crate) use telemetry::{AccessLog, TelemetryTable};
 pub(crate) use tools::{Envelope, McpTable, OutputSchema};
 pub(crate) use units::{Quotas, Rate, Size, Span, When};

@@ -1,8 +1,15 @@
 //! The parts that an operator's settings put around the operations: who calls, what is kept, limits, what is seen.
 
 mod access;
+#[cfg(feature = "otlp")]
+mod collector;
 mod limits;
+#[cfg(not(feature = "state"))]
+mod memory;
+#[cfg(not(feature = "otlp"))]
+mod no_collector;
 mod seen;
+#[cfg(feature = "state")]
 mod state;
 
 use std::{sync::Arc, time::Duration};
@@ -12,12 +19,19 @@ use redress_core::{Fittings, Registry};
 use redress_limits::Limits;
 use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
-use redress_state::State;
-use redress_telemetry::{AccessLog, Metrics, Otlp};
+use redress_telemetry::{AccessLog, Metrics};
 
-pub(crate) use access::{Certified, options as access_options};
+pub(crate) use access::{knowing, options as access_options};
+#[cfg(feature = "otlp")]
+pub(crate) use collector::{Otlp, collector};
 pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
-pub(crate) use seen::{Reloads, collector, headers};
+#[cfg(not(feature = "state"))]
+pub(crate) use memory::Kept;
+#[cfg(not(feature = "otlp"))]
+pub(crate) use no_collector::{Otlp, collector};
+pub(crate) use seen::{Reloads, headers};
+#[cfg(feature = "state")]
+pub(crate) use state::Kept;
 
 use crate::{
     apart,
@@ -33,7 +47,7 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(crate) struct Parts {
     /// Who calls, and by what it was opened.
     pub(crate) access: Option<(Arc<Access>, AccessTable)>,
-    pub(crate) state: Option<Arc<State>>,
+    pub(crate) kept: Kept,
     limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     log: Option<Arc<AccessLog>>,
@@ -46,32 +60,33 @@ pub(crate) struct Parts {
 impl Parts {
     /// Opens everything that `settings` name.
     pub(crate) async fn open(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
-        Parts::around_state(settings, registry, state::open(settings)).await
+        Parts::around_state(settings, registry, Kept::open(settings)).await
     }
 
     /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
     /// of its own, so that the folder of the state may be taken: then it is kept in memory.
     pub(crate) async fn of_pipes(settings: &Settings, registry: &Registry) -> Result<Parts, Trouble> {
         let settings = Settings { access: None, ..settings.clone() };
-        Parts::around_state(&settings, registry, state::open_if_free(&settings)).await
+        Parts::around_state(&settings, registry, Kept::open_if_free(&settings)).await
     }
 
     async fn around_state(
         settings: &Settings,
         registry: &Registry,
-        state: impl Future<Output = Result<Option<Arc<State>>, Trouble>>,
+        kept: impl Future<Output = Result<Kept, Trouble>>,
     ) -> Result<Parts, Trouble> {
         fitting(settings, registry)?;
         apart::log(settings)?;
         let access = access::open(settings)?;
         let limits = limits::calls(settings)?;
         let log = seen::access_log(settings)?;
-        let state = state.await?;
+        let kept = kept.await?;
         let metrics = Metrics::new(registry.contract());
         let dropped_fields = DroppedFields::default();
-        seen::of_parts(&metrics, log.as_ref(), state.as_ref(), &dropped_fields);
+        seen::of_parts(&metrics, log.as_ref(), &dropped_fields);
+        kept.count(&metrics);
         let audited = settings.audit.enabled.unwrap_or(true);
-        Ok(Parts { access, state, limits, metrics, log, dropped_fields, audited })
+        Ok(Parts { access, kept, limits, metrics, log, dropped_fields, audited })
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
@@ -120,12 +135,7 @@ impl Parts {
         if let Some((access, _)) = &self.access {
             fittings = fittings.identity(access.clone());
         }
-        if let Some(state) = &self.state {
-            fittings = fittings.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
-            if self.audited {
-                fittings = fittings.audit(state.audit());
-            }
-        }
+        fittings = self.kept.fit(fittings, self.audited);
         if let Some(log) = &self.log {
             fittings = fittings.observer(log.clone());
         }
@@ -170,11 +180,7 @@ impl Parts {
                 tracing::error!("the access log was not written to its end");
             }
         }
-        if let Some(state) = self.state
-            && let Err(error) = state.close().await
-        {
-            tracing::error!(%error, "the state was not kept to its end");
-        }
+        self.kept.close().await;
     }
 }
 

@@ -24,6 +24,7 @@ mod example;
 mod extensions;
 mod extent;
 mod guards;
+mod guides;
 mod idempotency;
 mod in_place;
 mod licences;

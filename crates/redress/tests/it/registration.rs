@@ -325,17 +325,17 @@ refusals! {
         => registry([query("files.read")]).guard(Doorman(failure("FORBIDDEN")));
 
     a_fix_that_points_at_nothing_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("/pth", "Give a path that really exists.")),
         )]);
     a_fix_that_points_below_a_string_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("/path/0", "Give a path that really exists.")),
         )]);
     a_fix_whose_pointer_lacks_its_slash_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("path", "Give a path that really exists.")),
         )]);
