@@ -45,10 +45,13 @@ fn floods(stream: &mut TcpStream) {
     while stream.write_all(&[b' '; 65_536]).is_ok() {}
 }
 
-const ODD: [(&str, fn(&mut TcpStream)); 2] = [("hangs", hangs), ("floods", floods)];
+/// What an upstream does with a connection.
+type Does = fn(&mut TcpStream);
+
+const ODD: [(&str, Does); 2] = [("hangs", hangs), ("floods", floods)];
 
 impl Upstream {
-    fn that(does: fn(&mut TcpStream)) -> Upstream {
+    fn that(does: Does) -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));
