@@ -37,7 +37,7 @@ pub(crate) fn run(
         terminal.nothing(match (&args.server.url, &args.server.token) {
             (Some(_), None) => "nothing here is for whoever shows no token: `--token` or REDRESS_TOKEN says who calls",
             (Some(_), Some(_)) => "nothing here is for this caller: its token has no scope that an operation asks for",
-            (None, _) => "there is no operation",
+            (None, _) => "there are no operations: add them with .add(…)",
         })?;
     }
     let text =
