@@ -170,7 +170,7 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_operation_that_a_page_names_is_there() {
-    // A10.8. `services.extensions` is only where extensions are, and the others are names of files.
+    // `services.extensions` is only where extensions are, and the others are names of files.
     const NO_OPERATIONS: [&str; 7] =
         ["services.extensions", "files.rs", "consent.rs", "errors.rs", "services.rs", "files.md", "consent.md"];
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
