@@ -14,7 +14,7 @@ use redress_core::{IdentityError, IdentityProvider, Secret};
 use crate::Certificates;
 use crate::{
     AccessError, AccessOptions, TokenFile, instant,
-    jwt::{self, Keys, Verifier},
+    jwt::{self, VerificationKeys, Verifier},
     token_cache::TokenCache,
     tokens::{Hashed, PREFIX, TokenTable},
     watch::{Fresh, WatchHandle, WatchedFile},
@@ -66,7 +66,7 @@ type FileCheck = fn(&Authenticator) -> Result<(), AccessError>;
 #[must_use = "what was read holds once it is taken"]
 pub struct CheckedFiles {
     tokens: Option<Fresh<TokenTable>>,
-    keys: Option<Fresh<Keys>>,
+    keys: Option<Fresh<VerificationKeys>>,
 }
 
 impl Authenticator {

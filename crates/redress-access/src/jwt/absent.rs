@@ -9,7 +9,7 @@ use crate::{AccessError, watch::Fresh};
 
 /// No keys.
 #[derive(Debug)]
-pub(crate) enum Keys {}
+pub(crate) enum VerificationKeys {}
 
 /// Nothing that verifies tokens.
 #[derive(Debug)]
@@ -29,11 +29,11 @@ impl Verifier {
         match *self {}
     }
 
-    pub(crate) fn read(&self) -> Result<Option<Fresh<Keys>>, AccessError> {
+    pub(crate) fn read(&self) -> Result<Option<Fresh<VerificationKeys>>, AccessError> {
         match *self {}
     }
 
-    pub(crate) fn take(&self, _: Fresh<Keys>) {
+    pub(crate) fn take(&self, _: Fresh<VerificationKeys>) {
         match *self {}
     }
 

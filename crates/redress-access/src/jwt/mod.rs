@@ -19,7 +19,7 @@ mod unique_object;
 mod verify;
 
 #[cfg(not(feature = "jwt"))]
-pub(crate) use absent::{Keys, Verifier};
+pub(crate) use absent::{VerificationKeys, Verifier};
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 #[cfg(feature = "jwks-url")]
 pub(crate) use jwks_url::JwksUrl;
