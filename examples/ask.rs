@@ -40,9 +40,13 @@ impl Asker for Person {
     }
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(book).build()
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let registry = Registry::builder().add(book).build()?;
+    let registry = registry()?;
 
     let (listener, mut ear) = progress_channel(16, Level::Info);
     let live = Request::default().with_asker(Arc::new(Person)).with_listener(listener);

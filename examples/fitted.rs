@@ -28,6 +28,10 @@ async fn pay(input: Payment) -> Outcome<String> {
     Ok(format!("paid {} cents", input.cents))
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(pay).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
@@ -66,7 +70,7 @@ fn served(tokens: &Path, state: &StateStore) -> Result<(Router, Arc<Metrics>), B
     let mut limits = LimitOptions::default();
     limits.rate = Some("2/min".parse()?);
 
-    let registry = Registry::builder().add(pay).build()?;
+    let registry = registry()?;
     let metrics = Metrics::new(registry.contract());
     let registry = registry.with_layers(
         Layers::new()

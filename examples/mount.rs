@@ -23,9 +23,13 @@ async fn status(input: Order) -> Outcome<&'static str, StatusFailure> {
     if input.id == 7 { Ok("on its way") } else { Err(StatusFailure::OrderUnknown { id: input.id }.into()) }
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(status).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let registry = Registry::builder().add(status).build()?;
+    let registry = registry()?;
     // A service that is nested says where it is, so that the paths in its documents are right.
     let faces = Faces::new(registry).server("/api").router();
     // A layer of yours sees every call as the HTTP message that it is.

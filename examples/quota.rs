@@ -17,6 +17,10 @@ async fn build() -> Outcome<String> {
     Ok("42 pages".to_owned())
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(build).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
@@ -41,7 +45,7 @@ async fn serve(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
 
     let state = StateStore::open(StateOptions::new(folder)).await?;
     let fittings = Layers::new().limit(Limits::new(limits)?).quotas(state.quotas());
-    let registry = Registry::builder().add(build).build()?.with_layers(fittings);
+    let registry = registry()?.with_layers(fittings);
     for _ in 0..2 {
         let ada = Caller::new("ada").scopes(["reports:build"]);
         let answer = registry.call("reports.build", Request::default().with_caller(ada)).await;

@@ -28,9 +28,13 @@ async fn pour(input: Pour) -> Outcome<Events<String, PourFailure>, PourFailure> 
     })))
 }
 
+pub(crate) fn registry() -> Result<Registry, redress::BuildError> {
+    Registry::builder().add(pour).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), redress::BuildError> {
-    let registry = Registry::builder().add(pour).build()?;
+    let registry = registry()?;
     for input in [r#"{"cups":2}"#, r#"{"cups":9}"#, r#"{"cup":1}"#] {
         println!("{input}");
         // What refuses the call before the stream is open is told here, and not by an event.

@@ -31,10 +31,14 @@ async fn greet(ctx: &Ctx, peers: State<Peers>, _input: Nothing) -> Outcome<Strin
     Ok(format!("hello {}", name.get().trim_matches('"')))
 }
 
+pub(crate) fn registry(peers: &Peers) -> Result<Registry, redress::BuildError> {
+    Registry::builder().state(peers.clone()).add(count).add(greet).build()
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let peers = Peers::new();
-    let registry = Registry::builder().state(peers.clone()).add(count).add(greet).build()?;
+    let registry = registry(&peers)?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/ws", listener.local_addr()?);
     tokio::spawn(Faces::new(registry).ws_peers(peers).serve(listener, std::future::pending()));

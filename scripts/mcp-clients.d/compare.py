@@ -16,7 +16,7 @@ PAGE = KEPT.parent.parent / "docs" / "mcp-clients.md"
 CALLS = json.loads((KEPT / "calls.json").read_text())["calls"]
 ERROR, FAILURES = "dev.redress/error", "dev.redress/failures"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
-PLACES = {"http": "HTTP", "stdio": "stdio", "union": "HTTP, union"}
+PLACES = {"http": "HTTP", "stdio": "stdio", "union": "HTTP, union", "bridge": "stdio to HTTP"}
 # The Inspector's command looks a tool up in the list itself, and asks no server for one that is not there.
 ASKS_ONLY_FOR_LISTED_TOOLS = {"inspector"}
 
@@ -43,6 +43,10 @@ def clients() -> list[Client]:
     agents = lambda key, name, package, env, itself=None: Client(
         key, f"{name} {pinned(env, package)}", {"agent": "its SDK's"}, True, ("http", "stdio"), itself or {}
     )
+    in_node = lambda key, name, package, itself=None: Client(
+        key, f"{name} {npm[package]}", {"agent": "its SDK's"}, True, ("http", "stdio"), itself or {}
+    )
+    bridges = lambda key, name: Client(key, name, {"legacy": LEGACY}, places=("bridge",))
     rmcp = re.search(r'name = "rmcp"\nversion = "([^"]+)"', (KEPT.parent.parent / "Cargo.lock").read_text())[1]
     eras = {"legacy": LEGACY, "auto": MODERN}
     return [
@@ -50,24 +54,37 @@ def clients() -> list[Client]:
         Client("typescript_v2", f"TypeScript SDK {npm['@modelcontextprotocol/client']}", eras),
         Client("python_v1", f"Python SDK {pinned('python_v1', 'mcp')}", {"legacy": LEGACY}),
         Client("python_v2", f"Python SDK {pinned('python_v2', 'mcp')}", eras),
-        Client("fastmcp_v4", f"FastMCP {pinned('fastmcp_v4', 'fastmcp')}", eras),
+        Client("fastmcp_v4", f"FastMCP {pinned('python_v2', 'fastmcp')}", eras),
         Client("rmcp", f"rmcp {rmcp}", {"legacy": LEGACY, "modern": MODERN}),
         Client(
             "inspector",
             f"Inspector CLI {npm['@modelcontextprotocol/inspector']}",
             {"legacy": LEGACY, "modern": MODERN},
+            # It starts a process for each call, and its library is above in every place.
+            places=("http", "stdio"),
         ),
-        agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "agents_a"),
-        agents("openai_agents", "OpenAI Agents", "openai-agents", "agents_a"),
+        agents("langchain", "LangChain MCP adapters", "langchain-mcp-adapters", "python_v1"),
+        agents("openai_agents", "OpenAI Agents", "openai-agents", "python_v1"),
         agents(
-            "pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "agents_a",
+            "pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "python_v1",
             {"unknown tool": ("not sent", "Unknown tool name: 'parts_gett'")},
         ),
-        agents("strands", "Strands Agents", "strands-agents", "agents_a"),
-        agents("google_adk", "Google ADK", "google-adk", "agents_a"),
-        agents("autogen", "AutoGen", "autogen-ext", "agents_b"),
-        agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "agents_b"),
-        agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "agents_c"),
+        agents("strands", "Strands Agents", "strands-agents", "python_v1"),
+        agents("google_adk", "Google ADK", "google-adk", "python_v1"),
+        agents("autogen", "AutoGen", "autogen-ext", "older"),
+        agents("semantic_kernel", "Semantic Kernel", "semantic-kernel", "older"),
+        agents("llama_index", "LlamaIndex MCP tools", "llama-index-tools-mcp", "python_v2"),
+        in_node("vercel", "Vercel AI SDK", "ai", {"unknown tool": ("not sent", "unavailable tool 'parts_gett'")}),
+        in_node("openai_agents_js", "OpenAI Agents JS", "@openai/agents"),
+        in_node(
+            "gemini", "Gemini CLI", "@google/gemini-cli",
+            {
+                "invalid input": ("refused by itself", "params/shelf must be equal to one of the allowed values"),
+                "unknown tool": ("not sent", "not found. Did you mean one of"),
+            },
+        ),
+        bridges("mcp_remote", f"mcp-remote {npm['mcp-remote']}"),
+        bridges("mcp_proxy", f"mcp-proxy {pinned('python_v1', 'mcp-proxy')}"),
     ]
 
 
@@ -91,15 +108,23 @@ def sentence_and_told(text: str) -> object:
     return read(text.partition("\n")[2])
 
 
+def unquoted(text: str) -> str:
+    """What stands in a text that has been quoted once more."""
+    for quoted, plain in (("\\\\", "\0"), ('\\"', '"'), ("\\'", "'"), ("\\n", "\n"), ("\0", "\\")):
+        text = text.replace(quoted, plain)
+    return text
+
+
 def told_in(shown: str) -> object:
-    """What is told of a failure in a text that a framework has made of it, quoted or not."""
-    for text in (shown, shown.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
-        start = text.find('{"code":')
+    """What is told of a failure in a text that a framework has made of it, however often it has quoted it."""
+    for _ in range(4):
+        start = shown.find('{"code":')
         if start >= 0:
             try:
-                return json.JSONDecoder().raw_decode(text[start:])[0]
+                return json.JSONDecoder().raw_decode(shown[start:])[0]
             except ValueError:
-                continue
+                pass
+        shown = unquoted(shown)
     return None
 
 
@@ -156,6 +181,10 @@ def judge(client: Client, call: dict, line: dict) -> str | None:
     says = (line.get("raised") or {}).get("message") or ""
     # Where a host shows no more of a protocol error than its message, that has to be enough.
     if call["name"] == "unknown tool":
+        # A bridge may make a result of it.
+        result = line.get("result") or {}
+        if result.get("isError") is True and all(word in text_of(result) for word in call["message"]):
+            return "text"
         if not all(word in says for word in call["message"]):
             return None
         found.insert(0, "raised text")
@@ -180,7 +209,9 @@ def listed(line: dict) -> str | None:
 def row(client: Client, mode: str, place: str, folder: Path, wrong: list[str]) -> str:
     path = folder / f"{client.key}.{mode}.{place}"
     run = f"{client.name}, {client.modes[mode]}, {PLACES[place]}"
-    log = path.with_name(path.name + ".log")
+    # A framework goes to all places in one process.
+    logs = [path.with_name(f"{client.key}.{mode}.log"), path.with_name(path.name + ".log")]
+    log = next((log for log in logs if log.exists()), logs[0])
     lines = {}
     for text in path.with_name(path.name + ".jsonl").read_text().splitlines():
         line = json.loads(text)
@@ -216,8 +247,11 @@ TAIL = """
 - *Union*: the server runs with `output_schema = "union"`, so that the schema of each tool admits the envelope, and a
   failure is `structuredContent` too.
 - FastMCP raises the text of a failure and nothing else, unless told not to (`raise_on_error=False`).
+- *Stdio to HTTP*: the TypeScript SDK 1 starts a bridge over stdio, which speaks to the server over HTTP.
+- Gemini CLI runs whole, with a model that is a script. It checks arguments against the schema itself, so that an invalid input never leaves it; its own words name the field. It shows
+  a model `_meta` as well as the text, unless `mcp.error_meta = false`.
 - Of a framework for agents it is looked at what its model would be shown, which is text alone; which version it speaks is its SDK's matter.
-- An unknown tool is a protocol error. *Not sent*: the client looks the tool up in the list and asks no server for one
+- An unknown tool is a protocol error, of which mcp-proxy makes a failed result with the same message. *Not sent*: the client looks the tool up in the list and asks no server for one
   that is not there. The Inspector does not tell which version was agreed on either, only which era it was told to speak.
 """
 

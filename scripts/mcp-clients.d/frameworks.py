@@ -1,15 +1,17 @@
-"""Makes the calls with frameworks for agents: `frameworks.py FRAMEWORK CALLS http URL MODE` or `… stdio COMMAND MODE`.
+"""Makes the calls with frameworks for agents: `frameworks.py FRAMEWORK CALLS (http URL|stdio COMMAND) FILE …`.
 
-Each framework's own MCP client lists the tools and makes the calls, as its agent would, and what is printed is what its
-model would be shown: the descriptions, and the text of each ending. No model is asked.
+Each framework's own MCP client lists the tools and makes the calls, as its agent would, and what goes into the file of a
+place is what its model would be shown there: the descriptions, and the text of each ending. No model is asked. One process goes to all
+places, since to load a framework takes longer than all that is done with it.
 """
 
 import asyncio
 import json
 import sys
 
-calls_path, over, at = sys.argv[2:5]
-CALLS = json.load(open(calls_path, encoding="utf-8"))["calls"]
+CALLS = json.load(open(sys.argv[2], encoding="utf-8"))["calls"]
+# The place at which the calls are made, and the file that what is seen there goes into.
+over = at = seen = None
 
 
 class NotSent(Exception):
@@ -17,7 +19,7 @@ class NotSent(Exception):
 
 
 def told(call: str, **line: object) -> None:
-    print(json.dumps({"call": call, **line}, default=str), flush=True)
+    print(json.dumps({"call": call, **line}, default=str), file=seen, flush=True)
 
 
 async def made(run) -> None:
@@ -211,4 +213,8 @@ async def llama_index() -> None:
 
 
 FRAMEWORKS = (langchain, openai_agents, pydantic_ai, strands, google_adk, autogen, semantic_kernel, llama_index)
-asyncio.run(next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])())
+framework = next(one for one in FRAMEWORKS if one.__name__ == sys.argv[1])
+places = iter(sys.argv[3:])
+for over, at, into in zip(places, places, places):
+    with open(into, "w", encoding="utf-8") as seen:
+        asyncio.run(framework())

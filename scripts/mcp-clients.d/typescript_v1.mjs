@@ -19,12 +19,12 @@ transport.setProtocolVersion = (agreed) => {
 };
 
 const client = new Client({ name: "redress-matrix", version: "1.0.0" });
-await client.connect(transport, { timeout: 10_000 });
+await client.connect(transport, { timeout: 30_000 });
 const print = (line) => console.log(JSON.stringify({ version, ...line }));
-print({ call: "tools/list", result: await client.listTools({}, { timeout: 10_000 }) });
+print({ call: "tools/list", result: await client.listTools({}, { timeout: 30_000 }) });
 for (const { name, tool, arguments: input } of JSON.parse(readFileSync(calls, "utf8")).calls) {
   try {
-    const result = await client.callTool({ name: tool, arguments: input }, undefined, { timeout: 10_000 });
+    const result = await client.callTool({ name: tool, arguments: input }, undefined, { timeout: 30_000 });
     print({ call: name, result });
   } catch (error) {
     print({ call: name, raised: { code: error.code, message: error.message, data: error.data } });

@@ -9,7 +9,8 @@ tools = []
 for command in sys.argv[1:]:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     ran = subprocess.run(shlex.split(command), input=json.dumps(asked) + "\n", capture_output=True, text=True, timeout=60)
-    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    # An example may say something before it serves.
+    answers = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     found = next((answer["result"]["tools"] for answer in answers if answer.get("id") == 1), None)
     if not found:
         sys.exit(f"{command}: no tools: {ran.stderr}")

@@ -10,8 +10,10 @@ use arc_swap::ArcSwap;
 use redress_contract::Caller;
 use redress_core::{IdentityError, IdentityProvider, Secret};
 
+#[cfg(feature = "certificates")]
+use crate::Certificates;
 use crate::{
-    AccessError, AccessOptions, Certificates, TokenFile, instant,
+    AccessError, AccessOptions, TokenFile, instant,
     jwt::{self, VerificationKeys, Verifier},
     token_cache::TokenCache,
     tokens::{Hashed, PREFIX, TokenTable},
@@ -42,6 +44,7 @@ pub struct Authenticator {
     file: Option<TokenSnapshot>,
     given: TokenTable,
     jwt: Option<Verifier>,
+    #[cfg(feature = "certificates")]
     certificates: Arc<Certificates>,
     token_cache: Arc<TokenCache>,
     /// In seconds.
@@ -72,13 +75,18 @@ impl Authenticator {
     pub fn open(options: AccessOptions) -> Result<Arc<Authenticator>, AccessError> {
         let token_cache = Arc::new(TokenCache::new(options.cache));
         let given = TokenTable::of_hashes(&options.hashes)?;
+        #[cfg(feature = "jwt")]
         let jwt = options.jwt.map(|jwt| Verifier::open(jwt, &token_cache)).transpose()?;
+        #[cfg(not(feature = "jwt"))]
+        let jwt: Option<Verifier> = None;
+        #[cfg(feature = "certificates")]
         let certificates = Arc::new(Certificates::new(options.certificates)?);
         let file = options.tokens.map(|path| TokenSnapshot { file: WatchedFile::at(path), table: ArcSwap::default() });
         let access = Arc::new(Authenticator {
             file,
             given,
             jwt,
+            #[cfg(feature = "certificates")]
             certificates,
             token_cache,
             remember: options.remember.as_secs(),
@@ -133,6 +141,7 @@ impl Authenticator {
     }
 
     /// Who calls with which client certificate.
+    #[cfg(feature = "certificates")]
     pub fn certificates(&self) -> &Arc<Certificates> {
         &self.certificates
     }
@@ -202,7 +211,7 @@ fn table_in(path: &Path) -> Result<TokenTable, AccessError> {
 
 impl std::fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Authenticator").field("certificates", &self.certificates).finish_non_exhaustive()
+        f.debug_struct("Authenticator").finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,6 @@
 //! Who calls, by a client certificate.
+//!
+//! Why so: docs/decisions/0035-who-calls-is-judged-at-each-call.md.
 
 use std::{collections::HashMap, hash::BuildHasher as _, sync::Arc};
 

@@ -1,12 +1,18 @@
 //! What an operator can set.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration, time::SystemTime};
+#[cfg(feature = "jwt")]
+use std::collections::BTreeMap;
+use std::{path::PathBuf, time::Duration, time::SystemTime};
 
+#[cfg(feature = "jwt")]
 use serde_json::Value;
 
+#[cfg(feature = "certificates")]
+use crate::CertificateRule;
 #[cfg(feature = "jwks-url")]
 use crate::jwt::JwksUrl;
-use crate::{AccessError, Algorithm, CertificateRule};
+#[cfg(feature = "jwt")]
+use crate::{AccessError, Algorithm};
 
 /// Who may call, and how they prove who they are.
 ///
@@ -26,8 +32,10 @@ pub struct AccessOptions {
     /// Bearer tokens by their hashes, beside those of the file.
     pub hashes: Vec<TokenHash>,
     /// How JSON Web Tokens are verified; without it, none is.
+    #[cfg(feature = "jwt")]
     pub jwt: Option<JwtOptions>,
     /// Which client certificate stands for which caller.
+    #[cfg(feature = "certificates")]
     pub certificates: Vec<CertificateRule>,
     /// How many tokens are remembered once they are verified.
     pub cache: usize,
@@ -42,7 +50,9 @@ impl Default for AccessOptions {
         AccessOptions {
             tokens: None,
             hashes: Vec::new(),
+            #[cfg(feature = "jwt")]
             jwt: None,
+            #[cfg(feature = "certificates")]
             certificates: Vec::new(),
             cache: 10_000,
             remember: Duration::from_mins(5),
@@ -75,6 +85,7 @@ pub struct TokenHash {
 /// jwt.scopes_claim = "realm_access.roles".into();
 /// jwt.required_claims.insert("tenant".into(), Some("acme".into()));
 /// ```
+#[cfg(feature = "jwt")]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JwtOptions {
@@ -104,6 +115,7 @@ pub struct JwtOptions {
     pub fetch_time: Duration,
 }
 
+#[cfg(feature = "jwt")]
 impl JwtOptions {
     /// Tokens that `keys` verify, with everything else as it usually is.
     pub fn new(keys: KeySource) -> JwtOptions {
@@ -125,6 +137,7 @@ impl JwtOptions {
 }
 
 /// Where the keys of JSON Web Tokens are.
+#[cfg(feature = "jwt")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeySource {
@@ -139,6 +152,7 @@ pub enum KeySource {
     KeyFile(PathBuf),
 }
 
+#[cfg(feature = "jwt")]
 impl KeySource {
     /// Refuses an address that keys are not taken from. Nothing is opened or fetched.
     pub fn check(&self) -> Result<(), AccessError> {

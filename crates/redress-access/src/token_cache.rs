@@ -3,6 +3,8 @@
 //! A token is looked up by its own text: a hash with a seed that nobody outside knows finds the entry, and the text
 //! itself decides. Two texts are compared only if their whole hashes are equal, so how long the comparison takes tells
 //! nothing to somebody who guesses.
+//!
+//! Why so: docs/decisions/0022-verified-tokens-are-remembered-by-their-text.md.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! What redress costs, beside its peers: `cargo run --release -p redress-bench -- http`.
+//! What redress costs, beside its peers: `cargo run --profile bench -p redress-bench -- http`.
 
 #![expect(clippy::print_stderr, reason = "a bench tells what it needs")]
 

@@ -48,18 +48,33 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         let text = format!("cannot log in as admin:{cause}");
         async move { Err(Fail::contain(text)) }
     });
-    let foreign = ["query", "password", "row", "header", "token"].map(&mark);
-    let foreign = Operation::dynamic(named("hide.foreign")).with_handler(move |_, _| {
-        let [query, password, row, header, token] = foreign.clone();
-        async move {
-            Err(Fail::contain(format!(
-                "error sending request for url (https://api.example/v1?key={query}): postgres://ada:{password}@db/shop: \
-                 Duplicate entry '{row}' for key 'users.email': invalid type: string \"{row}\", expected u8: \
-                 api_token={token}: Authorization: Basic {header}"
-            )))
-        }
+    // What other systems say, with what they should not say in it: as a contained error, as the cause of what is declared,
+    // in a panic and in the middle of a stream.
+    let [query, password, row, header, token] = ["query", "password", "row", "header", "token"].map(&mark);
+    let foreign = move |begins: &str| {
+        format!(
+            "{begins}: error sending request for url (https://api.example/v1?key={query}): \
+             postgres://ada:{password}@db/shop: Duplicate entry '{row}' for key 'users.email': \
+             Key (email)=({row}) already exists: invalid type: string \"{row}\", expected u8: \
+             api_token={token}: Authorization: Basic {header}"
+        )
+    };
+    let contained = foreign("it broke");
+    let contained = Operation::dynamic(named("hide.foreign")).with_handler(move |_, _| {
+        let text = contained.clone();
+        async move { Err(Fail::contain(text)) }
     });
-    let panic = mark("panic");
+    let known = foreign("it is away");
+    let known = Operation::dynamic(named("hide.known")).with_handler(move |_, _| {
+        let text = known.clone();
+        async move { Err(Fail::contain_as(Kind::Unavailable, text)) }
+    });
+    let caused = foreign(&mark("declared"));
+    let caused = Operation::dynamic(named("hide.declared").fails(refused())).with_handler(move |_, _| {
+        let text = caused.clone();
+        async move { Err(Fail::from(DynamicFailure::new("HIDE_REFUSED", json!({})).caused_by(text))) }
+    });
+    let panic = foreign(&mark("panic"));
     let panic = Operation::dynamic(named("hide.panic")).with_handler(move |_, _| {
         let text = panic.clone();
         async move { panic!("{text}") }
@@ -91,14 +106,16 @@ fn registry(mark: impl Fn(&str) -> String) -> Result<Registry, redress_core::Bui
         tokio::time::sleep(Duration::from_millis(300)).await;
         Ok(json!(true))
     });
-    let breaks = mark("stream");
+    let breaks = foreign(&mark("stream"));
     let streams = declared(contract::OperationDeclaration::subscription("hide.stream"));
     let streams = Operation::dynamic(streams).with_stream_handler(move |_, _| {
         let breaks = breaks.clone();
         async move { Ok(Events::new(stream::iter([Ok(json!(1)), Err(Fail::contain(breaks))]))) }
     });
-    let all =
-        [fine, fails, cause, foreign, panic, undeclared, output, pay, agreed, scoped, rare, composed, slow, streams];
+    let all = [
+        fine, fails, cause, contained, known, caused, panic, undeclared, output, pay, agreed, scoped, rare, composed,
+        slow, streams,
+    ];
     let builder = all
         .into_iter()
         .fold(Registry::builder().limit(InFlight::new(ROOM)), |builder, operation| builder.add(operation));

@@ -1,4 +1,6 @@
 //! What may be typed.
+//!
+//! Why so: docs/decisions/0029-not-every-setting-is-a-flag.md.
 
 use std::path::{Path, PathBuf};
 
@@ -358,7 +360,7 @@ pub(crate) struct RevokeTokenArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TokenFileArgs {
     /// The file of the tokens
-    #[arg(long = "file", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
+    #[arg(long = "file", alias = "tokens", value_name = "FILE", env = "REDRESS_TOKENS", hide_env_values = true)]
     pub(crate) path: Option<PathBuf>,
     /// The configuration that names the file of the tokens
     #[arg(long, value_name = "FILE")]

@@ -177,13 +177,17 @@ fn interrupted() -> Result<CancellationToken, CliError> {
 }
 
 fn line(operation: &OperationDeclaration) -> Value {
-    json!({
+    let mut line = json!({
         "name": operation.name(),
         "shape": operation.shape(),
         "summary": operation.summary(),
         "path": http::path(operation.name()),
         "deprecated": operation.deprecated().is_some(),
-    })
+    });
+    if let Some(instead) = operation.deprecated().and_then(|deprecation| deprecation.replaced_by.as_deref()) {
+        line["replaced_by"] = instead.into();
+    }
+    line
 }
 
 async fn answer(url: &str, response: Response) -> Result<OutcomeView, CliError> {

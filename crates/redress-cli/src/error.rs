@@ -16,6 +16,10 @@ use crate::{
 
 /// Why the command itself could not go on.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(
+    not(all(feature = "state", feature = "tls")),
+    expect(dead_code, reason = "what a build lacks cannot be in trouble")
+)]
 pub(crate) enum CliError {
     #[error("{says}")]
     Usage { says: String, tip: Option<String>, command: String },

@@ -28,6 +28,7 @@ mod listening;
 mod logs;
 mod near;
 mod opening;
+mod panics;
 mod parsed_args;
 mod program;
 mod reload;

@@ -2,7 +2,7 @@
 //!
 //! Libraries log what they like, and some of it is what clients have sent. Of theirs, warnings and errors are enough.
 
-use redress_telemetry::{LogTargets, Otlp};
+use redress_telemetry::LogTargets;
 use tracing::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::{
     Layer as _, Registry,
@@ -16,6 +16,7 @@ use tracing_subscriber::{
 
 use crate::{
     config::{Format, LogLevel},
+    layers::Otlp,
     terminal::output::ErrorStream,
 };
 
@@ -27,7 +28,10 @@ pub(crate) fn start(level: LogLevel, format: Format, colored: bool, own: LogTarg
     let registry = Registry::default();
     let logged = LogOutput { level: min(level), own };
     match otlp {
+        #[cfg(feature = "otlp")]
         Some(otlp) => on(registry.with(otlp.layer()), logged, format, colored),
+        #[cfg(not(feature = "otlp"))]
+        Some(otlp) => match *otlp {},
         None => on(registry, logged, format, colored),
     }
 }

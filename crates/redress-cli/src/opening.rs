@@ -1,5 +1,7 @@
 //! The operations of a program that has to open something first, such as a database: they are made when a command needs
 //! them, once, and by no command that does not.
+//!
+//! Why so: docs/decisions/0073-a-program-is-opened-when-it-is-needed.md.
 
 use std::{
     any::Any,

@@ -1,4 +1,6 @@
 //! A program with commands: its name, where its operations come from, and what was typed.
+//!
+//! Why so: docs/decisions/0010-the-command-is-two-crates.md.
 
 use std::{
     env, error::Error, ffi::OsString, io, path::Path, path::PathBuf, process::ExitCode, sync::Arc, time::Duration,
@@ -7,16 +9,22 @@ use std::{
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
 use redress_core::{BuildError, Registry};
-use redress_telemetry::{LogTargets, Otlp};
+use redress_telemetry::LogTargets;
 use tokio::runtime::Handle;
 
+#[cfg(feature = "state")]
+use crate::commands::{audit, quota};
+#[cfg(not(feature = "state"))]
+use crate::config::without;
 use crate::{
     arguments::{self, BoundsArgs, Color, Command, FolderArgs},
-    commands::{audit, call, consent, doctor, explain, generated, mcp, new, ops, quota, serve, token},
+    commands::{call, consent, doctor, explain, generated, mcp, new, ops, serve, token},
     config::{ConfigDocument, File, Format, LogLevel, ServeSettings, secrets_outside_root},
     error::CliError,
-    layers, logs,
+    layers::{self, Otlp},
+    logs,
     opening::{Context, IntoProgram, RegistryOpener, SetupError},
+    panics,
     parsed_args::{self, ParsedArgs},
     terminal::output::{Stream, Terminal},
 };
@@ -176,6 +184,7 @@ impl Program {
     /// Runs what was typed on this process's own streams. It may be called from an `async fn main` of tokio too; what
     /// is opened there belongs to that runtime, and what [`opening`](Program::opening) opens does not.
     pub fn main(&self) -> ExitCode {
+        panics::tell_in_the_log();
         let run = || {
             let (mut out, mut err) = (io::stdout(), io::stderr());
             let mut terminal = Terminal::new(Stream::stdout(&mut out), Stream::stderr(&mut err));
@@ -267,8 +276,15 @@ impl Program {
             Command::Explain(args) => explain::run(&setup, &args, terminal),
             Command::Token(args) => token::run(&args, terminal),
             Command::Consent(args) => consent::run(&setup, &args, terminal),
+            #[cfg(feature = "state")]
             Command::Audit(args) => audit::run(&setup, &args, terminal),
+            #[cfg(feature = "state")]
             Command::Quota(args) => quota::run(&setup, &args, terminal),
+            #[cfg(not(feature = "state"))]
+            Command::Audit(_) | Command::Quota(_) => {
+                let says = without(&format!("`{command}`"), "state");
+                Err(CliError::Usage { says, tip: None, command: self.name.clone() })
+            }
             Command::Gen(args) => generated::contract(&setup, &args, terminal),
             Command::Doctor(args) => doctor::run(&setup, &args, terminal),
             Command::New(args) => new::run(&args, terminal),
@@ -378,6 +394,7 @@ impl Setup {
     }
 
     /// The registry that the program brings along, where it does.
+    #[cfg(feature = "state")]
     pub(crate) fn own_registry(&self) -> Result<Option<Registry>, CliError> {
         match &self.program.source {
             OperationSource::Registry(registry) => Ok(Some(registry.clone())),

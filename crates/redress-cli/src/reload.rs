@@ -2,6 +2,8 @@
 //!
 //! The files of tokens, keys and certificates are watched by the parts that read them; here it is the configuration
 //! itself, and what a signal asks for.
+//!
+//! Why so: docs/decisions/0028-a-configuration-is-taken-whole.md.
 
 use std::{
     convert::Infallible,

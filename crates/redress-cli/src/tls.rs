@@ -2,6 +2,8 @@
 //!
 //! The authorities are those of the system; where it keeps them elsewhere, `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR` say where. There is no way to trust everybody.
+//!
+//! Why so: docs/decisions/0016-tls-in-the-command.md.
 
 use std::path::Path;
 
@@ -31,6 +33,10 @@ pub(crate) fn client(url: &str, ca: Option<&Path>, token: Option<&str>) -> Resul
 /// A client for the server at `url`, which shows `token` to it.
 #[cfg(not(feature = "tls"))]
 pub(crate) fn client(url: &str, _: Option<&Path>, token: Option<&str>) -> Result<Client, CliError> {
+    if url.starts_with("https://") {
+        let says = crate::config::without("a server by https", "tls");
+        return Err(CliError::ServerUnreachable { url: url.to_owned(), says });
+    }
     shown(token)?.build().map_err(|error| crate::call_target::unreachable(url, &error))
 }
 

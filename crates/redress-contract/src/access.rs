@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CONSENT_GRANT, Caller};
 
-/// Who may call an operation. A caller is required unless it says otherwise (B2).
+/// Who may call an operation. A caller is required unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
@@ -170,7 +170,6 @@ mod tests {
 
     #[test]
     fn all_scopes_are_needed_and_one_of_any() {
-        // K-07.
         let access = Access::caller().scope("a").scope("b").any_scope("x").any_scope("y");
         let ada = Caller::new("ada").scopes(["a", "b"]);
         assert_eq!(

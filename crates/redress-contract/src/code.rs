@@ -67,7 +67,7 @@ impl Code {
     }
 }
 
-/// Whether `text` may stand before the dot of an extension's code (A8.4).
+/// Whether `text` may stand before the dot of an extension's code.
 pub(crate) fn is_namespace(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
@@ -143,7 +143,6 @@ mod tests {
 
     #[test]
     fn a_code_is_upper_case_words_joined_by_single_underscores() {
-        // A1.2 and C4.
         for good in ["A", "FILE_NOT_FOUND", "HTTP_404", "A1", "trace.BUDGET_EXCEEDED", "a11y.UNSUPPORTED"] {
             assert!(Code::new(good).is_ok(), "{good}");
         }

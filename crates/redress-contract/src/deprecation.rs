@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// That a declaration is on its way out, and what to use instead (B20).
+/// That a declaration is on its way out, and what to use instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deprecation {

@@ -1,4 +1,6 @@
 //! How much of a declaration one caller is told.
+//!
+//! Why so: docs/decisions/0056-what-a-caller-is-told-of-a-declaration.md.
 
 use crate::{Caller, FailureDeclaration, Name, OperationDeclaration, Recovery, RecoveryStep};
 

@@ -1,4 +1,6 @@
 //! How an outcome looks on every face: one JSON object, told apart by `ok`.
+//!
+//! Why so: docs/decisions/0002-envelope-in-contract.md.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -195,6 +197,9 @@ pub struct Similar {
 
 const OK: &[u8] = br#"{"ok":true,"result":"#;
 
+/// Room for `_meta` without a session.
+const META_ROOM: usize = 160;
+
 impl OutputJson {
     /// Writes `value` as JSON.
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<OutputJson, serde_json::Error> {
@@ -383,6 +388,11 @@ impl Envelope {
         body
     }
 
+    /// How much room the whole envelope takes as JSON, at least where its session has no long name.
+    pub fn room(&self) -> usize {
+        self.body.len() + META_ROOM
+    }
+
     /// Appends the whole envelope, as JSON, to `bytes`.
     pub fn write_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.body);
@@ -502,7 +512,6 @@ mod tests {
 
     #[test]
     fn optional_members_of_a_failure_are_absent_and_never_null() {
-        // A3.3.
         let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -527,7 +536,7 @@ mod tests {
 
     #[test]
     fn the_token_estimate_counts_characters_without_meta() {
-        // A3.7 and A3.10: a quarter of the characters, rounded up.
+        // A quarter of the characters, rounded up.
         for text in ["", "abc", "äöü€😀"] {
             let envelope = Envelope::success(OutputJson::encode(text).unwrap(), meta());
             let without_meta = json!({"ok": true, "result": text}).to_string();
@@ -551,7 +560,6 @@ mod tests {
 
     #[test]
     fn a_problem_survives_a_round_trip() {
-        // A3.16.
         let bytes = Envelope::failure(problem(), None, meta()).into_bytes();
         let back: Problem = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(serde_json::to_value(&back).unwrap(), serde_json::to_value(problem()).unwrap());

@@ -178,7 +178,7 @@ impl FailureDeclaration {
         &self.when
     }
 
-    /// The message template, which is `when` if there is none of its own (M-13).
+    /// The message template, which is `when` if there is none of its own.
     pub fn message(&self) -> &str {
         self.message.as_deref().unwrap_or(&self.when)
     }

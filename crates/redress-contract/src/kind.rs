@@ -51,7 +51,7 @@ pub enum Kind {
     Unknown,
 }
 
-/// Whose side a failure is on, for dashboards and alerts (M-30).
+/// Whose side a failure is on, for dashboards and alerts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
     /// Something this service leans on.
@@ -138,7 +138,7 @@ impl Kind {
         }
     }
 
-    /// Whether time alone can heal a failure of this kind (M-63).
+    /// Whether time alone can heal a failure of this kind.
     pub const fn retryable(self) -> bool {
         matches!(self, Kind::Unavailable | Kind::RateLimited | Kind::Timeout)
     }

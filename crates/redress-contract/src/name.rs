@@ -124,7 +124,6 @@ mod tests {
 
     #[test]
     fn a_name_has_two_or_more_lower_snake_segments() {
-        // B10.
         for good in ["files.read", "fs.read_file", "a.b.c", "a1.b_2"] {
             assert!(Name::new(good).is_ok(), "{good}");
         }

@@ -260,7 +260,7 @@ impl OperationDeclaration {
         self
     }
 
-    /// Adds a name that it is also found by (B13).
+    /// Adds a name that it is also found by.
     #[must_use]
     pub fn with_alias(mut self, name: &str) -> OperationDeclaration {
         self.aliases.push(Name::unchecked(name));
@@ -281,14 +281,14 @@ impl OperationDeclaration {
         self
     }
 
-    /// Declares that it calls another operation (K-50).
+    /// Declares that it calls another operation.
     #[must_use]
     pub fn with_call(mut self, name: &str) -> OperationDeclaration {
         self.calls.push(Name::unchecked(name));
         self
     }
 
-    /// Declares a scope with which it calls others (K-49), or several with spaces between them.
+    /// Declares a scope with which it calls others, or several with spaces between them.
     #[must_use]
     pub fn with_authority(mut self, scopes: impl AsRef<str>) -> OperationDeclaration {
         self.authority.extend(scopes.as_ref().split_whitespace().map(str::to_owned));

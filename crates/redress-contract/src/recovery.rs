@@ -155,7 +155,7 @@ impl From<Verification> for Recovery {
 }
 
 impl Recovery {
-    /// The fewest words a hint may have: fewer cannot tell anybody what to do (M-04).
+    /// The fewest words a hint may have: fewer cannot tell anybody what to do.
     pub const HINT_WORDS: usize = 5;
 
     /// A verb with its hint.

@@ -20,11 +20,11 @@ pub enum Shape {
 pub enum Visibility {
     /// From every face, and listed.
     External,
-    /// Only by other operations; to the outside it does not exist (K-06).
+    /// Only by other operations; to the outside it does not exist.
     Internal,
 }
 
-/// Where a declaration came from (K-14).
+/// Where a declaration came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

@@ -9,7 +9,7 @@ const COMPARED: usize = 1 << 20;
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.72;
 
-/// The candidates nearest to `wanted`, nearest first (A7.1).
+/// The candidates nearest to `wanted`, nearest first.
 pub(crate) fn nearest(wanted: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let folded = fold(wanted);
     let length = folded.chars().count();

@@ -4,6 +4,8 @@
 //! was to do next. Here a file is opened without waiting, must be a regular one, has a largest size, and is waited for no
 //! longer than five seconds.
 //!
+//! Why so: docs/decisions/0047-files-are-read-within-bounds.md.
+//!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
 //! let path = folder.path().join("tokens.json");

@@ -1,4 +1,6 @@
 //! `files.check`.
+//!
+//! Why so: docs/decisions/0061-files-check.md.
 
 use std::{io, path::Path};
 
@@ -21,17 +23,17 @@ use crate::{
 pub(crate) struct Check {
     /// Relative to the served folder.
     pub(crate) path: String,
-    /// The content that the file should hold.
+    /// What the file should hold.
     #[serde(default)]
     pub(crate) content: Option<String>,
     /// Whether the content is text or base64.
     #[serde(default)]
     pub(crate) encoding: Encoding,
-    /// The SHA-256 that the content of the file should have.
+    /// The SHA-256 that it should have.
     #[serde(default)]
     #[schemars(regex(pattern = r"^[0-9a-f]{64}$"))]
     pub(crate) sha256: Option<String>,
-    /// The path that it should have been moved from.
+    /// Where it should have been moved from.
     #[serde(default)]
     pub(crate) from: Option<String>,
 }
@@ -71,10 +73,10 @@ pub(crate) enum CheckFailure {
     },
 }
 
-/// Say whether something is at a path, and whether it holds what it should.
+/// Say whether something is at a path and holds what it should.
 ///
-/// It shows whether a change took place that ended without saying so. `same` compares the content with `content` or
-/// `sha256`; `moved` looks at `from` too. Either is said only once the disk has confirmed it.
+/// It shows whether a change that was cut off took place. `same` compares with `content` or `sha256`, `moved` looks at
+/// `from`; either once the disk has confirmed it.
 #[operation(
     query,
     name = "files.check",

@@ -33,7 +33,7 @@ pub(crate) struct Edit {
     pub(crate) old: String,
     /// What to put in its place.
     pub(crate) new: String,
-    /// How often the old text has to be there; every one is replaced.
+    /// How often `old` has to be there; all are replaced.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub(crate) count: u64,

@@ -1,5 +1,7 @@
 //! What one sandboxed folder can be asked: the operations `files.*`.
 //!
+//! Why so: docs/decisions/0012-a-room-for-the-folder.md.
+//!
 //! ```
 //! use redress::{Caller, Registry, Request};
 //! use redress_files::Files;

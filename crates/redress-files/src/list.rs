@@ -25,7 +25,7 @@ pub(crate) struct List {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
     pub(crate) depth: u32,
-    /// How many entries at most.
+    /// How many entries.
     #[serde(default = "thousand")]
     #[schemars(range(min = 1, max = 10000))]
     pub(crate) limit: u32,
@@ -88,7 +88,7 @@ pub(crate) enum ListFailure {
 
 /// List what a folder holds.
 ///
-/// One level deep unless `depth` says more, page by page. Links are not gone into.
+/// Page by page. Links are not gone into.
 #[operation(
     query,
     name = "files.list",

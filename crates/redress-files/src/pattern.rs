@@ -14,10 +14,9 @@ const MAX_SIZE: usize = 1024 * 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CaseSensitivity {
-    /// It matters.
+    // Its name says it.
     #[default]
     Sensitive,
-    /// It does not.
     Insensitive,
     /// It matters if the pattern has a capital letter in it.
     Smart,

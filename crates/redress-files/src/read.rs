@@ -25,10 +25,9 @@ const HEAD: u64 = 8_192;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Encoding {
-    /// As UTF-8 text; other content is refused.
+    // What a variant says here, every tool that takes one says to every model: the fields say it once.
     #[default]
     Text,
-    /// As the bytes themselves, in base64.
     Base64,
 }
 
@@ -55,6 +54,7 @@ pub(crate) struct Read {
     #[serde(default = "cap")]
     #[schemars(range(min = 16, max = 4_194_304))]
     pub(crate) max_bytes: u64,
+    /// UTF-8 text, or the bytes in base64.
     #[serde(default)]
     pub(crate) encoding: Encoding,
 }
@@ -142,8 +142,8 @@ pub(crate) enum ReadFailure {
 
 /// Read a file, or a part of it.
 ///
-/// UTF-8 text, or bytes in base64 if asked, 32 KiB unless `max_bytes` says otherwise. `truncated` says that something was
-/// cut off, `next_line` and `next_offset` where to go on.
+/// UTF-8 text, or bytes in base64 if asked. `truncated` says that something was cut off, `next_line` and `next_offset`
+/// where to go on.
 #[operation(
     query,
     name = "files.read",

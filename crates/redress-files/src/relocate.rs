@@ -27,7 +27,7 @@ pub(crate) struct Move {
     /// Whether a file at the new path may be replaced.
     #[serde(default)]
     pub(crate) replace: bool,
-    /// Whether to make the folders that are missing on the way.
+    /// Whether to make missing folders.
     #[serde(default)]
     pub(crate) make_folders: bool,
 }

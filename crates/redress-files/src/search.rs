@@ -32,10 +32,10 @@ pub(crate) struct Search {
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub(crate) globs: Vec<String>,
-    /// Whether to search hidden files, and those that `.gitignore` and `.ignore` leave out, as well.
+    /// Whether to search hidden and ignored files too.
     #[serde(default)]
     pub(crate) everything: bool,
-    /// How many matches at most.
+    /// How many matches.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 10000))]
     pub(crate) limit: u32,

@@ -1,5 +1,7 @@
 //! Who watches what. All who watch one folder share one watcher of the operating system and one picture of what is in
 //! it, however many they are; each has a queue of its own, of changes that they share too.
+//!
+//! Why so: docs/decisions/0049-shared-watchers.md.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,4 +1,6 @@
 //! A path as callers write it: relative (or absolute below the folder that is served), `/`-separated, UTF-8, and the same on every platform.
+//!
+//! Why so: docs/decisions/0072-what-an-agent-tries-works.md.
 
 use std::path::Path;
 

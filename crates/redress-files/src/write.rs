@@ -45,11 +45,11 @@ pub(crate) struct Write {
     #[serde(default)]
     pub(crate) encoding: Encoding,
     pub(crate) mode: Mode,
-    /// The SHA-256 of what the file holds, for the mode `expected_hash`, as `files.read` and `files.stat` give it.
+    /// For `expected_hash`: the SHA-256 of what the file holds.
     #[serde(default)]
     #[schemars(regex(pattern = r"^[0-9a-f]{64}$"))]
     pub(crate) sha256: Option<String>,
-    /// Whether to make the folders that are missing on the way.
+    /// Whether to make missing folders.
     #[serde(default)]
     pub(crate) make_folders: bool,
 }
@@ -97,8 +97,7 @@ pub(crate) enum WriteFailure {
 
 /// Write a whole file, at once or not at all.
 ///
-/// `create` leaves an existing file alone, `replace` overwrites it, `expected_hash` overwrites only what the caller has
-/// seen. To change a part, use `files.edit`.
+/// To change a part, use `files.edit`.
 #[operation(
     mutation,
     name = "files.write",

@@ -4,6 +4,8 @@
 //! A target is a function of bytes that panics where the oracle does not hold. `cargo test -p redress-fuzz` replays the
 //! kept corpus through them; `scripts/fuzz` lets libFuzzer look for more.
 //!
+//! Why so: docs/decisions/0031-fuzzing-with-an-oracle.md.
+//!
 //! **Invariant:** a target tells of nothing but its bytes: it opens no socket, waits for no clock, and what it keeps
 //! from one run to the next changes no verdict. It goes through the doors that outside bytes come in by, never around.
 //!

@@ -1,4 +1,6 @@
 //! The limits of a registry: what a call is asked for, and what it holds until it ends.
+//!
+//! Why so: docs/decisions/0024-limits-by-the-first-word.md.
 
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use redress_contract::{EngineCode, OperationDeclaration, Shape};
-use redress_core::Refusal;
+use redress_core::{Refusal, offload::Turn};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CallParams, Era, OutputForm, OutputSchema, Tool},
@@ -232,7 +232,15 @@ impl McpInner {
         if !(1..=MAX_AT_ONCE).contains(&calls.len()) {
             return Err(invalid("/calls"));
         }
-        let answers = join_all(calls.iter().enumerate().map(|(place, call)| self.member(place, call, context))).await;
+        let member = |(place, call)| async move { (place, self.member(place, call, context).await) };
+        let mut running: FuturesUnordered<_> = calls.iter().enumerate().map(member).collect();
+        let (mut answers, mut turn) = (vec![Vec::new(); calls.len()], Turn::begin());
+        while let Some((place, answer)) = running.next().await {
+            if let Some(slot) = answers.get_mut(place) {
+                *slot = answer;
+            }
+            turn.over().await;
+        }
         let mut out = br#"{"results":["#.to_vec();
         for (place, answer) in answers.iter().enumerate() {
             if place > 0 {

@@ -1,4 +1,6 @@
 //! The face itself: what requests are, and how each is answered.
+//!
+//! Why so: docs/decisions/0018-two-ways-through-mcp.md.
 
 use std::sync::{Arc, OnceLock};
 

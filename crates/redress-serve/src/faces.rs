@@ -1,4 +1,6 @@
 //! All faces of a registry, on one listener or inside another router.
+//!
+//! Why so: docs/decisions/0027-faces-are-replaced-whole.md.
 
 use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 

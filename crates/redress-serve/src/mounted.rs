@@ -1,4 +1,6 @@
 //! Faces that live in somebody else's server, and how they are told to stop.
+//!
+//! Why so: docs/decisions/0015-mounted-faces-are-stopped-by-a-handle.md.
 
 use std::{
     convert::Infallible,

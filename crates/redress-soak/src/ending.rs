@@ -22,6 +22,8 @@ pub(crate) enum Ending {
 pub(crate) struct ObservedFailure {
     pub(crate) code: String,
     pub(crate) retry_after_ms: Option<u64>,
+    /// When an allowance is whole again that has nothing left.
+    pub(crate) renews_at: Option<String>,
 }
 
 impl Ending {
@@ -59,6 +61,7 @@ impl Ending {
             Some(code) => Ending::Failure(ObservedFailure {
                 code: code.to_owned(),
                 retry_after_ms: envelope["retry_after_ms"].as_u64(),
+                renews_at: envelope["details"]["renews_at"].as_str().map(str::to_owned),
             }),
             None if envelope["ok"] == true => Ending::Output(envelope["result"].clone()),
             None => Ending::Cut(format!("an answer that is no envelope: {}", shortened(envelope))),

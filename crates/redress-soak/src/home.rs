@@ -33,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) limits: [u32; 5],
     /// How many MiB answers may hold: in all, of one caller and of one connection.
     pub(crate) answers_mib: [u32; 3],
+    /// How often a month each caller may have `soak.counted`.
+    pub(crate) quota: Option<usize>,
 }
 
 impl Default for Settings {
@@ -45,6 +47,7 @@ impl Default for Settings {
             behind_proxy: false,
             limits: [20_000, 20_000, 512, 256, 256],
             answers_mib: [256, 64, 8],
+            quota: None,
         }
     }
 }
@@ -113,8 +116,11 @@ impl Home {
 }
 
 fn toml(settings: &Settings) -> String {
-    let Settings { request_secs, idle_secs, write_secs, grace_secs, behind_proxy, limits, answers_mib } = settings;
+    let Settings { request_secs, idle_secs, write_secs, grace_secs, behind_proxy, limits, answers_mib, quota } =
+        settings;
     let proxies = if *behind_proxy { "trusted_proxies = [\"127.0.0.1/32\"]\n" } else { "" };
+    let counted = |quota| format!("rules = [{{ operations = [\"soak.counted\"], quota = \"{quota}/month\" }}]\n");
+    let rules = quota.map(counted).unwrap_or_default();
     let [rate, burst, in_flight, streams, sockets] = limits;
     let [all, caller, connection] = answers_mib;
     format!(
@@ -142,7 +148,7 @@ shed = true
 answer_bytes = "{all}MiB"
 answer_bytes_per_caller = "{caller}MiB"
 answer_bytes_per_connection = "{connection}MiB"
-
+{rules}
 [http]
 header_time = "{request_secs}s"
 body_time = "{request_secs}s"

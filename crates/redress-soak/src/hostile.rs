@@ -6,6 +6,13 @@ use serde_json::{Value, json};
 
 /// How many calls a batch may have.
 const BATCH: usize = 50;
+/// How many messages come in one go.
+const AT_ONCE: usize = 300;
+/// The sizes of inputs that are as large as they can be where something is still done on the workers: to read them, and
+/// to explain them. Fifty of the last fit into a message that is still read there.
+const READ_IN_PLACE: usize = 64_000;
+const EXPLAINED_IN_PLACE: usize = 4_000;
+const MANY_IN_PLACE: usize = 1_100;
 
 /// One request, by what is in it and by the way that it goes.
 pub(crate) struct Hostile {
@@ -16,48 +23,81 @@ pub(crate) struct Hostile {
 /// What is sent.
 pub(crate) enum HostileWay {
     Get(&'static str),
-    Post { target: String, body: String, key: Option<String> },
-    Frame(String),
+    Post {
+        target: String,
+        body: String,
+        key: Option<String>,
+    },
+    /// The same request so many times, none of them waiting for an answer.
+    Pipelined {
+        target: String,
+        body: String,
+        times: usize,
+    },
+    /// Messages on a WebSocket, in one go.
+    Frames(Vec<String>),
+}
+
+fn post(target: &str, body: String) -> HostileWay {
+    HostileWay::Post { target: target.to_owned(), body, key: None }
+}
+
+fn batch(operation: &str, input: &str) -> HostileWay {
+    let one = format!(r#"{{"operation":"{operation}","input":{input}}}"#);
+    post("/batch", format!("[{}]", vec![one; BATCH].join(",")))
+}
+
+fn path(operation: &str) -> String {
+    format!("/ops/{}", operation.replace('.', "/"))
+}
+
+fn requested(operation: &str, input: &str) -> String {
+    format!(r#"{{"type":"call.requested","id":"a","payload":{{"operation":"{operation}","input":{input}}}}}"#)
 }
 
 /// Every request. `seed` makes the keys its own.
 pub(crate) fn all(seed: u64) -> Vec<Hostile> {
     let mut all = Vec::new();
-    for (name, operation, input) in inputs() {
-        let path = format!("/ops/{}", operation.replace('.', "/"));
+    let mut add = |name: String, way| all.push(Hostile { name, way });
+    for kind in KINDS {
+        let (operation, input) = (kind.operation, (kind.input)(kind.max));
+        let named = |face: &str| format!("{}, {face}", kind.name);
         let tool = operation.replace('.', "_");
-        let mut add = |face: &str, way| all.push(Hostile { name: format!("{name}, {face}"), way });
-        let post = |target: &str, body: String| HostileWay::Post { target: target.to_owned(), body, key: None };
-        add("/ops", post(&path, input.clone()));
-        add("/call", post("/call", format!(r#"{{"operation":"{operation}","input":{input}}}"#)));
-        add("/rpc", post("/rpc", rpc(operation, &input)));
-        add("/mcp", post("/mcp", rpc("tools/call", &format!(r#"{{"name":"{tool}","arguments":{input}}}"#))));
+        add(named("/ops"), post(&path(operation), input.clone()));
+        add(named("/call"), post("/call", format!(r#"{{"operation":"{operation}","input":{input}}}"#)));
+        add(named("/rpc"), post("/rpc", rpc(operation, &input)));
+        add(named("/mcp"), post("/mcp", rpc("tools/call", &format!(r#"{{"name":"{tool}","arguments":{input}}}"#))));
+        add(named("/ws"), HostileWay::Frames(vec![requested(operation, &input)]));
+        for size in [READ_IN_PLACE, EXPLAINED_IN_PLACE] {
+            let Some(input) = kind.of(size) else { continue };
+            add(named(&format!("{size} bytes, /ops")), post(&path(operation), input.clone()));
+            add(named(&format!("{size} bytes, /ws")), HostileWay::Frames(vec![requested(operation, &input)]));
+        }
+        let Some(input) = kind.of(MANY_IN_PLACE) else { continue };
+        add(named(&format!("/batch of {BATCH}")), batch(operation, &input));
         add(
-            "/ws",
-            HostileWay::Frame(format!(
-                r#"{{"type":"call.requested","id":"a","payload":{{"operation":"{operation}","input":{input}}}}}"#
-            )),
+            named(&format!("{BATCH} pipelined")),
+            HostileWay::Pipelined { target: path(operation), body: input, times: BATCH },
         );
     }
     for (name, operation, input) in small() {
-        let one = format!(r#"{{"operation":"{operation}","input":{input}}}"#);
-        let body = format!("[{}]", vec![one; BATCH].join(","));
-        let way = HostileWay::Post { target: "/batch".to_owned(), body, key: None };
-        all.push(Hostile { name: format!("{name}, /batch of {BATCH}"), way });
+        add(format!("{name}, /batch of {BATCH}"), batch(operation, &input));
     }
+    let calls = vec![requested("soak.union", r#"{"tree":{"left":{"left":{"left":"no number"}}}}"#); AT_ONCE];
+    add(format!("{AT_ONCE} refusals in one go, /ws"), HostileWay::Frames(calls));
+    let calls = (0..AT_ONCE).map(|id| requested("soak.read", r#"{"n":1}"#).replace(r#""a""#, &format!(r#""{id}""#)));
+    add(format!("{AT_ONCE} calls in one go, /ws"), HostileWay::Frames(calls.collect()));
     for target in ["/openapi.json", "/openrpc.json", "/contract.json", "/ops", "/metrics"] {
-        all.push(Hostile { name: format!("GET {target}"), way: HostileWay::Get(target) });
+        add(format!("GET {target}"), HostileWay::Get(target));
     }
-    let way = HostileWay::Post { target: "/mcp".to_owned(), body: rpc("tools/list", "{}"), key: None };
-    all.push(Hostile { name: "tools/list, /mcp".to_owned(), way });
+    add("tools/list, /mcp".to_owned(), post("/mcp", rpc("tools/list", "{}")));
     let told = r#"{"name":"soak_large","arguments":{"bytes":4000000},"_meta":{"progressToken":1}}"#;
-    let way = HostileWay::Post { target: "/mcp".to_owned(), body: rpc("tools/call", told), key: None };
-    all.push(Hostile { name: "a large output with progress, /mcp".to_owned(), way });
+    add("a large output with progress, /mcp".to_owned(), post("/mcp", rpc("tools/call", told)));
     // The second of them is a repetition, which gets what was kept.
     for round in ["first", "again"] {
         let (body, key) = (r#"{"bytes":4000000}"#.to_owned(), Some(format!("stall-{seed}")));
-        let way = HostileWay::Post { target: "/ops/soak/keep".to_owned(), body, key };
-        all.push(Hostile { name: format!("a large outcome under a key, {round}"), way });
+        let way = HostileWay::Post { target: path("soak.keep"), body, key };
+        add(format!("a large outcome under a key, {round}"), way);
     }
     all
 }
@@ -66,36 +106,123 @@ fn rpc(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
 }
 
-/// Inputs of nearly the largest size: what they are, the operation, and the JSON.
-fn inputs() -> Vec<(&'static str, &'static str, String)> {
-    vec![
-        ("40,000 unknown members", "soak.read", members(40_000, |n| format!(r#""m{n}":{n}"#))),
-        ("40,000 near names", "soak.take", members(40_000, |n| format!(r#""tex{n}":{n}"#))),
-        ("a member 60,000 times", "soak.read", members(60_000, |_| r#""n":1"#.to_owned())),
-        (
-            "propertyNames under anyOf",
-            "soak.union",
-            format!(r#"{{"named":{}}}"#, members(5_000, |n| format!(r#""M{n}":1"#))),
-        ),
-        ("oneOf of 20 tagged objects", "soak.union", format!(r#"{{"tagged":{}}}"#, tagged(20_000))),
-        ("a deep recursive union", "soak.union", format!(r#"{{"tree":{}}}"#, tree(60))),
-        ("a wide recursive union", "soak.union", format!(r#"{{"trees":[{}]}}"#, vec![tree(8); 2_000].join(","))),
-        ("the deepest JSON", "soak.union", format!(r#"{{"any":{}{}}}"#, "[".repeat(100), "]".repeat(100))),
-        ("the widest JSON", "soak.union", format!(r#"{{"any":[{}]}}"#, vec!["0"; 60_000].join(","))),
-        ("wrong items", "soak.take", format!(r#"{{"text":"","list":[{}]}}"#, vec![r#""x""#; 60_000].join(","))),
-        ("a large valid list", "soak.take", format!(r#"{{"text":"","list":[{}]}}"#, vec!["1234567"; 60_000].join(","))),
-        ("a large valid text", "soak.take", json!({"text": "é".repeat(250_000), "list": []}).to_string()),
-        ("a text of escapes", "soak.take", format!(r#"{{"text":"{}","list":[]}}"#, "\\u00e9".repeat(80_000))),
-        ("a large output", "soak.large", r#"{"bytes":4000000}"#.to_owned()),
-        ("not JSON at its end", "soak.take", format!(r#"{{"text":"{}","list":["#, "x".repeat(500_000))),
-    ]
+/// A kind of input, made of so many parts.
+struct Kind {
+    name: &'static str,
+    operation: &'static str,
+    /// How many parts the largest has.
+    max: usize,
+    input: fn(usize) -> String,
 }
+
+impl Kind {
+    /// An input of at most so many bytes; nothing where the largest is no larger.
+    fn of(&self, bytes: usize) -> Option<String> {
+        let (largest, min) = ((self.input)(self.max).len(), (self.input)(0).len());
+        let parts = self.max * bytes.checked_sub(min)? / (largest - min).max(1);
+        (largest > bytes).then(|| (1..=parts).rev().map(self.input).find(|input| input.len() <= bytes))?
+    }
+}
+
+/// Inputs of nearly the largest size.
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "40,000 unknown members",
+        operation: "soak.read",
+        max: 40_000,
+        input: |parts| members(parts, |n| format!(r#""m{n}":{n}"#)),
+    },
+    Kind {
+        name: "40,000 near names",
+        operation: "soak.take",
+        max: 40_000,
+        input: |parts| members(parts, |n| format!(r#""tex{n}":{n}"#)),
+    },
+    Kind {
+        name: "a member 60,000 times",
+        operation: "soak.read",
+        max: 60_000,
+        input: |parts| members(parts, |_| r#""n":1"#.to_owned()),
+    },
+    Kind {
+        name: "propertyNames under anyOf",
+        operation: "soak.union",
+        max: 5_000,
+        input: |parts| format!(r#"{{"named":{}}}"#, members(parts, |n| format!(r#""M{n}":1"#))),
+    },
+    Kind {
+        name: "oneOf of 20 tagged objects",
+        operation: "soak.union",
+        max: 20_000,
+        input: |parts| format!(r#"{{"tagged":{}}}"#, tagged(parts)),
+    },
+    Kind {
+        name: "a deep recursive union",
+        operation: "soak.union",
+        max: 60,
+        input: |parts| format!(r#"{{"tree":{}}}"#, tree(parts)),
+    },
+    Kind {
+        name: "a wide recursive union",
+        operation: "soak.union",
+        max: 2_000,
+        input: |parts| format!(r#"{{"trees":[{}]}}"#, vec![tree(8); parts].join(",")),
+    },
+    Kind {
+        name: "the deepest JSON",
+        operation: "soak.union",
+        max: 100,
+        input: |parts| format!(r#"{{"any":{}{}}}"#, "[".repeat(parts), "]".repeat(parts)),
+    },
+    Kind {
+        name: "the widest JSON",
+        operation: "soak.union",
+        max: 60_000,
+        input: |parts| format!(r#"{{"any":[{}]}}"#, vec!["0"; parts].join(",")),
+    },
+    Kind {
+        name: "wrong items",
+        operation: "soak.take",
+        max: 60_000,
+        input: |parts| format!(r#"{{"text":"","list":[{}]}}"#, vec![r#""x""#; parts].join(",")),
+    },
+    Kind {
+        name: "a large valid list",
+        operation: "soak.take",
+        max: 60_000,
+        input: |parts| format!(r#"{{"text":"","list":[{}]}}"#, vec!["1234567"; parts].join(",")),
+    },
+    Kind {
+        name: "a large valid text",
+        operation: "soak.take",
+        max: 250_000,
+        input: |parts| json!({"text": "é".repeat(parts), "list": []}).to_string(),
+    },
+    Kind {
+        name: "a text of escapes",
+        operation: "soak.take",
+        max: 80_000,
+        input: |parts| format!(r#"{{"text":"{}","list":[]}}"#, "\\u00e9".repeat(parts)),
+    },
+    Kind {
+        name: "a large output",
+        operation: "soak.large",
+        max: 4_000_000,
+        input: |bytes| format!(r#"{{"bytes":{bytes}}}"#),
+    },
+    Kind {
+        name: "not JSON at its end",
+        operation: "soak.take",
+        max: 500_000,
+        input: |parts| format!(r#"{{"text":"{}","list":["#, "x".repeat(parts)),
+    },
+];
 
 /// Inputs of which many fit into one message.
 fn small() -> Vec<(&'static str, &'static str, String)> {
     vec![
         ("800 unknown members", "soak.read", members(800, |n| format!(r#""m{n}":{n}"#))),
-        ("oneOf of 20 tagged objects", "soak.union", format!(r#"{{"tagged":{}}}"#, tagged(400))),
+        ("400 members of none of 20 tagged objects", "soak.union", format!(r#"{{"tagged":{}}}"#, tagged(400))),
         ("a deep recursive union", "soak.union", format!(r#"{{"tree":{}}}"#, tree(50))),
         ("valid lists", "soak.take", format!(r#"{{"text":"","list":[{}]}}"#, vec!["1234567"; 1_000].join(","))),
         ("large outputs", "soak.large", r#"{"bytes":200000}"#.to_owned()),

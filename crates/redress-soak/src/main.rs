@@ -4,6 +4,8 @@
 //! they recorded against what clients saw; `redress-soak abuse` is the one client that runs in a process of its own. Every other command is that of `redress::main` over operations that are made
 //! to be soaked; `redress-soak serve` is the server that the driver starts.
 //!
+//! Why so: docs/decisions/0032-the-soak-is-a-client-and-a-server.md.
+//!
 //! **Invariant:** it connects to 127.0.0.1 and to nothing else, everything that it does is bounded in number and
 //! time, and the same seed gives the same plan.
 

@@ -40,7 +40,8 @@ impl Effects {
 pub(crate) fn registry(effects: Effects) -> Result<Registry, BuildError> {
     let builder = Registry::builder().state(Arc::new(effects)).deadline(Duration::from_secs(20));
     let builder = builder.state(Arc::new(Watchdog::default())).add(stalls).add(take).add(keep).add(union());
-    let builder = builder.add(read).add(large).add(wait).add(add).add(refuse).add(fault).add(follow).add(agreed);
+    let builder =
+        builder.add(read).add(counted).add(large).add(wait).add(add).add(refuse).add(fault).add(follow).add(agreed);
     builder.add(consent_grant()).build()
 }
 
@@ -58,6 +59,12 @@ struct Square {
 /// Square a number.
 #[operation(query, name = "soak.read", access(scopes = "soak"))]
 async fn read(input: Number) -> Outcome<Square> {
+    Ok(Square { n: input.n, square: input.n.wrapping_mul(input.n) })
+}
+
+/// Square a number for who has some of its quota left.
+#[operation(query, name = "soak.counted", access(scopes = "soak"))]
+async fn counted(input: Number) -> Outcome<Square> {
     Ok(Square { n: input.n, square: input.n.wrapping_mul(input.n) })
 }
 

@@ -42,22 +42,52 @@ impl Way {
 /// One call: an operation and its input, and with it how the call has to end.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    Read { n: u64 },
-    Large { bytes: usize },
-    Wait { ms: u64 },
-    Add { entry: String, before_ms: u64, after_ms: u64, refuse: bool },
-    Refuse { n: u64 },
-    Fault { panic: bool },
-    Follow { items: u64, every_ms: u64, bytes: usize },
-    Misspelt { n: u64 },
-    Agreed { n: u64 },
-    Grant { minutes: u64 },
+    Read {
+        n: u64,
+    },
+    /// The same under a quota, where there is one.
+    Counted {
+        n: u64,
+    },
+    Large {
+        bytes: usize,
+    },
+    Wait {
+        ms: u64,
+    },
+    Add {
+        entry: String,
+        before_ms: u64,
+        after_ms: u64,
+        refuse: bool,
+    },
+    Refuse {
+        n: u64,
+    },
+    Fault {
+        panic: bool,
+    },
+    Follow {
+        items: u64,
+        every_ms: u64,
+        bytes: usize,
+    },
+    Misspelt {
+        n: u64,
+    },
+    Agreed {
+        n: u64,
+    },
+    Grant {
+        minutes: u64,
+    },
 }
 
 impl What {
     pub(crate) const fn operation(&self) -> &'static str {
         match self {
             What::Read { .. } | What::Misspelt { .. } => "soak.read",
+            What::Counted { .. } => "soak.counted",
             What::Large { .. } => "soak.large",
             What::Wait { .. } => "soak.wait",
             What::Add { .. } => "soak.add",
@@ -71,7 +101,7 @@ impl What {
 
     pub(crate) fn input(&self) -> Value {
         match self {
-            What::Read { n } | What::Refuse { n } | What::Agreed { n } => json!({"n": n}),
+            What::Read { n } | What::Counted { n } | What::Refuse { n } | What::Agreed { n } => json!({"n": n}),
             What::Large { bytes } => json!({"bytes": bytes}),
             What::Wait { ms } => json!({"ms": ms}),
             What::Add { entry, before_ms, after_ms, refuse } => {
@@ -91,7 +121,7 @@ impl What {
     /// Whether the call ended as its declaration says that it does where nothing is in its way.
     pub(crate) fn is_met_by(&self, ending: &Ending) -> bool {
         match (self, ending) {
-            (What::Read { n } | What::Agreed { n }, Ending::Output(output)) => {
+            (What::Read { n } | What::Counted { n } | What::Agreed { n }, Ending::Output(output)) => {
                 output["n"] == *n && output["square"] == n.wrapping_mul(*n)
             }
             (What::Large { bytes }, Ending::Output(output)) => {
@@ -114,6 +144,7 @@ impl What {
             What::Fault { .. } => Some("INTERNAL"),
             What::Misspelt { .. } => Some("INVALID_INPUT"),
             What::Read { .. }
+            | What::Counted { .. }
             | What::Large { .. }
             | What::Wait { .. }
             | What::Add { refuse: false, .. }

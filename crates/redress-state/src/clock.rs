@@ -1,4 +1,6 @@
 //! The two clocks of a machine: the one on the wall, which may be set, and the one that only runs.
+//!
+//! Why so: docs/decisions/0021-three-clocks-for-what-ends.md.
 
 use std::{
     fmt::Debug,

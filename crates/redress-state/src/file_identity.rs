@@ -1,6 +1,8 @@
 //! Whether the files that are open are still those in the folder.
 //!
 //! SQLite goes on writing to a file that was removed, and nothing fails until the process has ended and all is gone.
+//!
+//! Why so: docs/decisions/0046-the-folder-is-locked-and-watched.md.
 
 use std::{
     fmt,

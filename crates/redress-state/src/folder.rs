@@ -1,4 +1,6 @@
 //! The folder: private to its owner, and of one service at a time.
+//!
+//! Why so: docs/decisions/0046-the-folder-is-locked-and-watched.md.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},

@@ -53,7 +53,7 @@ impl StateInner {
             return match &held.stage {
                 _ if held.input != input => KeyLookup::Answer(Begin::Conflict),
                 StoredKeyStage::Running => KeyLookup::Wait(held.changed.subscribe()),
-                StoredKeyStage::Ended(outcome) => KeyLookup::Answer(Begin::Replay((**outcome).clone())),
+                StoredKeyStage::Ended(outcome) => KeyLookup::Answer(Begin::Replay(Arc::clone(outcome))),
                 StoredKeyStage::Lost => KeyLookup::Answer(Begin::Unknown),
             };
         }

@@ -1,4 +1,6 @@
 //! What waits for the writer: records as one text, and jobs. Pushing takes a short lock and no other wait.
+//!
+//! Why so: docs/decisions/0020-the-audit-is-kept-in-batches.md.
 
 use std::{
     collections::VecDeque,

@@ -1,10 +1,11 @@
 //! The file, as the writer fills it: one transaction for all that waits.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use redress_core::{
     Begin, IdempotencyKey, Recorded,
     contract::{Json, OutputJson},
+    offload::{LARGE, offload},
 };
 use sqlx::{Row as _, SqliteConnection};
 
@@ -153,7 +154,14 @@ impl Transaction {
                     .await?;
             }
             WriteWork::Settle { key, claim, outcome } => {
-                let (stage, text) = outcome.as_deref().map_or(LOST, stage_of);
+                let (stage, text) = match outcome {
+                    None => LOST,
+                    Some(outcome) if is_large(outcome) => {
+                        let outcome = Arc::clone(outcome);
+                        offload(move || stage_of(&outcome)).await
+                    }
+                    Some(outcome) => stage_of(outcome),
+                };
                 sqlx::query(
                     "UPDATE keys SET stage = ?, outcome = ? WHERE caller = ? AND operation = ? AND key = ? AND claim = ?",
                 )
@@ -195,7 +203,8 @@ async fn known(
 ) -> Result<Option<Begin>, sqlx::Error> {
     let oldest = shared.ran_ms().saturating_sub(ms(shared.options.keys_last));
     let known = sqlx::query(
-        "SELECT input, stage, outcome FROM keys WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
+        "SELECT input, stage, outcome, octet_length(outcome) FROM keys \
+         WHERE caller = ? AND operation = ? AND key = ? AND age > ?",
     )
     .bind(key.caller.as_str())
     .bind(key.operation.as_str())
@@ -204,14 +213,23 @@ async fn known(
     .fetch_optional(connection)
     .await?;
     let Some(row) = known else { return Ok(None) };
-    let same = row.try_get::<&[u8], _>(0)? == input;
-    Ok(Some(if same { again(row.try_get(1)?, row.try_get(2)?) } else { Begin::Conflict }))
+    if row.try_get::<&[u8], _>(0)? != input {
+        return Ok(Some(Begin::Conflict));
+    }
+    let bytes = row.try_get::<Option<i64>, _>(3)?.unwrap_or(0);
+    let told = move || Ok(Some(again(row.try_get(1)?, row.try_get(2)?)));
+    if usize::try_from(bytes).is_ok_and(|bytes| bytes > LARGE) { offload(told).await } else { told() }
 }
 
-const LOST: (&str, Option<Cow<'_, str>>) = ("lost", None);
+const LOST: (&str, Option<Arc<str>>) = ("lost", None);
+
+/// Whether work on an outcome is done off the workers, as everything is that grows with bytes from outside.
+fn is_large(outcome: &Recorded) -> bool {
+    matches!(outcome, Recorded::Output(output) if output.json().len() > LARGE)
+}
 
 /// What a row says of an outcome.
-fn stage_of(outcome: &Recorded) -> (&'static str, Option<Cow<'_, str>>) {
+fn stage_of(outcome: &Recorded) -> (&'static str, Option<Arc<str>>) {
     match outcome {
         Recorded::Output(output) => match std::str::from_utf8(output.json()) {
             Ok(text) => ("output", Some(text.into())),
@@ -231,5 +249,5 @@ fn again(stage: &str, outcome: Option<String>) -> Begin {
         ("problem", Some(text)) => serde_json::from_str(&text).ok().map(|problem| Recorded::Problem(Box::new(problem))),
         _ => None,
     };
-    recorded.map_or(Begin::Unknown, Begin::Replay)
+    recorded.map_or(Begin::Unknown, |recorded| Begin::Replay(Arc::new(recorded)))
 }

@@ -1,5 +1,7 @@
 //! The one task that writes. It takes all that waits, keeps it in one transaction, and only then lets anybody say so;
 //! what cannot be kept it tries again until it can.
+//!
+//! Why so: docs/decisions/0020-the-audit-is-kept-in-batches.md.
 
 use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 

@@ -105,7 +105,7 @@ fn calls() -> Vec<AlertRule> {
     ]
 }
 
-/// The part of the calls that fails by the fault of one side (M-30), by operation and kind. What this service refuses
+/// The part of the calls that fails by the fault of one side, by operation and kind. What this service refuses
 /// for its own sake is none of these: there are rules of its own for it.
 fn ratio(category: Category, above: f64, severity: &'static str) -> AlertRule {
     let (alert, whose, look) = match category {

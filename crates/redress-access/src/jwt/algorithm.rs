@@ -83,6 +83,7 @@ impl Algorithm {
     }
 
     /// The fewest bytes of a shared secret (RFC 7518, section 3.2), for an algorithm that has one.
+    #[cfg(feature = "jwt")]
     pub(crate) const fn secret_bytes(self) -> Option<usize> {
         match self {
             Algorithm::Hs256 => Some(32),
@@ -100,6 +101,7 @@ impl Algorithm {
         }
     }
 
+    #[cfg(feature = "jwt")]
     pub(crate) const fn library(self) -> jsonwebtoken::Algorithm {
         match self {
             Algorithm::Hs256 => jsonwebtoken::Algorithm::HS256,

@@ -52,6 +52,13 @@ impl Issuer {
     fn asked(&self) -> usize {
         self.state.asked.load(Ordering::SeqCst)
     }
+
+    /// Waits until somebody has asked for the keys.
+    async fn is_asked(&self) {
+        tokio::time::timeout(Duration::from_secs(30), self.state.told.notified())
+            .await
+            .expect("somebody asks for keys");
+    }
 }
 
 impl Drop for Issuer {
@@ -152,7 +159,7 @@ async fn the_first_token_has_the_keys_fetched_and_all_that_come_with_it_wait_for
             tokio::spawn(async move { access.identify(&token).await.map(|caller| caller.id().to_owned()) })
         })
         .collect();
-    issuer.state.told.notified().await;
+    issuer.is_asked().await;
     drop(held);
     for asked in asking {
         assert_eq!(asked.await.unwrap().as_deref(), Ok("ada"));
@@ -197,8 +204,7 @@ async fn callers_who_leave_break_off_no_fetch_and_cause_no_second_one() {
     for index in 0..20 {
         let header = serde_json::json!({"alg": "ES256", "kid": format!("made up {index}")});
         let made_up = Secret::new(stranger.with_header(&header, stranger.algorithms[0], &signing::claims()));
-        let leaves =
-            async { if index == 0 { issuer.state.told.notified().await } else { tokio::task::yield_now().await } };
+        let leaves = async { if index == 0 { issuer.is_asked().await } else { tokio::task::yield_now().await } };
         tokio::select! {
             biased;
             told = access.identify(&made_up) => panic!("nobody has answered yet: {told:?}"),
@@ -217,12 +223,12 @@ async fn old_keys_serve_while_newer_ones_are_fetched() {
     let issuer = Issuer::start(signing::set([&key])).await;
     let access = open(&issuer.url, |jwt| (jwt.refresh, jwt.pause) = (LONG, Duration::ZERO));
     access.fetch().await.unwrap();
-    issuer.state.told.notified().await;
+    issuer.is_asked().await;
     pass(LONG * 3 / 2).await;
     // Whoever gives keys answers nothing now, and the token is verified all the same.
     let held = issuer.state.gate.write().await;
     assert!(access.identify(&token(&key)).await.is_ok());
-    issuer.state.told.notified().await;
+    issuer.is_asked().await;
     drop(held);
     assert_eq!(issuer.asked(), 2);
 }

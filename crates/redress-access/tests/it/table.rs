@@ -1,4 +1,4 @@
-//! One table: every kind of credentials, every face, the same answer (M-52, K-47).
+//! One table: every kind of credentials, every face, the same answer.
 
 use std::{
     fmt::Write as _,

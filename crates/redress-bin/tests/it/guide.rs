@@ -8,6 +8,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::process::Place;
+
 /// What the guide does next.
 #[derive(Debug)]
 enum Step {
@@ -156,6 +158,39 @@ fn the_page_about_access_does_what_it_says() {
 #[test]
 fn the_page_about_telemetry_does_what_it_says() {
     assert!(follow("telemetry.md", None) >= 2);
+}
+
+/// The operations of `redress` that stand in backticks on a page.
+fn named(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2).filter(|word| {
+        let built_in = ["files.", "services.", "errors.", "consent."].iter().find_map(|of| word.strip_prefix(of));
+        built_in.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+    })
+}
+
+#[test]
+fn every_operation_that_a_page_names_is_there() {
+    // `services.extensions` is only where extensions are, and the others are names of files.
+    const NO_OPERATIONS: [&str; 7] =
+        ["services.extensions", "files.rs", "consent.rs", "errors.rs", "services.rs", "files.md", "consent.md"];
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut pages: Vec<_> = fs::read_dir(&docs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.push(docs.join("../README.md"));
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let text: String = pages.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let mut names: Vec<&str> = named(&text).filter(|name| !NO_OPERATIONS.contains(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert!(names.len() > 12, "{names:?}");
+    let place = Place::new();
+    // An input that nothing takes, so that nothing is done and no stream is opened.
+    let wrong = r#"{"of_nobody":1}"#;
+    let code = |name: &str| place.run(&["call", name, wrong, "--json", "--write"]).json()["code"].clone();
+    for name in names {
+        // Whoever may not make the call, or not with this input, is not told that there is none.
+        assert_ne!(code(name), "NOT_FOUND", "the pages name `{name}`");
+    }
+    assert_eq!(code("files.reed"), "NOT_FOUND");
 }
 
 #[test]

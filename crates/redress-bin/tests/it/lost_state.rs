@@ -5,8 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::json;
+
 use crate::{
     process::{Place, Ran},
+    raw::{answer, calls, open},
     serve::Served,
 };
 
@@ -64,6 +67,31 @@ fn a_server_whose_state_is_removed_is_not_ready_refuses_calls_and_says_so_once()
     served.stop();
     let audit = place.run(&["audit", "--json", "redress.toml"]);
     assert_eq!(audit.out.lines().filter(|line| line.contains("files.list")).count(), 2, "{}", audit.seen());
+}
+
+#[tokio::test]
+async fn while_the_state_is_lost_no_face_makes_a_call() {
+    let place = place();
+    let served = start(&place);
+    let address = served.url().strip_prefix("http://").unwrap().parse().unwrap();
+    let (file, away) = (place.path().join("state/redress.db"), place.path().join("away.db"));
+    fs::rename(&file, &away).unwrap();
+    // It is noticed within a second; until then calls are recorded in the file that was moved away.
+    let lost = async || {
+        let mut stream = open("127.0.0.1", address, "/ops/files/list", "").await;
+        answer(&mut stream, "/ops/files/list", "", "{}").await.contains("OVERLOADED")
+    };
+    let since = Instant::now();
+    while !lost().await {
+        assert!(since.elapsed() < Duration::from_secs(30), "nobody has noticed");
+    }
+    for (path, body) in calls("files.list", &json!({}), 2) {
+        let mut stream = open("127.0.0.1", address, &path, "").await;
+        let told = answer(&mut stream, &path, "", &body).await;
+        assert!(told.contains("OVERLOADED") && !told.contains("entries"), "{path}\n{told}");
+    }
+    fs::rename(&away, &file).unwrap();
+    served.stop();
 }
 
 #[test]

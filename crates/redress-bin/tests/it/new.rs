@@ -68,7 +68,8 @@ fn git_is_named_as_it_is_given() {
     assert_eq!(made.code, 0, "{}", made.err);
     let manifest = fs::read_to_string(place.path().join("desk/Cargo.toml")).unwrap();
     assert!(
-        manifest.contains("redress = { git = \"https://example.org/redress\", features = [\"cli\", \"sqlx\"] }"),
+        manifest
+            .contains("redress = { git = \"https://example.org/redress\", features = [\"cli\", \"sqlx\", \"state\"] }"),
         "{manifest}"
     );
 }

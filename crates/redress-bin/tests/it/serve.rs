@@ -65,6 +65,13 @@ impl Served {
         self.child.id()
     }
 
+    /// The most memory that it has had, in KiB.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     /// Sends it a signal and lets it go on.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();

@@ -1,7 +1,5 @@
 //! `--server https://…`, at a server whose authority was made for the test.
 
-#![cfg(feature = "tls")]
-
 use std::{net::SocketAddr, sync::Arc, thread};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};

@@ -45,6 +45,14 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
+fn the_file_of_the_tokens_is_named_as_it_is_for_a_server_too() {
+    let place = Place::new();
+    let made = place.run(&["token", "new", "ada", "--tokens", "other.json"]);
+    assert!(made.code == 0 && place.path().join("other.json").exists(), "{}", made.seen());
+    assert_eq!(place.run(&["token", "list", "--json", "--file", "other.json"]).json()[0]["caller"], "ada");
+}
+
+#[test]
 fn a_token_is_shown_once_and_kept_as_a_hash_alone() {
     let place = guarded();
     let words = ["token", "new", "ada", "--scope", "files:read", "--expires", "90d", "--note", "laptop"];

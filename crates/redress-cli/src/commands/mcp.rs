@@ -6,12 +6,11 @@ use redress_mcp::{
     DroppedFields, EnvelopeUse, HttpOptions, Mcp, McpError, McpOptions, OutputForm, OutputSchema, Profile,
     RequestContext,
 };
-use redress_telemetry::Otlp;
 
 use crate::{
     config::{self, ServeSettings, Span, WhereState},
     error::CliError,
-    layers::{self, ServiceLayers},
+    layers::{self, Otlp, ServiceLayers},
     program::{CommandEnd, Setup},
     signals,
     terminal::output::{Terminal, harmless},
@@ -38,7 +37,7 @@ async fn serve(
 ) -> Result<CommandEnd, CliError> {
     let base = setup.registry(settings)?;
     let parts = ServiceLayers::of_pipes(settings, &base).await?;
-    if let (WhereState::Folder(table), None) = (&settings.state, &parts.state) {
+    if let (WhereState::Folder(table), false) = (&settings.state, parts.kept.is_lasting()) {
         let folder = table.folder.clone().unwrap_or_default();
         let says = format!(
             "another process has the state in {}: this one keeps its own in memory, without audit",

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+#[cfg(feature = "state")]
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod consent;
@@ -9,6 +10,7 @@ pub(crate) mod generated;
 pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod ops;
+#[cfg(feature = "state")]
 pub(crate) mod quota;
 pub(crate) mod serve;
 pub(crate) mod token;

@@ -15,8 +15,12 @@ use crate::{
     },
 };
 
-/// The example, as it stands in the workspace.
+/// The example, as it stands in the workspace: a link to each of its files.
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
+/// What is called otherwise there. Cargo takes a folder that holds a `Cargo.toml` for another package, and would leave it
+/// out of this one when it is published; git follows no link to its own files.
+const RENAMED: [(&str, &str); 2] = [(TEMPLATE_MANIFEST, "Cargo.toml"), ("gitignore", ".gitignore")];
+const TEMPLATE_MANIFEST: &str = "manifest.toml";
 /// What the example is called, wherever that is the project's name.
 const TEMPLATE_NAME: &str = "helpdesk";
 /// How the example names redress, which a project of one's own finds elsewhere.
@@ -129,18 +133,24 @@ fn write(dir: &Dir<'_>, folder: &Path, name: &str, from: &str, files: &mut Vec<S
         match entry {
             DirEntry::Dir(inner) => write(inner, folder, name, from, files)?,
             DirEntry::File(file) => {
-                let path = folder.join(file.path());
+                let own_path = own_path(file.path());
+                let path = folder.join(own_path);
                 let unwritable = |cause| CliError::FileUnwritable { path: path.display().to_string(), cause };
                 let text = file.contents_utf8().unwrap_or_default();
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent).map_err(unwritable)?;
                 }
-                fs::write(&path, own(file.path(), text, name, from)).map_err(unwritable)?;
-                files.push(file.path().display().to_string());
+                fs::write(&path, own(own_path, text, name, from)).map_err(unwritable)?;
+                files.push(own_path.display().to_string());
             }
         }
     }
     Ok(())
+}
+
+/// Where a file of the template stands in the project.
+fn own_path(path: &Path) -> &Path {
+    RENAMED.into_iter().find_map(|(here, there)| (path == Path::new(here)).then_some(Path::new(there))).unwrap_or(path)
 }
 
 /// A file of the example as the project has it.
@@ -180,7 +190,10 @@ mod tests {
             let renamed = own(Path::new(file), text, "my-desk", "");
             assert!(!renamed.contains(TEMPLATE_NAME) && !renamed.contains("my-desk::"), "{file}");
         }
-        let manifest = TEMPLATE.get_file("Cargo.toml").and_then(|file| file.contents_utf8()).expect("it has one");
+        for (here, there) in RENAMED {
+            assert_eq!(own_path(Path::new(here)), Path::new(there));
+        }
+        let manifest = TEMPLATE.get_file(TEMPLATE_MANIFEST).and_then(|file| file.contents_utf8()).expect("it has one");
         let own = own(Path::new("Cargo.toml"), manifest, "my-desk", "git = \"https://example.org/redress\"");
         let (theirs, ours): (toml::Table, toml::Table) =
             (toml::from_str(manifest).unwrap(), toml::from_str(&own).unwrap());

@@ -33,6 +33,13 @@ pub(crate) fn run(
         terminal.document(&operations)?;
         return Ok(CommandEnd::Well);
     }
+    if operations.is_empty() {
+        terminal.nothing(match (&args.server.url, &args.server.token) {
+            (Some(_), None) => "nothing here is for whoever shows no token: `--token` or REDRESS_TOKEN says who calls",
+            (Some(_), Some(_)) => "nothing here is for this caller: its token has no scope that an operation asks for",
+            (None, _) => "there are no operations: add them with .add(…)",
+        })?;
+    }
     let text =
         |operation: &Value, member: &str| harmless(operation.get(member).and_then(Value::as_str).unwrap_or_default());
     let width = operations.iter().map(|operation| text(operation, "name").chars().count()).max().unwrap_or_default();
@@ -40,7 +47,11 @@ pub(crate) fn run(
     for operation in &operations {
         let (name, shape) = (text(operation, "name"), text(operation, "shape"));
         let deprecated = operation.get("deprecated").and_then(Value::as_bool) == Some(true);
-        let note = if deprecated { " (deprecated)" } else { "" };
+        let note = match (deprecated, text(operation, "replaced_by").as_str()) {
+            (false, _) => String::new(),
+            (true, "") => " (deprecated)".to_owned(),
+            (true, instead) => format!(" (deprecated: call {instead} instead)"),
+        };
         let (name, shape) = (out.paint(NAME, name), out.paint(SOFT, shape));
         out.line(format_args!("{name:width$}  {shape:12}  {}{note}", text(operation, "summary")))?;
     }

@@ -8,14 +8,13 @@ use std::{
 
 use redress_core::Registry;
 use redress_serve::{Descriptors, Faces, ServeError, Server};
-use redress_telemetry::Otlp;
 use tokio::net::TcpListener;
 
 use crate::{
     arguments,
     config::{ListenSetting, ServeSettings, Span},
     error::CliError,
-    layers::{self, Certified, Reloads, ServiceLayers},
+    layers::{self, Otlp, Reloads, ServiceLayers},
     listening,
     logs::Log,
     program::{CommandEnd, Setup},
@@ -141,7 +140,6 @@ pub(crate) fn faces(
         .version(setup.program.about().version())
         .grace(settings.grace)
         .limits(layers::face_limits(settings))
-        .compression(settings.http.compression.unwrap_or(true))
         .cors_origins(settings.http.cors_origins.iter().flatten())
         .trusted_proxies(layers::networks(settings)?)
         .ready(move || ready.is_ready())
@@ -150,10 +148,12 @@ pub(crate) fn faces(
     if let Some(text) = setup.program.about().description() {
         faces = faces.description(text);
     }
-    if let Some((access, _)) = &parts.access
-        && !access.certificates().is_empty()
+    if let Some((access, _)) = &parts.access {
+        faces = layers::knowing(faces, access);
+    }
+    #[cfg(feature = "compression")]
     {
-        faces = faces.caller(Certified(Arc::clone(access.certificates())));
+        faces = faces.compression(settings.http.compression.unwrap_or(true));
     }
     if settings.telemetry.metrics.unwrap_or(true) {
         let metrics = Arc::clone(&parts.metrics);

@@ -298,8 +298,19 @@ fn of_jwt(jwt: &JwtTable) -> Option<ConfigMistake> {
             "`access.jwt.clock_skew` is counted in whole seconds: write one such as `30s`".to_owned(),
         ));
     }
-    let url = jwt.jwks_url.as_ref().map(|url| redress_access::KeySource::JwksUrl(url.clone()).check());
-    url?.err().map(|error| ("access.jwt.jwks_url", error.to_string()))
+    of_address(jwt.jwks_url.as_ref()?)
+}
+
+#[cfg(feature = "jwt")]
+fn of_address(url: &str) -> Option<ConfigMistake> {
+    let refused = redress_access::KeySource::JwksUrl(url.to_owned()).check().err();
+    refused.map(|error| ("access.jwt.jwks_url", error.to_string()))
+}
+
+/// A build without tokens has refused the table that holds it.
+#[cfg(not(feature = "jwt"))]
+fn of_address(_: &str) -> Option<ConfigMistake> {
+    None
 }
 
 /// Whether a path of names has a part without one.

@@ -8,6 +8,7 @@ mod document;
 #[cfg(test)]
 mod extremes;
 mod judged;
+mod lacking;
 mod limits;
 mod listen;
 mod log;
@@ -29,10 +30,14 @@ use serde::Deserialize;
 
 #[cfg(test)]
 pub(crate) use access::AlgorithmSetting;
-pub(crate) use access::{AccessTable, GivenToken, JwtTable, KeySourceSetting};
+#[cfg(feature = "jwt")]
+pub(crate) use access::KeySourceSetting;
+pub(crate) use access::{AccessTable, GivenToken, JwtTable};
 pub use catalogue::settings_table;
 pub(crate) use document::ConfigDocument;
 pub use judged::{ConfigRefused, check_config};
+#[cfg(not(all(feature = "state", feature = "tls")))]
+pub(crate) use lacking::without;
 pub(crate) use limits::{LimitRuleTable, LimitsTable};
 pub(crate) use listen::ListenSetting;
 pub(crate) use log::{Format, LogLevel, LogTable};
@@ -41,7 +46,9 @@ pub(crate) use profiles::NamedProfile;
 pub use schema::config_schema;
 pub(crate) use serve::{HttpTable, ServeTable, TlsTable};
 pub(crate) use settings::{DEFAULT_LISTEN, HERE, ServeSettings};
-pub(crate) use state::{AuditTable, StateTable, SyncSetting, WhereState};
+#[cfg(feature = "state")]
+pub(crate) use state::SyncSetting;
+pub(crate) use state::{AuditTable, StateTable, WhereState};
 pub(crate) use telemetry::{AccessLogSetting, TelemetryTable};
 pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
 pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};

@@ -21,6 +21,7 @@ pub(crate) struct NoMoment;
 
 impl Moment {
     /// The moment, seen from `now`.
+    #[cfg(feature = "state")]
     pub(crate) fn seen_from(self, now: SystemTime) -> SystemTime {
         match self {
             Moment::At(time) => time,

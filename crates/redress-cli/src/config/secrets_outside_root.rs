@@ -1,5 +1,7 @@
 //! Keeping what says who may call out of the folder that is served: whoever may read and change files there would
 //! read and change that too.
+//!
+//! Why so: docs/decisions/0030-what-says-who-may-call-is-not-served.md.
 
 use std::path::{Path, PathBuf};
 

@@ -147,6 +147,9 @@ impl ServeSettings {
             (Some(_), None) => return Err(settings.wrong("tls", "`tls.certificate` needs its `tls.key`")),
             (None, Some(_)) => return Err(settings.wrong("tls", "`tls.key` needs its `tls.certificate`")),
         };
+        if let Some((key, says)) = settings.lacking() {
+            return Err(settings.wrong(key, says));
+        }
         if let Some(key) = settings.audit.unkept(&settings.state) {
             return Err(settings.wrong(key, "calls are recorded in a folder alone, and the state is in memory"));
         }
@@ -204,12 +207,12 @@ impl ServeSettings {
 }
 
 /// Where state is kept. Without a configuration there is no place of its own for it, and nothing is left behind; with
-/// one, it is beside the file.
+/// one, it is beside the file; a build that can keep none has it in memory unless a folder is asked for.
 fn kept(args: Option<&Path>, file: Option<WhereState>, document: Option<&ConfigDocument>) -> WhereState {
     let mut table = match (args, file) {
         (Some(args), _) if args == Path::new("memory") => return WhereState::Memory,
         (None, Some(WhereState::Memory)) => return WhereState::Memory,
-        (None, None) if document.is_none() => return WhereState::Memory,
+        (None, None) if document.is_none() || !cfg!(feature = "state") => return WhereState::Memory,
         (_, Some(WhereState::Folder(table))) => table,
         (_, Some(WhereState::Memory) | None) => StateTable::default(),
     };

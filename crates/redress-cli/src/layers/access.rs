@@ -1,16 +1,12 @@
 //! Who calls: from the settings to what tells it.
 
-use std::{str::FromStr as _, sync::Arc};
+use std::sync::Arc;
 
-use redress_access::{
-    AccessError, AccessOptions, Algorithm, Authenticator, CertificateRule, Certificates, CheckedFiles, JwtOptions,
-    TokenHash,
-};
-use redress_contract::Caller;
-use redress_serve::{CallerOf, Connection};
+use redress_access::{AccessError, AccessOptions, Authenticator, CheckedFiles, TokenHash};
+use redress_serve::Faces;
 
 use crate::{
-    config::{AccessTable, GivenToken, JwtTable, KeySourceSetting, ServeSettings},
+    config::{AccessTable, GivenToken, ServeSettings},
     error::{CliError, chain},
 };
 
@@ -56,17 +52,16 @@ pub(crate) fn options(table: &AccessTable) -> AccessOptions {
     let mut options = AccessOptions::default();
     options.tokens = table.tokens.clone();
     options.hashes = table.hashes.iter().map(hash).collect();
-    options.jwt = table.jwt.as_ref().and_then(jwt);
+    #[cfg(feature = "jwt")]
+    {
+        options.jwt = table.jwt.as_ref().and_then(jwt::options);
+    }
     let cache = table.jwt.as_ref().and_then(|jwt| jwt.cache);
     options.cache = cache.unwrap_or(options.cache);
-    let callers = table.certificates.iter().flat_map(|certificates| &certificates.callers);
-    options.certificates = callers
-        .map(|known| CertificateRule {
-            name: known.name.clone(),
-            caller: known.caller.clone(),
-            scopes: known.scopes.clone(),
-        })
-        .collect();
+    #[cfg(feature = "tls")]
+    {
+        options.certificates = certified::rules(table);
+    }
     options
 }
 
@@ -79,42 +74,89 @@ fn hash(given: &GivenToken) -> TokenHash {
     }
 }
 
-fn jwt(table: &JwtTable) -> Option<JwtOptions> {
-    let mut jwt = JwtOptions::new(match table.keys()? {
-        KeySourceSetting::Url(url) => redress_access::KeySource::JwksUrl(url.to_owned()),
-        KeySourceSetting::Jwks(path) => redress_access::KeySource::JwksFile(path.to_owned()),
-        KeySourceSetting::Secret(path) => redress_access::KeySource::SecretFile(path.to_owned()),
-        KeySourceSetting::Key(path) => redress_access::KeySource::KeyFile(path.to_owned()),
-    });
-    jwt.issuer = table.issuer.iter().cloned().collect();
-    jwt.audience = table.audience.iter().flat_map(|audience| audience.as_slice()).cloned().collect();
-    let named = table.algorithms.iter().flatten();
-    jwt.algorithms = named.filter_map(|algorithm| Algorithm::from_str(algorithm.as_str()).ok()).collect();
-    jwt.caller_claim = table.caller_claim.clone().unwrap_or(jwt.caller_claim);
-    jwt.scopes_claim = table.scopes_claim.clone().unwrap_or(jwt.scopes_claim);
-    let required = table.required_claims.iter().flatten();
-    jwt.required_claims = required.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-    jwt.clock_skew = table.clock_skew.map_or(jwt.clock_skew, |span| span.0);
-    Some(jwt)
+/// `faces` that know callers by the certificates which `access` knows.
+#[cfg(feature = "tls")]
+pub(crate) fn knowing(faces: Faces, access: &Authenticator) -> Faces {
+    certified::knowing(faces, access)
 }
 
-/// Whoever shows a certificate that a rule knows is its caller.
-pub(crate) struct Certified(pub(crate) Arc<Certificates>);
+/// Without TLS nobody shows a certificate.
+#[cfg(not(feature = "tls"))]
+pub(crate) fn knowing(faces: Faces, _: &Authenticator) -> Faces {
+    faces
+}
 
-impl CallerOf for Certified {
-    fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
-        self.0.caller(connection.certificate?)
+#[cfg(feature = "tls")]
+mod certified {
+    use std::sync::Arc;
+
+    use redress_access::{Authenticator, CertificateRule, Certificates};
+    use redress_contract::Caller;
+    use redress_serve::{CallerOf, Connection, Faces};
+
+    use crate::config::AccessTable;
+
+    pub(super) fn rules(table: &AccessTable) -> Vec<CertificateRule> {
+        let callers = table.certificates.iter().flat_map(|certificates| &certificates.callers);
+        let rules = callers.map(|known| CertificateRule {
+            name: known.name.clone(),
+            caller: known.caller.clone(),
+            scopes: known.scopes.clone(),
+        });
+        rules.collect()
+    }
+
+    pub(super) fn knowing(faces: Faces, access: &Authenticator) -> Faces {
+        let certificates = access.certificates();
+        if certificates.is_empty() { faces } else { faces.caller(Certified(Arc::clone(certificates))) }
+    }
+
+    /// Whoever shows a certificate that a rule knows is its caller.
+    struct Certified(Arc<Certificates>);
+
+    impl CallerOf for Certified {
+        fn caller_of(&self, connection: Connection<'_>) -> Option<Arc<Caller>> {
+            self.0.caller(connection.certificate?)
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[cfg(feature = "jwt")]
+mod jwt {
+    use std::str::FromStr as _;
 
-    #[test]
-    fn every_way_to_sign_has_the_same_name_here_and_where_it_is_checked() {
-        for algorithm in crate::config::AlgorithmSetting::ALL {
-            assert!(Algorithm::from_str(algorithm.as_str()).is_ok(), "{}", algorithm.as_str());
+    use redress_access::{Algorithm, JwtOptions};
+
+    use crate::config::{JwtTable, KeySourceSetting};
+
+    pub(super) fn options(table: &JwtTable) -> Option<JwtOptions> {
+        let mut jwt = JwtOptions::new(match table.keys()? {
+            KeySourceSetting::Url(url) => redress_access::KeySource::JwksUrl(url.to_owned()),
+            KeySourceSetting::Jwks(path) => redress_access::KeySource::JwksFile(path.to_owned()),
+            KeySourceSetting::Secret(path) => redress_access::KeySource::SecretFile(path.to_owned()),
+            KeySourceSetting::Key(path) => redress_access::KeySource::KeyFile(path.to_owned()),
+        });
+        jwt.issuer = table.issuer.iter().cloned().collect();
+        jwt.audience = table.audience.iter().flat_map(|audience| audience.as_slice()).cloned().collect();
+        let named = table.algorithms.iter().flatten();
+        jwt.algorithms = named.filter_map(|algorithm| Algorithm::from_str(algorithm.as_str()).ok()).collect();
+        jwt.caller_claim = table.caller_claim.clone().unwrap_or(jwt.caller_claim);
+        jwt.scopes_claim = table.scopes_claim.clone().unwrap_or(jwt.scopes_claim);
+        let required = table.required_claims.iter().flatten();
+        jwt.required_claims = required.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+        jwt.clock_skew = table.clock_skew.map_or(jwt.clock_skew, |span| span.0);
+        Some(jwt)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn every_way_to_sign_has_the_same_name_here_and_where_it_is_checked() {
+            for algorithm in crate::config::AlgorithmSetting::ALL {
+                assert!(Algorithm::from_str(algorithm.as_str()).is_ok(), "{}", algorithm.as_str());
+            }
         }
     }
 }

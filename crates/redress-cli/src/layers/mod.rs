@@ -1,7 +1,14 @@
 //! The parts that an operator's settings put around the operations: who calls, what is kept, limits, what is seen.
 
 mod access;
+#[cfg(feature = "otlp")]
+mod collector;
 mod limits;
+#[cfg(not(feature = "state"))]
+mod memory;
+#[cfg(not(feature = "otlp"))]
+mod no_collector;
+#[cfg(feature = "state")]
 mod state;
 mod telemetry;
 
@@ -12,12 +19,19 @@ use redress_core::{Layers, Registry};
 use redress_limits::Limits;
 use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
-use redress_state::StateStore;
-use redress_telemetry::{AccessLog, Metrics, Otlp};
+use redress_telemetry::{AccessLog, Metrics};
 
-pub(crate) use access::{Certified, options as access_options};
+pub(crate) use access::{knowing, options as access_options};
+#[cfg(feature = "otlp")]
+pub(crate) use collector::{Otlp, collector};
 pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
-pub(crate) use telemetry::{Reloads, collector, headers};
+#[cfg(not(feature = "state"))]
+pub(crate) use memory::Kept;
+#[cfg(not(feature = "otlp"))]
+pub(crate) use no_collector::{Otlp, collector};
+#[cfg(feature = "state")]
+pub(crate) use state::Kept;
+pub(crate) use telemetry::{Reloads, headers};
 
 use crate::{
     config::{AccessTable, ServeSettings, fitting, secrets_outside_root},
@@ -32,7 +46,7 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(crate) struct ServiceLayers {
     /// Who calls, and by what it was opened.
     pub(crate) access: Option<(Arc<Authenticator>, AccessTable)>,
-    pub(crate) state: Option<Arc<StateStore>>,
+    pub(crate) kept: Kept,
     limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     log: Option<Arc<AccessLog>>,
@@ -45,32 +59,33 @@ pub(crate) struct ServiceLayers {
 impl ServiceLayers {
     /// Opens everything that `settings` name.
     pub(crate) async fn open(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
-        ServiceLayers::around_state(settings, registry, state::open(settings)).await
+        ServiceLayers::around_state(settings, registry, Kept::open(settings)).await
     }
 
     /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
     /// of its own, so that the folder of the state may be taken: then it is kept in memory.
     pub(crate) async fn of_pipes(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
         let settings = ServeSettings { access: None, ..settings.clone() };
-        ServiceLayers::around_state(&settings, registry, state::open_if_free(&settings)).await
+        ServiceLayers::around_state(&settings, registry, Kept::open_if_free(&settings)).await
     }
 
     async fn around_state(
         settings: &ServeSettings,
         registry: &Registry,
-        state: impl Future<Output = Result<Option<Arc<StateStore>>, CliError>>,
+        kept: impl Future<Output = Result<Kept, CliError>>,
     ) -> Result<ServiceLayers, CliError> {
         fitting(settings, registry)?;
         secrets_outside_root::log(settings)?;
         let access = access::open(settings)?;
         let limits = limits::calls(settings)?;
         let log = telemetry::access_log(settings)?;
-        let state = state.await?;
+        let kept = kept.await?;
         let metrics = Metrics::new(registry.contract());
         let dropped_fields = DroppedFields::default();
-        telemetry::of_parts(&metrics, log.as_ref(), state.as_ref(), &dropped_fields);
+        telemetry::of_parts(&metrics, log.as_ref(), &dropped_fields);
+        kept.count(&metrics);
         let audited = settings.audit.enabled.unwrap_or(true);
-        Ok(ServiceLayers { access, state, limits, metrics, log, dropped_fields, audited })
+        Ok(ServiceLayers { access, kept, limits, metrics, log, dropped_fields, audited })
     }
 
     /// The same parts under other settings, and what the files say that stay the same. What stays keeps what it has
@@ -119,12 +134,7 @@ impl ServiceLayers {
         if let Some((access, _)) = &self.access {
             layers = layers.identity(access.clone());
         }
-        if let Some(state) = &self.state {
-            layers = layers.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
-            if self.audited {
-                layers = layers.audit(state.audit());
-            }
-        }
+        layers = self.kept.fit(layers, self.audited);
         if let Some(log) = &self.log {
             layers = layers.observer(log.clone());
         }
@@ -169,11 +179,7 @@ impl ServiceLayers {
                 tracing::error!("the access log was not written to its end");
             }
         }
-        if let Some(state) = self.state
-            && let Err(error) = state.close().await
-        {
-            tracing::error!(%error, "the state was not kept to its end");
-        }
+        self.kept.close().await;
     }
 }
 

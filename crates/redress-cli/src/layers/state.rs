@@ -5,7 +5,9 @@ use std::{
     sync::Arc,
 };
 
+use redress_core::Layers;
 use redress_state::{OpenStateError, StateOptions, StateStore, Sync};
+use redress_telemetry::{Metrics, names};
 
 use crate::{
     config::{self, ServeSettings, WhereState},
@@ -13,19 +15,53 @@ use crate::{
 };
 
 /// The state in its folder; nothing where it is in memory.
-pub(super) async fn open(settings: &ServeSettings) -> Result<Option<Arc<StateStore>>, CliError> {
-    attempt(settings).await.map_err(|(folder, error)| unusable(&folder, &error))
-}
+#[derive(Clone)]
+pub(crate) struct Kept(Option<Arc<StateStore>>);
 
-/// The state in its folder; nothing where it is in memory, and where another process has the folder. Whoever asks for
-/// an audit by name does not want to go without, and quotas would be counted twice.
-pub(super) async fn open_if_free(settings: &ServeSettings) -> Result<Option<Arc<StateStore>>, CliError> {
-    match attempt(settings).await {
-        Ok(state) => Ok(state),
-        Err((_, OpenStateError::Taken)) if settings.audit.enabled != Some(true) && !settings.limits.has_quotas() => {
-            Ok(None)
+impl Kept {
+    pub(super) async fn open(settings: &ServeSettings) -> Result<Kept, CliError> {
+        attempt(settings).await.map(Kept).map_err(|(folder, error)| unusable(&folder, &error))
+    }
+
+    /// In memory too where another process has the folder. Whoever asks for an audit by name does not want to go without,
+    /// and quotas would be counted twice.
+    pub(super) async fn open_if_free(settings: &ServeSettings) -> Result<Kept, CliError> {
+        let needed = settings.audit.enabled == Some(true) || settings.limits.has_quotas();
+        match attempt(settings).await {
+            Ok(state) => Ok(Kept(state)),
+            Err((_, OpenStateError::Taken)) if !needed => Ok(Kept(None)),
+            Err((folder, error)) => Err(unusable(&folder, &error)),
         }
-        Err((folder, error)) => Err(unusable(&folder, &error)),
+    }
+
+    /// Whether it outlives the process.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// `layers` that keep in the folder what lasts, and calls where they are recorded.
+    pub(super) fn fit(&self, layers: Layers, audited: bool) -> Layers {
+        let Some(state) = &self.0 else { return layers };
+        let layers = layers.consent(state.consents()).idempotency(state.keys()).quotas(state.quotas());
+        if audited { layers.audit(state.audit()) } else { layers }
+    }
+
+    /// Counts what the state itself counts.
+    #[expect(clippy::cast_precision_loss, reason = "a level is shown and not reckoned with")]
+    pub(super) fn count(&self, metrics: &Metrics) {
+        let Some(state) = self.0.clone() else { return };
+        let late = state.clone();
+        metrics.counter(names::AUDIT_LATE, move || late.health().late);
+        metrics.gauge(names::STATE_QUEUED, move || state.health().queued_bytes as f64);
+    }
+
+    /// Keeps what waits, and lets go.
+    pub(super) async fn close(self) {
+        if let Some(state) = self.0
+            && let Err(error) = state.close().await
+        {
+            tracing::error!(%error, "the state was not kept to its end");
+        }
     }
 }
 

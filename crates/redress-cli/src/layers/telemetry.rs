@@ -12,13 +12,11 @@ use std::{
 use redress_core::Secret;
 use redress_mcp::DroppedFields;
 use redress_serve::ServerHandle;
-use redress_state::StateStore;
-use redress_telemetry::{AccessLog, LogTarget, Metrics, Otlp, OtlpSettings, names};
+use redress_telemetry::{AccessLog, LogTarget, Metrics, names};
 
 use crate::{
     config::{self, ServeSettings},
-    error::{CliError, chain, reason},
-    program::Program,
+    error::{CliError, reason},
 };
 
 /// The most bytes of a file of headers.
@@ -29,22 +27,6 @@ const LARGEST_HEADERS: u64 = 1 << 20;
 pub(crate) struct Reloads {
     pub(crate) taken: AtomicU64,
     pub(crate) refused: AtomicU64,
-}
-
-/// What sends traces, metrics and logs to the collector, where one is named.
-pub(crate) fn collector(settings: &ServeSettings, program: &Program) -> Result<Option<Otlp>, CliError> {
-    let table = &settings.telemetry;
-    let Some(endpoint) = &table.otlp else { return Ok(None) };
-    let service = table.service.as_deref().unwrap_or(program.about().name());
-    let mut told = OtlpSettings::new(endpoint)
-        .service(service)
-        .version(program.about().version())
-        .sample(table.sample.unwrap_or(1.0))
-        .own(program.own());
-    for (name, value) in table.headers_file.as_deref().map(headers).transpose()?.into_iter().flatten() {
-        told = told.header(name, value);
-    }
-    Otlp::start(told).map(Some).map_err(|error| CliError::TelemetryUnusable { says: chain(&error) })
 }
 
 /// The headers in a file, one on each line. What is wrong is told by its line and not by its text, which is secret.
@@ -78,22 +60,11 @@ pub(super) fn access_log(settings: &ServeSettings) -> Result<Option<Arc<AccessLo
 }
 
 /// Counts what the parts themselves count.
-#[expect(clippy::cast_precision_loss, reason = "a level is shown and not reckoned with")]
-pub(super) fn of_parts(
-    metrics: &Metrics,
-    log: Option<&Arc<AccessLog>>,
-    state: Option<&Arc<StateStore>>,
-    dropped_fields: &DroppedFields,
-) {
+pub(super) fn of_parts(metrics: &Metrics, log: Option<&Arc<AccessLog>>, dropped_fields: &DroppedFields) {
     let fields = dropped_fields.clone();
     metrics.counter(names::HOST_FIELDS_DROPPED, move || fields.count());
     if let Some(log) = log.cloned() {
         metrics.counter(names::ACCESS_LOG_DROPPED, move || log.dropped());
-    }
-    if let Some(state) = state.cloned() {
-        let late = state.clone();
-        metrics.counter(names::AUDIT_LATE, move || late.health().late);
-        metrics.gauge(names::STATE_QUEUED, move || state.health().queued_bytes as f64);
     }
 }
 

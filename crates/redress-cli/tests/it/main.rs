@@ -4,6 +4,7 @@
 
 mod canary;
 mod kept;
+mod listing;
 mod notes;
 mod one_code;
 mod opening;

@@ -52,6 +52,10 @@ fn the_doctor_knows_that_a_program_may_know_its_callers_itself() {
 
 /// The address of a server with the operations, which ends with the test.
 fn server() -> String {
+    server_of(registry())
+}
+
+fn server_of(registry: Registry) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -59,7 +63,7 @@ fn server() -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            Faces::new(registry()).serve(listener, std::future::pending()).await.unwrap();
+            Faces::new(registry).serve(listener, std::future::pending()).await.unwrap();
         });
     });
     url
@@ -71,6 +75,16 @@ fn the_operations_at_a_server_are_those_in_process() {
     assert_eq!(here.out, there.out);
     let listed: Vec<Value> = serde_json::from_str(&here.out).unwrap();
     assert_eq!(listed[0]["name"], "notes.read");
+}
+
+#[test]
+fn a_list_of_no_operations_says_why_it_is_empty() {
+    let url = server_of(registry().with_layers(Layers::new().identity(Arc::new(Strict))));
+    let stranger = run(&["ops", "--server", &url]);
+    assert_eq!((stranger.code, stranger.out.as_str()), (0, ""), "{}", stranger.err);
+    assert!(stranger.err.contains("shows no token") && stranger.err.contains("REDRESS_TOKEN"), "{}", stranger.err);
+    let for_programs = run(&["ops", "--server", &url, "--json"]);
+    assert_eq!((for_programs.out.trim(), for_programs.err.as_str()), ("[]", ""));
 }
 
 /// What a person sees of a call, without its request id.

@@ -112,7 +112,7 @@ impl EngineCode {
         row(self).kind
     }
 
-    /// Whose side it is on (M-30): that of its kind, but what this service refuses for its own sake is no upstream's
+    /// Whose side it is on: that of its kind, but what this service refuses for its own sake is no upstream's
     /// failing. Who calls too often or reads too slowly is the caller; who has no room is the service.
     pub const fn category(self) -> Category {
         if matches!(self, EngineCode::RateLimited | EngineCode::QuotaExhausted | EngineCode::StreamOverflow) {
@@ -194,7 +194,6 @@ mod tests {
 
     #[test]
     fn every_engine_code_has_a_page_with_its_headings_in_order() {
-        // C7.
         for code in EngineCode::ALL {
             let page = code.page();
             assert!(page.starts_with(&format!("# {code}\n")), "{code}: the page opens with its code");
@@ -215,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_engine_code_obeys_the_rules_for_declared_ones() {
-        // A1.2, A1.4 and M-04.
+        // The grammar of codes, a status from 400 to 599, and a hint of five words or more.
         for code in EngineCode::ALL {
             assert!(Code::new(code.as_str()).is_ok(), "{code}");
             assert!((400..=599).contains(&code.http()), "{code}");
@@ -232,7 +231,6 @@ mod tests {
 
     #[test]
     fn every_page_shows_an_envelope_exactly_as_it_is_written() {
-        // C7.
         for code in EngineCode::ALL {
             let shown: Value = serde_json::from_str(example(code)).unwrap();
             // Without its line breaks and spaces, as the estimate of tokens counts it.
@@ -245,7 +243,6 @@ mod tests {
 
     #[test]
     fn every_page_shows_what_the_table_says() {
-        // C7.
         for code in EngineCode::ALL {
             let problem: Problem = serde_json::from_str(example(code)).unwrap();
             let declared = code.declaration();

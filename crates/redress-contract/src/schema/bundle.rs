@@ -8,6 +8,8 @@
 //! Parts stay where they stand. Two kinds of them are copied to `$defs`: what is evaluated in another scope of
 //! dynamic references than the one where it stands, and what a reference leads to although it stands in a
 //! place for data.
+//!
+//! Why so: docs/decisions/0055-one-bundler.md.
 
 use std::collections::{HashMap, HashSet};
 

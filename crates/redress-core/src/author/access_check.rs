@@ -1,5 +1,7 @@
 //! Access by what is asked for: a function of the author's that sees who calls and the input, and says whether this
 //! caller may have what this input asks for.
+//!
+//! Why so: docs/decisions/0064-a-check-is-a-function-with-an-attribute.md.
 
 use std::{
     any::{Any, TypeId},

@@ -3,6 +3,8 @@
 //! `#[operation]` leaves the function an ordinary function and writes a marker type beside
 //! it; the function's future is tagged with that marker, so the function alone is
 //! enough to find everything that was declared.
+//!
+//! Why so: docs/decisions/0001-the-function-stays-a-function.md.
 
 use std::{
     any::TypeId,

@@ -18,6 +18,7 @@ pub struct DynamicFailure {
     code: String,
     details: Map<String, Value>,
     retry_after_ms: Option<u64>,
+    cause: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl DynamicFailure {
@@ -30,13 +31,20 @@ impl DynamicFailure {
                 [("value".to_owned(), other)].into_iter().collect()
             }
         };
-        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None }
+        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None, cause: None }
     }
 
     /// Says how long to wait, where the declaration names no field for it.
     #[must_use]
     pub fn with_retry_after_ms(mut self, ms: u64) -> DynamicFailure {
         self.retry_after_ms = Some(ms);
+        self
+    }
+
+    /// Says what it was caused by. That is for the operator's log, and reaches no caller.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> DynamicFailure {
+        self.cause = Some(cause.into());
         self
     }
 
@@ -51,7 +59,11 @@ impl fmt::Display for DynamicFailure {
     }
 }
 
-impl Error for DynamicFailure {}
+impl Error for DynamicFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}
 
 impl AnyFailure for DynamicFailure {
     fn code(&self) -> &str {

@@ -2,9 +2,9 @@
 
 use std::{any::Any, error::Error, fmt, marker::PhantomData, sync::Arc};
 
-use redress_contract::{Json, Name, NextAction, Similar};
+use redress_contract::{Json, Kind, Name, NextAction, Similar};
 
-use crate::{AnyFailure, CallFailed, DeclaredBy, Failure, NoFailure, similar};
+use crate::{AnyFailure, CallFailed, DeclaredBy, Failure, NoFailure, hooks::classify::Judged, similar};
 
 /// What an operation's function returns: its output, or a bad ending.
 pub type Outcome<T, E = NoFailure> = Result<T, Fail<E>>;
@@ -50,6 +50,22 @@ impl<E: Failure> Fail<E> {
         Fail::of(FailCause::Foreign(error.into()))
     }
 
+    /// Contains `error` where its author knows what sort of error it is: the code that is answered, the log and the
+    /// metrics go by `kind`, and neither the type of the error nor its text is asked.
+    ///
+    /// ```
+    /// use redress_core::{Fail, Outcome, contract::Kind};
+    ///
+    /// fn charge() -> Outcome<u64> {
+    ///     // The caller is told UPSTREAM_UNREACHABLE, and to wait.
+    ///     Err(Fail::contain_as(Kind::Unavailable, "the ledger is closed for the night"))
+    /// }
+    /// # assert!(charge().is_err());
+    /// ```
+    pub fn contain_as(kind: Kind, error: impl Into<Box<dyn Error + Send + Sync>>) -> Fail<E> {
+        Fail::contain(Judged::new(kind, error.into()))
+    }
+
     pub(crate) fn of(cause: FailCause) -> Fail<E> {
         Fail { parts: ErasedFail::new(cause), failures: PhantomData }
     }
@@ -74,7 +90,7 @@ impl<E: Failure> Fail<E> {
     pub fn cause(&self) -> Option<&(dyn Error + 'static)> {
         match &self.parts.cause {
             FailCause::Failure(_) | FailCause::Undeclared(_) => None,
-            FailCause::Foreign(error) => Some(&**error),
+            FailCause::Foreign(error) => Some(Judged::inside(&**error)),
         }
     }
 

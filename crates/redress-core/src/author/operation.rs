@@ -48,12 +48,14 @@ pub struct Operation {
     pub(crate) credentials: Credentials,
     /// Who owns the namespace that it is in.
     pub(crate) owner: String,
+    /// The package that declares it, where its function says that.
+    pub(crate) package: Option<&'static str>,
     /// What decides by the input whether the caller may have what it asks for.
     pub(crate) check: Option<OperationCheck>,
 }
 
 /// The owner of what is registered with no other owner named.
-const THIS_SERVICE: &str = "this service";
+pub(crate) const THIS_SERVICE: &str = "this service";
 
 impl Operation {
     /// The operation of a declared function that answers once.
@@ -74,6 +76,7 @@ impl Operation {
             typed: true,
             credentials: Credentials::new(),
             owner: THIS_SERVICE.to_owned(),
+            package: None,
             check: None,
         }
     }
@@ -87,6 +90,7 @@ impl Operation {
             typed: false,
             credentials: Credentials::new(),
             owner: THIS_SERVICE.to_owned(),
+            package: None,
             check: None,
         }
     }
@@ -188,11 +192,19 @@ impl Operation {
         self
     }
 
-    /// Names the package that owns its namespace (B11). Two owners of one namespace refuse to
-    /// register.
+    /// Names who owns its namespace, in place of the package that declares it. Two owners of one namespace refuse
+    /// to register.
     #[must_use]
     pub fn with_owner(mut self, owner: impl Into<String>) -> Operation {
         self.owner = owner.into();
+        self
+    }
+
+    /// Says which package declares it: `#[operation]` does. Two packages do not share a namespace unless both name the
+    /// same [owner](Operation::with_owner).
+    #[must_use]
+    pub fn of_package(mut self, package: Option<&'static str>) -> Operation {
+        self.package = package;
         self
     }
 

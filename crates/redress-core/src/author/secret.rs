@@ -26,7 +26,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The credentials of one operation (K-54). A composed call sees the callee's own, never
+/// The credentials of one operation. A composed call sees the callee's own, never
 /// its caller's.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials(BTreeMap<String, Secret>);

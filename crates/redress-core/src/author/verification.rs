@@ -1,4 +1,6 @@
 //! How the caller of a mutation finds out whether it took place, made ready.
+//!
+//! Why so: docs/decisions/0060-verify-is-declared-twice.md.
 
 use std::sync::Arc;
 

@@ -36,7 +36,7 @@ impl<'a> LoggedCause<'a> {
     }
 
     /// A text that is no error, as a panic has it.
-    pub(crate) fn of_text(text: &'a str) -> LoggedCause<'a> {
+    pub fn of_text(text: &'a str) -> LoggedCause<'a> {
         LoggedCause { error: Said::Text(text), credentials: None }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! A [`Limit`](crate::Limit) says which allowances a call is taken from, and a [`QuotaStore`] counts them. A call is set
 //! aside before anything of it is decoded, counted before its handler runs, and given back where that never starts.
+//!
+//! Why so: docs/decisions/0062-quotas-are-counted-before-the-handler.md.
 
 use std::{
     ops::Range,

@@ -6,8 +6,11 @@
 //!
 //! Absent on purpose: `block_in_place`, which panics on runtimes of one thread, and work on tokio's blocking threads: one
 //! that had been made to give way could not be used for anything else.
+//!
+//! Why so: docs/decisions/0041-large-work-leaves-the-workers.md.
 
 mod threads;
+mod turn;
 
 use std::{
     cell::Cell,
@@ -23,6 +26,8 @@ use std::{
 use threads::THREADS;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
+
+pub use turn::Turn;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;

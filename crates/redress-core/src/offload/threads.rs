@@ -1,4 +1,6 @@
 //! The threads that do large work: as many as may work at once, and below the workers in the eyes of the scheduler.
+//!
+//! Why so: docs/decisions/0075-large-work-gives-way.md.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -81,7 +81,7 @@ impl Call {
         }
     }
 
-    /// Whether a person has agreed that this caller calls an operation that needs it (B4).
+    /// Whether a person has agreed that this caller calls an operation that needs it.
     pub(super) async fn has_agreed(&self, entry: &RegisteredOperation) -> Result<bool, Box<FailedCall>> {
         let Some(caller) = &self.ctx.caller else { return Err(self.refuse(EngineCode::AuthRequired)) };
         self.ctx.registry.0.consent.has(caller, entry.declaration.name()).await.map_err(|error| {

@@ -1,4 +1,6 @@
 //! Request id and clock: what is known of a call from its first moment to its last.
+//!
+//! Why so: docs/decisions/0004-clock.md.
 
 use std::{
     future::Future,

@@ -60,7 +60,7 @@ impl Call {
     }
 }
 
-/// FNV-1a over the source: enough to find the same source in a log, and nothing of it (A5.9).
+/// FNV-1a over the source: enough to find the same source in a log, and nothing of it.
 fn hash(source: &str) -> String {
     let hash = source.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("{hash:08x}")

@@ -1,4 +1,8 @@
 //! Idempotency: the same key and input give the same outcome, and run the handler at most once.
+//!
+//! Why so:
+//! - docs/decisions/0019-a-key-works-at-most-once.md
+//! - docs/decisions/0048-a-key-where-none-is-taken.md
 
 use std::sync::Arc;
 
@@ -80,7 +84,9 @@ impl Call {
             Ok(Begin::Fresh) => Ok(Claimed::Run(Box::new(Claim { call: self, store, key, settled: false }))),
             Ok(Begin::Replay(recorded)) => {
                 self.note_repeated();
-                Ok(Claimed::Again(match recorded {
+                let is_large = matches!(&*recorded, Recorded::Output(output) if output.json().len() > LARGE);
+                let own = move || Arc::unwrap_or_clone(recorded);
+                Ok(Claimed::Again(match if is_large { offload(own).await } else { own() } {
                     Recorded::Output(output) => Ok(output),
                     Recorded::Problem(problem) => Err(FailedCall::new(*problem)),
                 }))

@@ -1,6 +1,6 @@
 //! Input schema: what is said about an input that was refused.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
 
 use redress_contract::{EngineCode, RecoveryStep};
 use serde::Serialize;
@@ -9,7 +9,6 @@ use super::{Call, FailedCall};
 use crate::{
     author::handler::InputReader,
     input::{self, Beyond, DecodeError, Explanation, Extent, InputShape},
-    registry::RegisteredOperation,
 };
 
 /// The hint where no small change is known to mend the input.
@@ -34,14 +33,14 @@ struct InvalidInputDetails<'a> {
 }
 
 impl InputRefusal {
-    /// Explains a refusal, until that is `abandoned`. Only a refused call pays for this.
+    /// Explains a refusal, until `stop` says so. Only a refused call pays for this.
     pub(super) fn explained<R: InputReader + ?Sized>(
         reader: &R,
         shape: &InputShape,
         extent: Extent,
         input: &[u8],
         error: DecodeError,
-        abandoned: &AtomicBool,
+        stop: &dyn Fn() -> bool,
     ) -> InputRefusal {
         match error {
             // The parser gives up on what nests too deep as if it were no JSON.
@@ -49,27 +48,34 @@ impl InputRefusal {
             DecodeError::Refused => {
                 let accepts = |patched: &[u8]| reader.accepts(shape, patched);
                 let stumbles = |refused: &[u8]| reader.stumbles_at(refused);
-                let stop = || abandoned.load(Ordering::Relaxed);
-                InputRefusal::Unfit(input::explain(input, shape, &accepts, &stumbles, &stop))
+                InputRefusal::Unfit(input::explain(input, shape, &accepts, &stumbles, stop))
             }
         }
+    }
+
+    /// [`explained`](InputRefusal::explained), if that takes no more than a moment. How much work it is depends on the schema
+    /// as much as on the input, and only doing it tells.
+    pub(super) fn explained_soon<R: InputReader + ?Sized>(
+        reader: &R,
+        shape: &InputShape,
+        extent: Extent,
+        input: &[u8],
+        error: DecodeError,
+    ) -> Option<InputRefusal> {
+        /// How often an explanation that takes a moment asks whether to stop: when it begins, for each of its two budgets,
+        /// and then once in a thousand steps, which take some ten microseconds, and some hundred where text is compared.
+        const SOON: u32 = 3;
+        let call_input = Cell::new(0);
+        let is_long = || {
+            call_input.set(call_input.get() + 1);
+            call_input.get() > SOON
+        };
+        let refused = InputRefusal::explained(reader, shape, extent, input, error, &is_long);
+        (call_input.get() <= SOON).then_some(refused)
     }
 }
 
 impl Call {
-    /// Explains the refusal of an input that is not large.
-    #[cold]
-    pub(super) fn explain<R: InputReader + ?Sized>(
-        &self,
-        entry: &RegisteredOperation,
-        reader: &R,
-        input: &[u8],
-        error: DecodeError,
-    ) -> Box<FailedCall> {
-        let never = AtomicBool::new(false);
-        self.refused_input(InputRefusal::explained(reader, &entry.input, self.extent(), input, error, &never))
-    }
-
     /// The refusal of an input, as the caller sees it.
     pub(super) fn refused_input(&self, refused: InputRefusal) -> Box<FailedCall> {
         match refused {

@@ -1,7 +1,7 @@
 //! What a large input or output takes, off the async workers: the same steps in the same order, each no longer waited
 //! for than the call may take.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use redress_contract::OutputJson;
 
@@ -22,10 +22,10 @@ impl CallInput<'_> {
         self.input.len() > LARGE
     }
 
-    /// Whether its refusal is explained off the workers. An explanation may take many steps for each byte, and some
-    /// hundred thousand for none; those that a small input has are done within milliseconds.
+    /// Whether its refusal is explained off the workers from the beginning. An explanation may take many steps for each
+    /// byte, and some hundred thousand for none, so that of a small input is only begun on a worker.
     #[inline]
-    pub(super) fn is_long_to_explain(&self) -> bool {
+    fn is_long_to_explain(&self) -> bool {
         self.input.len() > LARGE / 16
     }
 
@@ -66,11 +66,12 @@ impl Call {
         self.size(entry, call_input)?;
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
+        let stop = move || abandoned.load(Ordering::Relaxed);
         let read = move || match extent.passed_by(&input) {
             Some(beyond) => Err(InputRefusal::Beyond(beyond)),
             None => reader
                 .read(&entry.input, &input)
-                .map_err(|error| InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned)),
+                .map_err(|error| InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &stop)),
         };
         let read = self.within(async { Ok(offload(read).await) }).await?;
         read.map_err(|refused| self.refused_input(refused))
@@ -90,10 +91,7 @@ impl Call {
             self.measure(call_input)?;
             match reader.read(&entry.input, &call_input.input) {
                 Ok(input) => input,
-                Err(error) if call_input.is_long_to_explain() => {
-                    return Err(self.explain_apart(entry, reader, call_input, error).await);
-                }
-                Err(error) => return Err(self.explain(entry, &*reader, &call_input.input, error)),
+                Err(error) => return Err(self.explain(entry, reader, call_input, error).await),
             }
         };
         let failed = match &entry.check {
@@ -111,18 +109,25 @@ impl Call {
         Ok((input, failed))
     }
 
-    /// Explains the refusal of an input that is not large, and may still take long to explain.
-    pub(super) async fn explain_apart(
+    /// Explains the refusal of an input that is not large: here, where that takes a moment, and off the workers where it
+    /// takes longer.
+    pub(super) async fn explain(
         &self,
         entry: &Arc<RegisteredOperation>,
         reader: Arc<dyn InputReader>,
         call_input: &CallInput<'_>,
         error: DecodeError,
     ) -> Box<FailedCall> {
+        if !call_input.is_long_to_explain() {
+            let soon = InputRefusal::explained_soon(&*reader, &entry.input, self.extent(), &call_input.input, error);
+            if let Some(refused) = soon {
+                return self.refused_input(refused);
+            }
+        }
         let abandon = Abandon::default();
         let (entry, input, extent, abandoned) = (Arc::clone(entry), call_input.copied(), self.extent(), abandon.flag());
-        let explained =
-            offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &abandoned));
+        let stop = move || abandoned.load(Ordering::Relaxed);
+        let explained = offload(move || InputRefusal::explained(&*reader, &entry.input, extent, &input, error, &stop));
         match self.within(async { Ok(explained.await) }).await {
             Ok(refused) => self.refused_input(refused),
             Err(bad) => bad,

@@ -1,4 +1,9 @@
 //! Map the failure and check the output: nothing leaves that was not declared.
+//!
+//! Why so:
+//! - docs/decisions/0003-private-and-undeclared.md
+//! - docs/decisions/0052-contained-faults.md
+//! - docs/decisions/0054-what-is-declared-is-decided-by-type.md
 
 use std::{
     borrow::Cow,
@@ -19,6 +24,7 @@ use crate::{
     AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault,
     author::fail::{ErasedFail, FailCause},
     call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
+    hooks::classify::Judged,
     input::Breach,
     registry::{
         RegisteredOperation,
@@ -106,7 +112,7 @@ impl Call {
     }
 
     /// A structured failure: (1) a declared code passes, its details checked; (2) any other
-    /// becomes INTERNAL, with only its code in the details (K-37, K-38).
+    /// becomes INTERNAL, with only its code in the details.
     pub(super) fn map_failure(&self, entry: &RegisteredOperation, failure: Arc<dyn AnyFailure>) -> Box<FailedCall> {
         let Some(prepared) = entry.failure(failure.code()) else { return self.undeclared(&*failure) };
         let details = match failure.details() {
@@ -197,7 +203,7 @@ impl Call {
         })
     }
 
-    /// (3) Anything else is classified, and none of its text leaves (K-39, M-52).
+    /// (3) Anything else is classified, and none of its text leaves.
     fn map_foreign(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Box<FailedCall> {
         if let Some(OutputUnwritten { error: EncodeError::TooLarge { max }, measured }) = error.downcast_ref() {
             return self.too_large(*max, measured.as_ref());
@@ -213,9 +219,10 @@ impl Call {
         if let Some(kind) = CallFailed::unasked_in(error) {
             return self.map_ask(&AskError::Unable(kind));
         }
-        let (found, retry_after_ms) = match CallFailed::problem_in(error) {
-            Some(problem) => (Classification::of_called(problem), problem.retry_after_ms),
-            None => (self.ctx.registry.classifier().classify(error), None),
+        let (found, retry_after_ms) = match (Judged::kind_of(error), CallFailed::problem_in(error)) {
+            (Some(kind), _) => (Classification::of_kind(kind, "call site"), None),
+            (None, Some(problem)) => (Classification::of_called(problem), problem.retry_after_ms),
+            (None, None) => (self.ctx.registry.classifier().classify(error), None),
         };
         let Classification { kind, code, row } = found;
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), %kind, row = &*row, cause = %self.logged(error), "a fault was contained");

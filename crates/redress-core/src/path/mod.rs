@@ -217,10 +217,9 @@ impl Call {
             this.measure(call_input)?;
             let running = match handler.ready(&this.ctx, &entry.input, &call_input.input) {
                 Ok(running) => running,
-                Err(error) if call_input.is_long_to_explain() => {
-                    return Err(Box::pin(this.explain_apart(entry, Arc::clone(handler) as _, call_input, error)).await);
+                Err(error) => {
+                    return Err(Box::pin(this.explain(entry, Arc::clone(handler) as _, call_input, error)).await);
                 }
-                Err(error) => return Err(this.explain(entry, &**handler, &call_input.input, error)),
             };
             this.content(entry, &call_input.input)?;
             Ok(running)

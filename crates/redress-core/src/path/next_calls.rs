@@ -1,4 +1,8 @@
 //! Next calls: what a failure names is what its caller could call now, with an input that is accepted.
+//!
+//! Why so:
+//! - docs/decisions/0057-a-next-action-can-be-made.md
+//! - docs/decisions/0069-advice-that-does-not-contradict-itself.md
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

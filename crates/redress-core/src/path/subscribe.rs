@@ -1,5 +1,7 @@
 //! Subscriptions: the same path up to the handler, then a stream with a bounded buffer, real
 //! backpressure and one explicit end.
+//!
+//! Why so: docs/decisions/0053-a-stream-has-its-own-time.md.
 
 use std::{
     future::Future as _,
@@ -109,10 +111,7 @@ impl Call {
             this.measure(call_input)?;
             let opening = match handler.ready(outlives(), &entry.input, &call_input.input) {
                 Ok(opening) => opening,
-                Err(error) if call_input.is_long_to_explain() => {
-                    return Err(this.explain_apart(&entry, Arc::clone(handler) as _, call_input, error).await);
-                }
-                Err(error) => return Err(this.explain(&entry, &**handler, &call_input.input, error)),
+                Err(error) => return Err(this.explain(&entry, Arc::clone(handler) as _, call_input, error).await),
             };
             this.content(&entry, &call_input.input)?;
             Ok(opening)

@@ -41,7 +41,7 @@ pub(crate) struct RegisteredOperation {
     pub(crate) credentials: Credentials,
     /// How its caller finds out whether a call that was cut off took place.
     pub(crate) verifying: Option<Box<Verifying>>,
-    /// As whom it calls others (K-49).
+    /// As whom it calls others.
     pub(crate) authority: Arc<Caller>,
     /// The namespace of the extension that it belongs to, whose handlers write bare codes.
     extension: Option<String>,
@@ -123,7 +123,7 @@ impl RegisteredOperation {
         }
     }
 
-    /// The declared failure of this code: one lookup (K-46).
+    /// The declared failure of this code: one lookup.
     pub(crate) fn failure(&self, code: &str) -> Option<&Prepared> {
         match (self.failures.get(code), &self.extension) {
             (None, Some(namespace)) => self.failures.get(format!("{namespace}.{code}").as_str()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How long a call may take where its operation does not say (K-60).
+    /// How long a call may take where its operation does not say.
     pub deadline: Duration,
     /// How many bytes of input an operation takes where it does not say.
     pub max_input: usize,

@@ -11,6 +11,7 @@ mod declared;
 mod disks;
 mod escaping;
 mod folder;
+mod guide;
 mod looking;
 mod moving;
 mod permissions;

@@ -15,6 +15,8 @@
 //!
 //! A wrong measure heals by itself: at the lowest bound every call counts as one that runs by itself, so an operation
 //! that has become slow for good is measured anew.
+//!
+//! Why so: docs/decisions/0033-only-light-calls-are-measured.md.
 
 use std::{
     collections::HashMap,

@@ -32,7 +32,10 @@ pub(super) fn expand(function: &ItemFn, signature: &Signature, operation: &Valid
         let at_check = check.span().resolved_at(Span::call_site());
         quote_spanned!(at_check=> .checked_by::<Self, #known, _, _>(#check))
     });
-    let operation = quote!(::redress::__private::Operation::#operation::<Self>() #check);
+    let operation = quote! {
+        ::redress::__private::Operation::#operation::<Self>()
+            .of_package(::core::option_env!("CARGO_PKG_NAME")) #check
+    };
     let declared = parts.declared(name, &attributes, &needs, &operation);
     quote!(#tagged #declared #run)
 }

@@ -1,4 +1,8 @@
 //! Whose each session is. The name of a session tells which one is meant, and never who may use it.
+//!
+//! Why so:
+//! - docs/decisions/0043-a-session-is-its-callers.md
+//! - docs/decisions/0050-mcp-sessions-are-ours.md
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,6 @@
 //! The states with which a consent was given. Each gives it once.
+//!
+//! Why so: docs/decisions/0059-a-yes-is-for-one-call.md.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},

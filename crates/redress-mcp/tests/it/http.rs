@@ -1,8 +1,12 @@
 //! What a client of each era is told over HTTP.
 
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use crate::service::{LEGACY, MODERN, Running, failure};
+use crate::{
+    events::PATIENCE,
+    service::{LEGACY, MODERN, Running, failure},
+};
 
 #[tokio::test]
 async fn a_success_is_structured_and_says_the_same_as_text() {
@@ -201,7 +205,7 @@ async fn a_client_that_leaves_cancels_its_call() {
     let (body, _) = crate::service::message(LEGACY, "tools/call", json!({"name": "demo_wait"}));
     let request = running.client.post(running.url()).header("content-type", "application/json").body(body).send();
     let leaving = tokio::spawn(request);
-    running.watched.started.notified().await;
+    timeout(PATIENCE, running.watched.started.notified()).await.expect("the call began");
     leaving.abort();
-    running.watched.dropped.notified().await;
+    timeout(PATIENCE, running.watched.dropped.notified()).await.expect("the call was dropped");
 }

@@ -194,7 +194,7 @@ async fn an_id_that_still_runs_and_a_request_that_was_called_off() {
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "demo_wait"}}).to_string();
     let waiting = client.send(Method::POST, call.clone(), &[("accept", "application/json")]);
     let cancelling = async {
-        running.watched.started.notified().await;
+        timeout(PATIENCE, running.watched.started.notified()).await.expect("the call began");
         heard.assert_refused(&client.answer(call.clone()).await, (400, -32600, "INVALID_REQUEST"));
         let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(client.post(cancel).await.status(), 202);

@@ -111,7 +111,7 @@ async fn a_request_of_a_session_is_called_off_by_its_client() {
         let call = json!({"id": id, "method": "tools/call", "params": {"name": "demo_wait"}});
         let waiting = client.post(call.clone());
         let cancelling = async {
-            running.watched.started.notified().await;
+            timeout(PATIENCE, running.watched.started.notified()).await.expect("the call began");
             let twice = client.post(call.clone()).await;
             assert_eq!(twice.status(), 400, "a request of this id runs");
             for named in [other, id.clone()] {
@@ -135,7 +135,7 @@ async fn a_session_that_is_ended_ends_its_requests_and_its_streams() {
     let client = Client::begin(&running, LEGACY).await;
     let changes = Events::of(client.get(None).await);
     let ending = async {
-        running.watched.started.notified().await;
+        timeout(PATIENCE, running.watched.started.notified()).await.expect("the call began");
         let ended = client.send(Method::DELETE, String::new(), &[]).await;
         assert_eq!(ended.status(), 204);
     };

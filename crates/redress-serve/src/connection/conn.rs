@@ -1,4 +1,6 @@
 //! One connection, from its handshake to its end.
+//!
+//! Why so: docs/decisions/0026-connections-of-our-own.md.
 
 use std::{
     convert::Infallible,

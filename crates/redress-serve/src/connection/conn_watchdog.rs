@@ -3,6 +3,8 @@
 //! Nothing here asks for the time while a message is read or answered: one task of the server
 //! keeps a coarse clock and looks at all connections in turns. So an idle connection has no
 //! timer of its own, and a busy one never sets one.
+//!
+//! Why so: docs/decisions/0026-connections-of-our-own.md.
 
 use std::{
     collections::HashMap,

@@ -2,6 +2,8 @@
 //!
 //! A connection holds one for as long as it is open, and whoever can reach the port can open many. So
 //! connections may never take the last ones: calls need some for files, state and upstreams.
+//!
+//! Why so: docs/decisions/0045-some-descriptors-are-kept-back.md.
 
 use crate::ServerLimits;
 

@@ -2,6 +2,8 @@
 //!
 //! A body is read before it is known who sent it and whether the call may run, so what bounds calls
 //! does not bound this.
+//!
+//! Why so: docs/decisions/0039-bodies-have-a-room.md.
 
 use std::{collections::HashMap, net::IpAddr, ops::Deref};
 

@@ -2,6 +2,8 @@
 //!
 //! A tag is a hash of the document's bytes, so it is strong, the same on every node, and another one as soon as anything
 //! of the document is. What a document says depends on who asks, so no cache keeps one for several readers.
+//!
+//! Why so: docs/decisions/0066-tags-of-documents.md.
 
 use std::fmt::Write as _;
 

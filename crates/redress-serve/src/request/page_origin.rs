@@ -6,6 +6,8 @@
 //! `Sec-Fetch-Site` are names that no page can set. DNS rebinding makes a page of elsewhere one of
 //! this server's own; that it cannot be by the name that it uses for the server, which
 //! [`is_own_name`] looks at.
+//!
+//! Why so: docs/decisions/0044-only-the-own-origin-is-local.md.
 
 use std::net::IpAddr;
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use http_body::{Body as HttpBody, Frame};
 use redress_contract::Reservation;
-use redress_core::BatchOrder;
+use redress_core::{BatchOrder, offload::Turn};
 use tokio::sync::mpsc;
 use tokio_util::{sync::ReusableBoxFuture, task::AbortOnDropHandle};
 use tracing::Instrument as _;
@@ -51,6 +51,7 @@ where
         order,
         first: 0,
         written: false,
+        turn: Turn::begin(),
     };
     let mut free: Option<ReusableBoxFuture<'static, BatchAnswer>> = None;
     for (place, call) in calls.enumerate() {
@@ -72,6 +73,7 @@ where
                 running.waiting.push(Placed { place, slot });
             }
         }
+        running.turn.over().await;
     }
     running.collect().await
 }
@@ -86,12 +88,16 @@ struct RunningBatch {
     first: usize,
     /// Whether there is an answer before it.
     written: bool,
+    /// Each call is small, or done elsewhere; all of them together are not.
+    turn: Turn,
 }
 
 impl RunningBatch {
     /// The whole array, or what is to be streamed.
     async fn collect(mut self) -> BatchCalls {
-        let (mut json, mut reservations) = (Vec::with_capacity(self.answers.len() * 256), Vec::new());
+        let answers = self.answers.iter().flatten().flatten();
+        let room = answers.map(|(answer, _)| answer.len() + 1).sum::<usize>() + self.answers.len();
+        let (mut json, mut reservations) = (Vec::with_capacity(room.min(ONE_PIECE) + 1), Vec::new());
         loop {
             while let Some(Some(answer)) = self.answers.front() {
                 let length = answer.as_ref().map_or(0, |(answer, _)| answer.len());
@@ -136,6 +142,7 @@ impl RunningBatch {
         if let Some(slot) = place.checked_sub(self.first).and_then(|place| self.answers.get_mut(place)) {
             *slot = Some(answer);
         }
+        self.turn.over().await;
         true
     }
 
@@ -253,6 +260,27 @@ mod tests {
         }
         let none = together((0..3).map(|_: u8| async move { None }), Arc::default()).await;
         assert_eq!(json(none).await, (true, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn others_have_their_turn_between_calls_that_each_take_a_moment() {
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        let other = AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                counted.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        }));
+        let calls = (0..50).map(|number| async move {
+            let since = std::time::Instant::now();
+            while since.elapsed() < std::time::Duration::from_millis(1) {}
+            answer(number, 0)
+        });
+        let (whole, answers) = json(together(calls, Arc::default()).await).await;
+        assert_eq!((whole, answers.len()), (true, 50));
+        assert!(turns.load(Ordering::Relaxed) >= 10, "{turns:?}");
+        drop(other);
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
 //! What is served, told by operations: `services.list`, `services.schema` and
-//! `errors.explain` (K-66, K-67). Each tells only of what its caller may call.
+//! `errors.explain`. Each tells only of what its caller may call.
 
 use redress_contract::{
     self as contract, Access, Disclosure, Effect, Example, ExampleEnding, FailureDeclaration, Kind, Reach, Recovery,

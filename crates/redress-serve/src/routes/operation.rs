@@ -1,4 +1,6 @@
 //! `/ops/{namespace}/{name}`: an operation as a route of its own.
+//!
+//! Why so: docs/decisions/0014-a-get-is-a-call-or-a-declaration.md.
 
 use axum::{
     body::Body,

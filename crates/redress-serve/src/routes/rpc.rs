@@ -129,7 +129,7 @@ impl BatchContext {
 /// The answer as a response. A large one is copied off the worker.
 async fn written(id: Id<'_>, envelope: Envelope) -> Vec<u8> {
     fn write(id: Id<'_>, envelope: &Envelope) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
+        let mut out = Vec::new();
         jsonrpc::write_answer(id, envelope, &mut out);
         out
     }

@@ -8,6 +8,8 @@
 //! There is no message for credit. Each stream has a window of its own between its source and
 //! the connection, and all of them are written in turns, so none can hold up another; the
 //! connection as a whole is held back by TCP.
+//!
+//! Why so: docs/decisions/0011-websocket-messages.md.
 
 mod call;
 mod fair_queue;

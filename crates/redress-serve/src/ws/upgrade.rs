@@ -48,8 +48,8 @@ pub(crate) struct SocketOwner {
 }
 
 impl WebSockets {
-    /// Turns a message into a connection. A token that tells nobody is refused here already
-    /// (K-81); what its caller may do is judged at each call, with the token as it is then.
+    /// Turns a message into a connection. A token that tells nobody is refused here already;
+    /// what its caller may do is judged at each call, with the token as it is then.
     pub(crate) async fn upgrade(
         &self,
         shared: &FacesInner,

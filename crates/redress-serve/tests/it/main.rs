@@ -5,6 +5,8 @@
 mod connections;
 mod deprecated;
 mod framing;
+#[cfg(feature = "tls")]
+mod guide;
 mod home;
 mod http;
 mod leaving;

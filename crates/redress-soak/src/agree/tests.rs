@@ -17,7 +17,7 @@ fn add(entry: &str) -> What {
 }
 
 fn failure(code: &str) -> Ending {
-    Ending::Failure(ObservedFailure { code: code.to_owned(), retry_after_ms: None })
+    Ending::Failure(ObservedFailure { code: code.to_owned(), retry_after_ms: None, renews_at: None })
 }
 
 fn output(run: &str) -> Ending {
@@ -152,7 +152,9 @@ fn a_key_is_kept_with_the_answer_that_its_client_saw() {
 
 #[test]
 fn whoever_is_turned_away_is_told_for_how_long_and_answered_in_the_end() {
-    let away = |retry_after_ms| Ending::Failure(ObservedFailure { code: "OVERLOADED".to_owned(), retry_after_ms });
+    let away = |retry_after_ms| {
+        Ending::Failure(ObservedFailure { code: "OVERLOADED".to_owned(), retry_after_ms, renews_at: None })
+    };
     let compare = |ledger: &Ledger| told(|report| super::endings(report, ledger, |_| false));
     assert_eq!(compare(&ledger(&[away(Some(5)), output("1")])), 0);
     assert_eq!(compare(&ledger(&[away(None), output("1")])), 1);

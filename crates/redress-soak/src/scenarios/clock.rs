@@ -1,6 +1,7 @@
 //! The clock on the wall jumps, under load.
 
 use std::{
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -10,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     client::{Client, Identity},
-    ending::Ending,
+    ending::{Ending, ObservedFailure},
     home::{Home, Settings},
     ledger::Ledger,
     load::{Load, politely},
@@ -26,6 +27,8 @@ const JUMPS: [&str; 6] = ["+0", "+1h", "+0", "-1h", "+10y", "+0"];
 const HALF_AN_HOUR: Duration = Duration::from_secs(30 * 60);
 /// How long the call lasts that is under way when the clock jumps.
 const UNDER_WAY_MS: u64 = 600;
+/// How often a month a caller may have what is counted.
+const QUOTA: usize = 5;
 
 pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     let mut report = Report::default();
@@ -33,7 +36,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         report.skip("libfaketime is not there; `apt-get install faketime` brings it");
         return Ok(report);
     };
-    let home = Home::new(&Settings::default(), 4)?;
+    let home = Home::new(&Settings { quota: Some(QUOTA), ..Settings::default() }, 4)?;
     // It has a token that ends in half an hour; the others have tokens that do not.
     let ending = home.identity("ending", Some(SystemTime::now() + HALF_AN_HOUR))?;
     let clock = Clock(home.path().join("clock"));
@@ -59,6 +62,7 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
     report.check(matches!(granted, Ending::Output(_)), || format!("no consent can be given: {granted:?}"));
     let add = What::Add { entry: "clock-kept".to_owned(), before_ms: 0, after_ms: 0, refuse: false };
     let first = asking.ask(add.clone(), Some("k-clock-kept")).await;
+    let mut counted: HashMap<String, usize> = HashMap::new();
     for (number, stands) in JUMPS.into_iter().enumerate() {
         let under_way = under_way(address, identity, &ledger, format!("clock-under-way-{number}"));
         let jump = async {
@@ -82,10 +86,25 @@ pub(crate) async fn run(stage: Stage) -> io::Result<Report> {
         let known = ending.ask(What::Read { n: 6 }, None).await;
         let unknown = known.code() == Some("AUTH_REQUIRED");
         report.check(unknown == ahead, || format!("at {stands} a token for half an hour ended with {known:?}"));
+        let (answered, refused) = asking.ask_until_refused().await;
+        match refused {
+            Ending::Failure(ObservedFailure { code, renews_at: Some(renews), .. }) if code == "QUOTA_EXHAUSTED" => {
+                *counted.entry(renews).or_default() += answered;
+            }
+            other @ (Ending::Output(_) | Ending::Failure(_) | Ending::Cut(_) | Ending::Silent) => {
+                report.broken(format!("at {stands}, after {answered} calls, a quota of {QUOTA} ended with {other:?}"))
+            }
+        }
         sleep((stage.share(80) / 6).saturating_sub(Duration::from_millis(UNDER_WAY_MS))).await;
         stage.say(&format!("the clock stood at {stands}; {} calls", ledger.seen().len()));
     }
     load.stop().await;
+    // An hour may lie in another month, and ten years do: each has its own, and none of them gives anything twice.
+    let given: Vec<usize> = counted.values().copied().collect();
+    report.figure("counted", format!("{given:?} of {QUOTA} each"));
+    report.check(counted.len() > 1 && given.iter().all(|given| *given == QUOTA), || {
+        format!("of {QUOTA} a month the months gave {counted:?}")
+    });
     report.figure("jumps", JUMPS.len() - 1);
     let kept = Records::read(&home.state()).await?.audited();
     report.check(kept > 0, || "the audit is empty".to_owned());
@@ -114,6 +133,26 @@ impl AskingCaller {
         message.key = key.map(str::to_owned);
         let answered = politely(&mut self.client, &message, &self.ledger).await;
         answered.endings.into_iter().next().unwrap_or(Ending::Silent)
+    }
+}
+
+impl AskingCaller {
+    /// Calls what is counted until nothing is left of it; tells how often it was answered, and how it was refused then.
+    async fn ask_until_refused(&mut self) -> (usize, Ending) {
+        let mut answered = 0;
+        loop {
+            self.made += 1;
+            let id = format!("clock-counted-{}", self.made);
+            let message = Message::one(id, Way::Http1, What::Counted { n: 3 });
+            let made = self.client.make(&message).await;
+            self.ledger.enter(&message, self.client.identity(), &made);
+            match made.endings.into_iter().next().unwrap_or(Ending::Silent) {
+                Ending::Output(_) if answered <= QUOTA => answered += 1,
+                other @ (Ending::Output(_) | Ending::Failure(_) | Ending::Cut(_) | Ending::Silent) => {
+                    return (answered, other);
+                }
+            }
+        }
     }
 }
 

@@ -165,10 +165,21 @@ async fn answer(address: SocketAddr, identity: &Identity, way: &HostileWay) -> O
                  Accept: application/json, text/event-stream\r\nContent-Length: {length}\r\n\r\n{body}"
             )
         }
-        HostileWay::Frame(text) => {
+        HostileWay::Pipelined { target, body, times } => {
+            let length = body.len();
+            let one = |close: &str| {
+                format!(
+                    "POST {target} HTTP/1.1\r\n{head}{close}Content-Type: application/json\r\n\
+                     Content-Length: {length}\r\n\r\n{body}"
+                )
+            };
+            one("").repeat(times - 1) + &one(close)
+        }
+        HostileWay::Frames(texts) => {
             raw.send(&upgrade(identity)).await.ok()?;
             timeout(PATIENCE, raw.read_some()).await.ok()?.ok()?;
-            let _ = raw.send(&text_frame(text)).await;
+            let frames: Vec<u8> = texts.iter().flat_map(|text| text_frame(text)).collect();
+            let _ = raw.send(&frames).await;
             // An empty frame that closes: the server answers what it has begun, and closes then.
             let read = timeout(PATIENCE, raw.read_some()).await.ok()?.ok()?;
             let _ = raw.send(&[0x88, 0x80, 0, 0, 0, 0]).await;

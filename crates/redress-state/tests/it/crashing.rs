@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::service::{Runs, call, keyed, open_state, service, until};
 
-/// Where a child keeps its state; a test that finds this set is the child.
+/// Where a child keeps its state. A test that finds this set is its own child, and plays the service.
 const FOLDER: &str = "REDRESS_STATE_TEST_FOLDER";
 
 /// This test binary once more, as a child that runs only the test `name`.
@@ -58,42 +58,38 @@ fn tell(word: &str) {
     out.flush().unwrap();
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
-}
-
 /// A service that answers calls as fast as it can, tells of each, and at last hangs in the middle of one.
-#[test]
-fn a_child_that_is_killed_while_it_works() {
-    let Some(folder) = folder_of_child() else { return };
-    runtime().block_on(async {
-        let state = open_state(&folder).await;
-        let registry = service(&state, &Runs::default());
-        let hang = contract::OperationDeclaration::mutation("pay.hang")
-            .with_summary("Never end.")
-            .with_access(contract::Access::anyone())
-            .with_idempotency_key();
-        let hang = Operation::dynamic(hang).with_handler(|_, _| async {
-            tell("hangs");
-            std::future::pending().await
-        });
-        let hanging = Registry::builder()
-            .add(hang)
-            .build()
-            .unwrap()
-            .with_layers(redress_core::Layers::new().idempotency(state.keys()).audit(state.audit()));
-        tokio::spawn(async move { keyed(&hanging, "pay.hang", "k", &json!({})).await });
-        for n in 0.. {
-            let sent = keyed(&registry, "pay.send", &format!("k{n}"), &json!({})).await;
-            tell(&format!("answered {} {n}", sent.meta().request_id));
-        }
+async fn works_until_it_is_killed(folder: &Path) {
+    let state = open_state(folder).await;
+    let registry = service(&state, &Runs::default());
+    let hang = contract::OperationDeclaration::mutation("pay.hang")
+        .with_summary("Never end.")
+        .with_access(contract::Access::anyone())
+        .with_idempotency_key();
+    let hang = Operation::dynamic(hang).with_handler(|_, _| async {
+        tell("hangs");
+        std::future::pending().await
     });
+    let hanging = Registry::builder()
+        .add(hang)
+        .build()
+        .unwrap()
+        .with_layers(redress_core::Layers::new().idempotency(state.keys()).audit(state.audit()));
+    tokio::spawn(async move { keyed(&hanging, "pay.hang", "k", &json!({})).await });
+    for n in 0.. {
+        let sent = keyed(&registry, "pay.send", &format!("k{n}"), &json!({})).await;
+        tell(&format!("answered {} {n}", sent.meta().request_id));
+    }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_answered_before_a_kill_is_kept_and_what_was_cut_off_never_runs_again() {
+    if let Some(folder) = folder_of_child() {
+        return works_until_it_is_killed(&folder).await;
+    }
     let folder = tempfile::tempdir().unwrap();
-    let mut child = child("a_child_that_is_killed_while_it_works", folder.path(), "");
+    let name = "what_was_answered_before_a_kill_is_kept_and_what_was_cut_off_never_runs_again";
+    let mut child = child(name, folder.path(), "");
     let mut told = Told::by(&mut child);
     told.next("hangs");
     let answered: Vec<String> = (0..50).map(|_| told.next("answered ")).collect();
@@ -127,37 +123,37 @@ async fn what_was_answered_before_a_kill_is_kept_and_what_was_cut_off_never_runs
 }
 
 /// A service whose disk has little room, until its parent makes some.
-#[test]
-fn a_child_whose_disk_is_full() {
-    let Some(folder) = folder_of_child() else { return };
-    runtime().block_on(async {
-        let options = StateOptions::new(&folder).patience(Duration::from_millis(100));
-        let state = StateStore::open(options).await.unwrap();
-        let runs = Runs::default();
-        let registry = service(&state, &runs);
-        // Callers with long names fill it soon.
-        let caller = contract::Caller::new("x".repeat(20_000));
-        let request = || redress_core::Request::new(b"{}".as_slice()).with_caller(caller.clone());
-        let mut answered = 0;
-        while state.is_open() {
-            answered += u64::from(registry.call("pay.send", request()).await.is_ok());
-        }
-        let refused = registry.call("pay.send", request()).await;
-        assert_eq!(refused.code(), Some("OVERLOADED"));
-        assert_eq!(keyed(&registry, "pay.send", "k", &json!({})).await.code(), Some("OVERLOADED"));
-        assert_eq!(runs.get(), answered);
-        tell("full");
-        until(|| state.is_open()).await;
-        assert!(call(&registry, "pay.send", &json!({})).await.is_ok());
-        state.close().await.unwrap();
-        tell(&format!("answered {}", answered + 1));
-    });
+async fn works_until_its_disk_is_full(folder: &Path) {
+    let options = StateOptions::new(folder).patience(Duration::from_millis(100));
+    let state = StateStore::open(options).await.unwrap();
+    let runs = Runs::default();
+    let registry = service(&state, &runs);
+    // Callers with long names fill it soon.
+    let caller = contract::Caller::new("x".repeat(20_000));
+    let request = || redress_core::Request::new(b"{}".as_slice()).with_caller(caller.clone());
+    let mut answered = 0;
+    while state.is_open() {
+        answered += u64::from(registry.call("pay.send", request()).await.is_ok());
+    }
+    let refused = registry.call("pay.send", request()).await;
+    assert_eq!(refused.code(), Some("OVERLOADED"));
+    assert_eq!(keyed(&registry, "pay.send", "k", &json!({})).await.code(), Some("OVERLOADED"));
+    assert_eq!(runs.get(), answered);
+    tell("full");
+    until(|| state.is_open()).await;
+    assert!(call(&registry, "pay.send", &json!({})).await.is_ok());
+    state.close().await.unwrap();
+    tell(&format!("answered {}", answered + 1));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_calls_before_they_run_loses_no_record_and_heals_by_itself() {
+    if let Some(folder) = folder_of_child() {
+        return works_until_its_disk_is_full(&folder).await;
+    }
     let folder = tempfile::tempdir().unwrap();
-    let mut child = child("a_child_whose_disk_is_full", folder.path(), "ulimit -S -f 1000;");
+    let name = "a_full_disk_refuses_calls_before_they_run_loses_no_record_and_heals_by_itself";
+    let mut child = child(name, folder.path(), "ulimit -S -f 1000;");
     let mut told = Told::by(&mut child);
     told.next("full");
     let made = Command::new("prlimit").args(["--pid", &child.id().to_string(), "--fsize=unlimited"]).status().unwrap();

@@ -1,4 +1,6 @@
 //! The counts of one operation. To count takes a few atomic additions, and neither a lock nor memory.
+//!
+//! Why so: docs/decisions/0025-telemetry-counts-once.md.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},

@@ -1,4 +1,6 @@
 //! How a caller is asked for a token, or for a better one (RFC 6750).
+//!
+//! Why so: docs/decisions/0023-a-refused-token-is-refused-without-a-reason.md.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,6 @@
 //! What a caller of a deprecated operation is told in headers: RFC 9745, RFC 8594 and a link to what to use instead.
+//!
+//! Why so: docs/decisions/0074-deprecation-headers-without-days.md.
 
 use redress_contract::{Deprecation, Name};
 

@@ -1,5 +1,7 @@
 //! `RateLimit-Policy` and `RateLimit`: what is left of a caller's allowances, as structured fields
 //! (draft-ietf-httpapi-ratelimit-headers-10).
+//!
+//! Why so: docs/decisions/0063-ratelimit-fields.md.
 
 use std::fmt::Write as _;
 

@@ -11,7 +11,7 @@ pub fn status(problem: &Problem) -> u16 {
 }
 
 /// The seconds of `Retry-After`, where one belongs: on 429 and 503, when the wait is known or
-/// the call may simply be made again (K-79). Rounded up, since a caller that comes too early
+/// the call may simply be made again. Rounded up, since a caller that comes too early
 /// is refused again.
 ///
 /// An unknown wait becomes one second: less would be no wait at all in whole seconds.

@@ -1,4 +1,6 @@
 //! What a model reads about a tool.
+//!
+//! Why so: docs/decisions/0070-what-a-model-reads.md.
 
 use redress_contract::{Content, EngineCode, FailureDeclaration, Name, OperationDeclaration, Recovery, Verb};
 use serde_json::{Value, json};

@@ -5,6 +5,8 @@
 //! number that a double cannot hold; what some converters drop (defaults, limits, what values mean) also stands in
 //! words. What is accepted stays as it was declared: the dialect differs from it in two ways only. It does not say that
 //! `null` is taken, and it does not say bounds beyond 2^53.
+//!
+//! Why so: docs/decisions/0071-the-dialect-of-tools.md.
 
 use redress_contract::Holds;
 use serde_json::{Map, Number, Value, json};

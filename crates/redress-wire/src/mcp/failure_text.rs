@@ -158,6 +158,8 @@ fn is_in(value: &RawValue, problem: &Problem) -> bool {
         Ok(Value::String(text)) => text,
         Ok(Value::Number(number)) => number.to_string(),
         Ok(Value::Null) => return true,
+        // That there is nothing of a sort is nothing to act on.
+        Ok(Value::Array(several)) if several.is_empty() => return true,
         Ok(Value::Bool(_) | Value::Array(_) | Value::Object(_)) | Err(_) => return false,
     };
     let within = |c: char| c.is_alphanumeric() || c == '_';

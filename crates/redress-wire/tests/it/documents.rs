@@ -183,7 +183,6 @@ fn read_back(document: &Value) -> Contract {
 
 #[test]
 fn nothing_of_a_contract_is_lost_in_its_openapi_document() {
-    // K-71.
     let external = Contract::new(contract().operations().iter().filter(|operation| operation.is_external()).cloned());
     let back = read_back(&openapi(&contract(), &info()));
     assert_eq!(back.operations().len(), external.operations().len());

@@ -168,7 +168,6 @@ fn every_kind_has_the_number_of_the_design() {
 
 #[test]
 fn an_answer_carries_the_output_or_the_envelope() {
-    // B8.
     let answer = |envelope| {
         let mut out = Vec::new();
         jsonrpc::write_answer(Id::NULL, &envelope, &mut out);

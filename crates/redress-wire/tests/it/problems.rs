@@ -23,7 +23,6 @@ fn an_envelope_that_ended_well_is_no_problem() {
 
 #[test]
 fn retry_after_is_in_whole_seconds_and_only_where_waiting_helps() {
-    // K-79.
     let seconds = |kind, status, ms| http::problem(failure(kind, status, ms)).unwrap().retry_after;
     assert_eq!(seconds(Kind::RateLimited, 429, Some(1001)), Some(2));
     assert_eq!(seconds(Kind::RateLimited, 429, Some(0)), Some(0));

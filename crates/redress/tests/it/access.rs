@@ -13,7 +13,7 @@ use redress::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::service::{built, ends, failure, mutation, query, registry, with};
+use crate::service::{built, ends, failure, mutation, query, registry, soon, with};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -27,7 +27,6 @@ async fn as_caller(access: Access, caller: Caller) -> redress::testing::CallAnsw
 
 #[tokio::test]
 async fn a_caller_is_required_unless_the_operation_is_open() {
-    // B2.
     let closed = with(secured(Access::caller())).anonymous().call("files.read", json!({})).await;
     let problem = assert_failure!(closed, AUTH_REQUIRED);
     assert_eq!(problem.http, 401);
@@ -36,7 +35,6 @@ async fn a_caller_is_required_unless_the_operation_is_open() {
 
 #[tokio::test]
 async fn every_scope_of_all_and_one_of_any_is_needed_and_the_refusal_names_what_is_missing() {
-    // K-07 and K-32.
     let access = || Access::caller().scope("read").scope("list").any_scope("team:a").any_scope("team:b");
     let one = as_caller(access(), Caller::new("ada").scope("read")).await;
     assert_failure!(one, FORBIDDEN);
@@ -49,7 +47,7 @@ async fn every_scope_of_all_and_one_of_any_is_needed_and_the_refusal_names_what_
 
 #[tokio::test]
 async fn an_internal_operation_does_not_exist_for_the_outside_and_is_not_suggested() {
-    // K-06 and K-31.
+    // NOT_FOUND and not FORBIDDEN, or a refusal would tell that it is there.
     let hidden = ends(query("files.purge").internal(), || Ok(json!(1)));
     let harness = built(Registry::builder().add(hidden).add(secured(Access::caller().scope("read"))));
     let hidden = assert_failure!(harness.call("files.purge", json!({})).await, NOT_FOUND);
@@ -67,7 +65,6 @@ async fn an_internal_operation_does_not_exist_for_the_outside_and_is_not_suggest
 
 #[tokio::test]
 async fn an_operation_is_found_by_its_aliases_and_wire_forms() {
-    // B13.
     let harness = with(ends(query("fs.read_file").with_alias("fs.cat"), || Ok(json!(1))));
     for name in ["fs.read_file", "fs/read_file", "/fs/read_file", "fs.cat", "/fs/cat"] {
         assert_ok!(harness.call(name, json!({})).await);
@@ -120,7 +117,6 @@ impl IdentityProvider for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn who_asks_for_what_does_not_exist_is_answered_within_the_deadline() {
-    // A6.1.
     let harness = built(Registry::builder().add(secured(Access::anyone())).identity(Silent));
     for (request, seconds) in
         [(with_token("good"), 30), (with_token("good").with_deadline(std::time::Duration::from_secs(2)), 2)]
@@ -192,7 +188,6 @@ fn disk() -> Harness {
 
 #[tokio::test]
 async fn consent_is_asked_for_and_given_by_a_person() {
-    // B4 and B7.
     let agent = disk();
     let problem = assert_failure!(agent.call("disk.wipe", json!({})).await, CONSENT_REQUIRED);
     assert!(problem.next_actions.is_empty() && matches!(problem.recovery, Some(RecoveryStep::AskUser)), "{problem:?}");
@@ -240,7 +235,6 @@ async fn a_next_action_of_a_call_site_that_grants_is_left_out() {
 
 #[tokio::test]
 async fn a_consent_is_for_one_caller_and_gives_no_scope() {
-    // B7.
     let agent = disk();
     let ada = agent.as_caller(person());
     assert_ok!(ada.call("consent.grant", json!({"operation": "disk.wipe", "reason": "a test", "minutes": 5})).await);
@@ -273,7 +267,7 @@ async fn a_consent_is_refused_for_what_asks_for_none() {
 
 #[test]
 fn the_namespace_of_consent_belongs_to_the_engine() {
-    // B11.
+    // A namespace has one owner.
     let ours = ends(query("consent.list"), || Ok(Value::Null));
     let error = Registry::builder().add(consent_grant()).add(ours).build().unwrap_err();
     assert_eq!(error.findings()[0].rule(), "namespace-owner");
@@ -407,7 +401,7 @@ async fn a_full_service_is_overloaded_until_a_call_ends() {
     let builder = Registry::builder().add(holding(&started, &go)).limit(InFlight::new(1));
     let harness = Harness::new(registry(builder));
     let (first, ()) = tokio::join!(harness.call("slow.hold", json!({})), async {
-        started.notified().await;
+        soon(started.notified()).await;
         let problem = assert_failure!(harness.call("slow.hold", json!({})).await, OVERLOADED);
         assert_eq!((problem.retry, problem.http), (redress::Retry::Safe, 503));
         go.notify_one();
@@ -417,7 +411,7 @@ async fn a_full_service_is_overloaded_until_a_call_ends() {
     assert_ok!(harness.call("slow.hold", json!({})).await);
 
     // A call that its caller leaves gives its permit back as well.
-    started.notified().await;
+    soon(started.notified()).await;
     tokio::select! {
         biased;
         _ = harness.call("slow.hold", json!({})) => panic!("it does not end by itself"),

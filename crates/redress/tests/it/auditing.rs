@@ -218,6 +218,18 @@ async fn a_record_has_the_digest_of_the_input_unless_that_is_too_large_to_be_loo
 }
 
 #[tokio::test]
+async fn a_record_has_the_digest_of_a_large_input_too() {
+    let list = List::new();
+    let registry = audited(&registry(Registry::builder().add(ends(query("end.well"), || Ok(json!(1))))), &list);
+    for letter in ["x", "x", "y"] {
+        let input = json!({"a": letter.repeat(200_000)}).to_string();
+        assert!(registry.call("end.well", Request::new(input.as_bytes())).await.is_ok());
+    }
+    let inputs: Vec<_> = list.records().into_iter().map(|kept| kept.input).collect();
+    assert!(inputs[0].is_some() && inputs[0] == inputs[1] && inputs[0] != inputs[2]);
+}
+
+#[tokio::test]
 async fn a_repeated_call_is_recorded_as_one_and_a_call_with_a_key_under_its_own_end() {
     let list = List::new();
     let (started, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));

@@ -130,7 +130,6 @@ fn endings(canary: &Canary) -> Vec<Make> {
 
 #[tokio::test]
 async fn nothing_of_a_bad_ending_leaves() {
-    // 1.8 and M-52.
     let canary = Canary::new();
     for make in endings(&canary) {
         let strict = failure("STRICT", Kind::Conflict)
@@ -257,7 +256,7 @@ fn refused(canary: &Canary) -> Vec<(Value, Value)> {
 
 #[tokio::test]
 async fn no_refused_value_comes_back() {
-    // M-39.
+    // What was refused is never repeated to the caller.
     let canary = Canary::new();
     for (schema, value) in refused(&canary) {
         let formats = schema.get("format").is_some();

@@ -28,7 +28,6 @@ fn target() -> Operation {
 
 #[tokio::test]
 async fn an_operation_reaches_only_what_it_declares() {
-    // K-50.
     let declared = probing(query("outer.declared").with_call("inner.read"), "inner.read");
     let undeclared = probing(query("outer.undeclared"), "inner.read");
     let harness = built(Registry::builder().add(target()).add(declared).add(undeclared));
@@ -38,7 +37,6 @@ async fn an_operation_reaches_only_what_it_declares() {
 
 #[tokio::test]
 async fn an_operation_reaches_internal_operations_that_it_declares() {
-    // K-06.
     let inner = ends(query("inner.read").internal(), || Ok(json!(1)));
     let outer = probing(query("outer.read").with_call("inner.read"), "inner.read");
     let harness = built(Registry::builder().add(inner).add(outer));
@@ -47,7 +45,7 @@ async fn an_operation_reaches_internal_operations_that_it_declares() {
 
 #[tokio::test]
 async fn authority_is_switched_and_never_skipped_and_the_callers_scopes_do_not_help() {
-    // K-49 and K-51.
+    // The caller was checked once, at the gate; below it the operation's own authority counts.
     let inner = ends(query("inner.read").with_access(Access::caller().scope("vault")), || Ok(json!(1)));
     let with_authority = query("outer.vested").with_call("inner.read").with_authority("vault");
     let vested = probing(with_authority, "inner.read");
@@ -61,7 +59,7 @@ async fn authority_is_switched_and_never_skipped_and_the_callers_scopes_do_not_h
 
 #[tokio::test]
 async fn an_operation_may_call_others_as_its_own_caller() {
-    // K-51.
+    // To act for the caller is something that an operation declares.
     let vault = || Access::caller().scope("vault");
     let inner = ends(query("inner.read").with_access(vault()), || Ok(json!(1)));
     let outer = query("outer.read").with_access(vault()).with_call("inner.read").with_callers_authority();
@@ -75,7 +73,6 @@ async fn an_operation_may_call_others_as_its_own_caller() {
 
 #[tokio::test]
 async fn an_operation_sees_its_own_credentials_only() {
-    // K-54.
     let shows = |name: &str, secret: &str| {
         Operation::dynamic(query(name).with_call("inner.read"))
             .with_credentials(Credentials::new().with(secret, Secret::new("s")))
@@ -95,7 +92,6 @@ async fn an_operation_sees_its_own_credentials_only() {
 
 #[tokio::test]
 async fn a_composed_call_has_an_id_of_its_own_and_its_parents_as_its_link() {
-    // K-53.
     let watch = Watch::default();
     let outer = calling(query("outer.read").with_call("inner.read"), "inner.read");
     let harness = built(Registry::builder().add(target()).add(outer).observer(watch.clone()));
@@ -108,7 +104,7 @@ async fn a_composed_call_has_an_id_of_its_own_and_its_parents_as_its_link() {
 
 #[tokio::test]
 async fn operations_call_each_other_only_so_deep() {
-    // B16: the chain ends with a refusal, not with the stack.
+    // The chain ends with a refusal, not with the stack.
     let depth = Operation::dynamic(query("deep.call").with_call("deep.call")).with_handler(|ctx, _| async move {
         match ctx.call_dynamic("deep.call", json!({})).await {
             Ok(below) => Ok(json!(below.as_u64().unwrap_or_default() + 1)),

@@ -1,5 +1,5 @@
 //! Any set of codes can be declared as data and comes back exactly: the 35 codes of one
-//! service (A2) and the 44 of its nine extensions.
+//! service and the 44 of its nine extensions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use redress::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A code as a service that knows nothing of redress writes it down (A1.3).
+/// A code as a service that knows nothing of redress writes it down.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -248,7 +248,6 @@ fn contracts() -> Vec<Contract> {
 
 #[test]
 fn a_contract_is_equal_after_it_was_written_and_read() {
-    // A3.16.
     for contract in contracts() {
         let written = serde_json::to_string(&contract).unwrap();
         let read: Contract = serde_json::from_str(&written).unwrap();

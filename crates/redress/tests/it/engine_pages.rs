@@ -1,4 +1,6 @@
 //! The page of each engine code shows what is really answered: here each one happens, as its page tells it.
+//!
+//! Why so: docs/decisions/0067-what-refuses-says-so-alike.md.
 #![cfg(all(feature = "limits", feature = "serve"))]
 
 use std::{

@@ -39,8 +39,7 @@ fn list() -> Operation {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_declared_failure_has_the_members_of_the_design() {
-    // A3: design.md, section 5.
+async fn a_declared_failure_has_exactly_the_members_of_the_envelope() {
     let harness = built(Registry::builder().add(read()).add(list()));
     let answer = harness.send("files.read", Request::new(b"{}").with_request_id("req-1")).await;
     assert_failure!(answer, FILE_NOT_FOUND);
@@ -138,7 +137,7 @@ async fn a_success_is_ok_result_and_meta() {
 
 #[tokio::test]
 async fn retry_is_computed_from_the_failure_the_operation_and_the_call() {
-    // The table of design.md, section 5, through real calls.
+    // What docs/retries.md says of `retry`, through real calls.
     let key = |operation: contract::OperationDeclaration| operation.with_idempotency_key();
     let busy = |effect| failure("DISK_BUSY", Kind::Unavailable).with_effect(effect);
     let fix = |_| {

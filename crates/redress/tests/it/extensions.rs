@@ -184,7 +184,6 @@ fn an_extension_needs_start_and_build_says_so() {
 
 #[tokio::test]
 async fn every_malformed_namespace_is_refused() {
-    // A8.4.
     for namespace in ["", "Trace", "1trace", "tra-ce", "tracé", "redress", "services", "errors", "consent"] {
         let error = refusal(with(Extension::new(namespace, "1.0.0"))).await;
         assert_eq!(told(&error), [("extension-namespace", namespace)]);
@@ -214,7 +213,6 @@ fn failing(written: &'static str) -> Extension {
 
 #[tokio::test]
 async fn codes_are_written_bare_and_leave_with_the_namespace() {
-    // A8.1.
     for written in ["NOT_RECORDING", "trace.NOT_RECORDING"] {
         let registry = with(failing(written)).start().await.unwrap();
         let envelope = registry.call("trace.stop", Request::new(b"{}".as_slice()).with_caller(Caller::local())).await;
@@ -294,7 +292,6 @@ async fn a_set_up_gets_the_configuration_with_its_defaults_filled_in() {
 
 #[tokio::test]
 async fn extensions_come_in_order_and_go_in_reverse_once() {
-    // A8.7.
     let log = Log::default();
     let registry = with(noted("one", &log))
         .extension(noted("two", &log), Value::Null)
@@ -310,7 +307,6 @@ async fn extensions_come_in_order_and_go_in_reverse_once() {
 
 #[tokio::test]
 async fn a_failed_set_up_tears_down_what_came_before_and_nothing_else() {
-    // A8.7.
     let log = Log::default();
     let (failed, gone) = (log.clone(), log.clone());
     let broken = extension("broken")

@@ -172,7 +172,7 @@ impl ContentGuard for Toy {
 
 #[tokio::test]
 async fn the_content_guard_names_the_construct_and_a_hash_and_never_the_source() {
-    // A5.9.
+    // The hash finds the same source in a log without recording it.
     let declaration = mutation("code.run").with_eval("source", "toy").with_input(json!({
         "type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"],
         "additionalProperties": false,

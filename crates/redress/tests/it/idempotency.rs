@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Count, built, failure, mutation, query, registry, subscription};
+use crate::service::{Count, built, failure, mutation, query, registry, soon, subscription};
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -111,7 +111,7 @@ async fn a_key_whose_call_the_service_cancelled_never_runs_again() {
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_idempotency_key("k").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send("pay.send", request), async {
-        started.notified().await;
+        soon(started.notified()).await;
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
@@ -217,7 +217,7 @@ async fn concurrent_calls_with_one_key_run_the_handler_once() {
     let input = json!({});
     let (a, b, c, ()) =
         tokio::join!(send(&harness, "k", &input), send(&harness, "k", &input), send(&harness, "k", &input), async {
-            started.notified().await;
+            soon(started.notified()).await;
             tokio::task::yield_now().await;
             go.notify_one();
         });
@@ -284,7 +284,7 @@ fn a_call_whose_runtime_ends_says_that_its_outcome_is_unknown() {
     let mut call = Box::pin(send(&harness, "k", &input));
     first.block_on(async {
         assert!(futures_util::poll!(&mut call).is_pending());
-        started.notified().await;
+        soon(started.notified()).await;
     });
     drop(first);
     let problem = assert_failure!(second.block_on(call), OUTCOME_UNKNOWN);

@@ -347,3 +347,17 @@ async fn what_nobody_has_agreed_to_is_not_told_of_either() {
     assert_eq!(registry.allows(&mine, ada()).await.unwrap(), [false]);
     assert_eq!((checks.load(Ordering::SeqCst), gate.left()), (0, 9));
 }
+
+#[tokio::test]
+async fn what_each_of_several_limits_hands_out_is_held_until_the_call_ends() {
+    let gates = [Gate::of(1), Gate::of(1), Gate::of(1)];
+    let seen = gates.clone();
+    let operation = Operation::dynamic(query("gate.pass")).with_handler(move |_, _| {
+        let held: Vec<usize> = seen.iter().map(Gate::held).collect();
+        ready(Ok(json!(held)))
+    });
+    let builder = gates.iter().fold(Registry::builder().add(operation), |builder, gate| builder.limit(gate.clone()));
+    let envelope = registry(builder).call("gate.pass", Request::new(b"{}")).await;
+    assert_eq!(envelope.output(), Some(b"[1,1,1]".as_slice()));
+    assert!(gates.iter().all(|gate| gate.held() == 0 && gate.ran.lock().unwrap().len() == 1));
+}

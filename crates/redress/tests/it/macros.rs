@@ -450,7 +450,6 @@ async fn sort(input: Sorting) -> Outcome<u8> {
 
 #[tokio::test]
 async fn a_refused_input_says_where_to_change_it_what_is_missing_and_a_fix_where_there_is_one() {
-    // A6.2.
     const PLAIN: &str = "Change what `details.issues` points at, and call again.";
     const WITH_FIX: &str = "Change what `details.issues` points at, or apply `details.fix`, and call again.";
     let harness = redress::testing::Harness::new(crate::service::registry(redress::Registry::builder().add(sort)));

@@ -29,7 +29,7 @@ async fn ended_with(code: &'static str, details: Value) -> CallAnswer {
 
 #[tokio::test]
 async fn a_declared_code_passes_with_its_details_and_message() {
-    // K-37, mapping 1.
+    // The first of the three ways to map an ending: the code is declared.
     let problem = assert_failure!(ended_with("FILE_NOT_FOUND", json!({"path": "a.md"})).await, FILE_NOT_FOUND);
     assert_eq!(problem.error, "no file at a.md");
     assert_eq!((problem.kind, problem.http), (Kind::NotFound, 404));
@@ -38,7 +38,7 @@ async fn a_declared_code_passes_with_its_details_and_message() {
 
 #[tokio::test]
 async fn details_that_break_their_schema_become_internal_and_stay_inside() {
-    // K-37.
+    // Details are held against the declared schema.
     for details in [json!({"path": 7}), json!({}), json!({"path": "a", "inode": "secret"}), json!("secret")] {
         let answer = ended_with("FILE_NOT_FOUND", details.clone()).await;
         let problem = assert_failure!(answer, INTERNAL);
@@ -49,7 +49,7 @@ async fn details_that_break_their_schema_become_internal_and_stay_inside() {
 
 #[tokio::test]
 async fn an_undeclared_code_becomes_internal_with_only_its_code_in_the_details() {
-    // K-38, mapping 2.
+    // The second way: the code is not declared.
     let answer = ended_with("DISK_ON_FIRE", json!({"serial": "secret"})).await;
     let problem = assert_failure!(answer, INTERNAL);
     assert_eq!(answer.details(), json!({"undeclared_code": "DISK_ON_FIRE"}));
@@ -59,7 +59,7 @@ async fn an_undeclared_code_becomes_internal_with_only_its_code_in_the_details()
 
 #[tokio::test]
 async fn an_undeclared_code_that_is_no_code_does_not_leave() {
-    // K-38: a text in the place of a code may hold anything.
+    // A text in the place of a code may hold anything.
     for text in ["password=hunter2", "disk on fire", "", "A__B", "no.such.CODE"] {
         let text: &'static str = text;
         let answer = ended_with(text, json!({})).await;
@@ -70,7 +70,7 @@ async fn an_undeclared_code_that_is_no_code_does_not_leave() {
 
 #[tokio::test]
 async fn an_engine_code_thrown_by_a_handler_is_undeclared_like_any_other() {
-    // K-42.
+    // An engine code means that the engine said it.
     let answer = ended_with("FORBIDDEN", json!({})).await;
     assert_failure!(answer, INTERNAL);
     assert_eq!(answer.details(), json!({"undeclared_code": "FORBIDDEN"}));
@@ -134,7 +134,7 @@ const CLASSES: [Class; 15] = [
 
 #[tokio::test]
 async fn a_foreign_error_is_internal_or_a_code_that_its_caller_can_act_on_and_none_of_its_text_leaves() {
-    // K-39 and M-52, mapping 3.
+    // The third way: it is no failure at all.
     for (name, make, code, _) in CLASSES {
         for declaration in [declared(), mutation("files.read"), mutation("files.read").with_idempotency_key()] {
             let shape = declaration.shape();
@@ -164,6 +164,48 @@ async fn a_foreign_error_is_internal_or_a_code_that_its_caller_can_act_on_and_no
             assert!(!answer.json().to_string().contains("hunter2"), "{name}");
             assert_eq!(answer.details(), Value::Null, "{name}");
         }
+    }
+}
+
+#[tokio::test]
+async fn what_the_author_says_an_error_is_goes_before_its_type_and_its_text() {
+    // 1.9: `errorCode` of the wrapper.
+    for kind in Kind::ALL {
+        let watch = service::Watch::default();
+        let operation = ends(declared(), move || {
+            Err(Fail::contain_as(kind, io::Error::new(io::ErrorKind::TimedOut, "hunter2 does not exist")))
+        });
+        let harness = built(Registry::builder().add(operation).observer(watch.clone()));
+        let answer = harness.call("files.read", json!({})).await;
+        let code = match kind {
+            Kind::Timeout => "TIMEOUT",
+            Kind::Unavailable | Kind::RateLimited => "UPSTREAM_UNREACHABLE",
+            _ => "INTERNAL",
+        };
+        assert_eq!(answer.code(), Some(code), "{kind}");
+        assert!(!answer.json().to_string().contains("hunter2"), "{kind}");
+        let seen = watch.seen();
+        assert_eq!((seen[0].fault.as_deref(), seen[0].cause), (Some("contained"), Some(kind)));
+    }
+}
+
+#[tokio::test]
+async fn what_the_author_says_of_a_composed_calls_ending_goes_before_that_ending() {
+    let outer = Operation::dynamic(query("files.outer").with_call("files.read")).with_handler(|ctx, _| async move {
+        let called = ctx.call_dynamic("files.read", json!({})).await;
+        called.map_err(|error| Fail::contain_as(Kind::Unavailable, error))
+    });
+    let inner = ends(declared(), || Err(Fail::contain("a bug")));
+    let harness = built(Registry::builder().add(outer).add(inner));
+    assert_failure!(harness.call("files.outer", json!({})).await, UPSTREAM_UNREACHABLE);
+}
+
+#[test]
+fn an_error_is_the_same_to_its_author_whether_its_kind_was_said_or_not() {
+    let error = || io::Error::new(io::ErrorKind::NotFound, "no such thing");
+    for fail in [Fail::<redress::NoFailure>::contain(error()), Fail::contain_as(Kind::Unavailable, error())] {
+        let cause = fail.cause().and_then(|cause| cause.downcast_ref::<io::Error>());
+        assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{fail:?}");
     }
 }
 
@@ -227,7 +269,7 @@ async fn a_foreign_error_of_a_mutation_is_never_said_to_be_safe() {
 
 #[tokio::test]
 async fn whatever_a_cancelled_handler_throws_the_reason_is_the_cancellation() {
-    // M-23.
+    // A fallback must not hide that the call was cancelled.
     let operation = Operation::dynamic(declared()).with_handler(|ctx, _| async move {
         ctx.cancellation().cancel();
         Err(Foreign("connection reset"))?
@@ -264,7 +306,6 @@ async fn contained(handler: impl Fn() -> Outcome<Value, DynamicFailure> + Send +
 
 #[tokio::test]
 async fn a_panic_in_a_handler_is_contained_whatever_it_carries() {
-    // K-39.
     contained(|| panic!("hunter2")).await;
     contained(|| panic!("{}", String::from("hunter2"))).await;
     contained(|| std::panic::panic_any(vec!["hunter2"])).await;
@@ -435,7 +476,7 @@ async fn an_output_that_breaks_its_schema_is_invalid_output() {
 
 #[tokio::test]
 async fn only_a_declared_failure_keeps_what_the_call_site_added() {
-    // M-17, M-18: a hint at the throw site replaces the static one.
+    // A hint at the throw site replaces the static one.
     let added = |code: &'static str| {
         ends(declared(), move || {
             Err(DynamicFailure::new(code, json!({"path": "a"}))
@@ -516,7 +557,7 @@ async fn widen(input: Which) -> Outcome<u8, WidenedFailure> {
 
 #[tokio::test]
 async fn what_passes_is_decided_by_the_declared_type_and_not_by_a_code_of_the_same_name() {
-    // K-37, and as it is in a release build: nothing checks the details of a type there.
+    // As it is in a release build: nothing checks the details of a type there.
     for checked in [false, true] {
         let harness = built(Registry::builder().add(widen).check_outputs(checked));
         let call = async |which: &str| harness.call("typed.widen", json!({"which": which})).await;

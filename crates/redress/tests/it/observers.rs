@@ -24,7 +24,6 @@ use crate::service::{Watch, built, ends, fails, failure, query, subscription};
 
 #[tokio::test(start_paused = true)]
 async fn observers_are_told_once_of_every_way_a_call_can_end() {
-    // A6.12.
     let watch = Watch::default();
     let late = Operation::dynamic(query("end.late").with_deadline(Duration::from_secs(1)))
         .with_handler(|_, _| std::future::pending());
@@ -369,7 +368,6 @@ async fn read_planted(State(planted): State<Planted>) -> Outcome<u8, Caused> {
 
 #[tokio::test]
 async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
-    // M-56.
     let secret = redress::Secret::new("plain words");
     let texts = [
         "error sending request for url (https://api.example.com/v1/pay?key=hunter2)",
@@ -384,7 +382,10 @@ async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
         let contained = ends(query("files.read"), move || Err(std::io::Error::other(text))?);
         let panics = ends(query("files.read"), move || panic!("{text}"));
         let declared = redress_core::IntoOperation::into_operation(read_planted);
-        for operation in [contained, panics, declared] {
+        let judged = ends(query("files.read"), move || Err(redress::Fail::contain_as(Kind::Unavailable, text)));
+        let as_data = query("files.read").fails(failure("STORE_BUSY", Kind::Unavailable));
+        let as_data = ends(as_data, move || Err(DynamicFailure::new("STORE_BUSY", json!({})).caused_by(text))?);
+        for operation in [contained, panics, declared, judged, as_data] {
             let log = Log::start();
             let credentials = redress::Credentials::new().with("api", secret.clone());
             let operation = operation.with_credentials(credentials);
@@ -477,7 +478,7 @@ async fn a_stream_that_is_open_for_long_is_not_slow_and_one_that_is_long_to_open
 
 #[tokio::test]
 async fn a_text_in_the_place_of_a_code_is_in_no_line_of_the_log() {
-    // K-38: an exporter would send it.
+    // An exporter would send it.
     let log = Log::start();
     assert_failure!(
         built(Registry::builder().add(fails(query("files.read"), "password=hunter2", json!({}))))

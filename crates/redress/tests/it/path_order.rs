@@ -237,7 +237,6 @@ async fn outcome_of(broken: Vec<Step>) -> (String, Vec<String>) {
 
 #[tokio::test]
 async fn a_call_that_breaks_nothing_passes_every_step_in_order_and_is_observed_once_at_the_end() {
-    // K-47.
     let (code, asked) = outcome_of(vec![]).await;
     assert_eq!(code, "ok");
     let mut expected: Vec<&str> = STEPS.iter().filter_map(|(_, _, who)| *who).collect();
@@ -247,7 +246,7 @@ async fn a_call_that_breaks_nothing_passes_every_step_in_order_and_is_observed_o
 
 #[tokio::test]
 async fn of_any_two_broken_rules_the_earlier_step_answers_and_no_later_step_is_asked() {
-    // K-47 and A6: one case for each pair of steps, the adjacent ones among them.
+    // One case for each pair of steps, the adjacent ones among them.
     for (place, (earlier, answer, _)) in STEPS.iter().enumerate() {
         for (later, _, _) in &STEPS[place + 1..] {
             let (code, asked) = outcome_of(vec![*earlier, *later]).await;
@@ -358,7 +357,7 @@ async fn a_quota_is_asked_after_the_limits_and_before_the_size_and_counted_right
 
 #[tokio::test]
 async fn who_may_not_call_learns_nothing_of_the_schema() {
-    // B3: access comes before decoding.
+    // Access comes before decoding.
     let service = Service { broken: vec![Step::Access, Step::InputSchema], notes: Notes::default() };
     let refused = |input: &'static [u8]| {
         let request = Request::new(input).with_token(Secret::new("token")).with_request_id("same");

@@ -16,6 +16,12 @@ use redress::{
 };
 use serde_json::{Value, json};
 
+/// Say what is known of a file.
+#[redress::operation(query, name = "files.stat")]
+async fn stat() -> redress::Outcome<u8> {
+    Ok(7)
+}
+
 /// An operation that completes what others take.
 fn completing(name: &str) -> contract::OperationDeclaration {
     contract::OperationDeclaration::query(name)
@@ -274,6 +280,9 @@ refusals! {
         => Registry::builder()
             .add(bound(query("files.read")).with_owner("reader"))
             .add(bound(query("files.write")).with_owner("writer"));
+    a_namespace_of_two_packages_of_one_program_is_refused:
+        "namespace-owner" on "files", "more than one owner: package reader, package redress"
+        => Registry::builder().add(stat).add(bound(query("files.read")).of_package(Some("reader")));
 
     a_code_declared_twice_is_refused:
         "duplicate-code" on "files.read/FILE_MISSING", "remove one of the two"
@@ -316,17 +325,17 @@ refusals! {
         => registry([query("files.read")]).guard(Doorman(failure("FORBIDDEN")));
 
     a_fix_that_points_at_nothing_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("/pth", "Give a path that really exists.")),
         )]);
     a_fix_that_points_below_a_string_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "point at a member of the input, such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("/path/0", "Give a path that really exists.")),
         )]);
     a_fix_whose_pointer_lacks_its_slash_is_refused:
-        "recovery-field" on "files.read/FILE_MISSING", "such as `/path`"
+        "recovery-field" on "files.read/FILE_MISSING", "point at a member that the input of this operation has"
         => registry([failing(
             failure("FILE_MISSING").with_recovery(Recovery::fix_input("path", "Give a path that really exists.")),
         )]);
@@ -720,10 +729,10 @@ refusals! {
         "needless-key" on "files.read", "remove the key, or make it a mutation"
         => registry([query("files.read").with_idempotency_key()]);
     an_example_whose_input_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the input of example 1 breaks the input schema"
+        "bad-example" on "files.read", "the input of example 1 breaks the input schema at `/path` (`type`)"
         => registry([query("files.read").with_example(example(json!({"path": 1}), ExampleEnding::Output(json!(1))))]);
     an_example_whose_output_breaks_the_schema_is_refused:
-        "bad-example" on "files.read", "the output of example 1 breaks the output schema"
+        "bad-example" on "files.read", "the output of example 1 breaks the output schema (`type`)"
         => registry([query("files.read")
             .with_output(json!({"type": "string"}))
             .with_example(example(json!({"path": "a"}), ExampleEnding::Output(json!(1))))]);
@@ -754,7 +763,6 @@ fn example(input: Value, ending: ExampleEnding) -> Example {
 
 #[test]
 fn every_engine_code_is_the_engines_alone() {
-    assert_eq!(EngineCode::ALL.len(), 26);
     for code in EngineCode::ALL {
         let error = refusal(registry([failing(failure(code.as_str()))]));
         assert_eq!(told(&error), [("engine-code", format!("files.read/{code}").as_str())]);
@@ -763,7 +771,6 @@ fn every_engine_code_is_the_engines_alone() {
 
 #[test]
 fn every_break_of_the_code_grammar_is_refused() {
-    // A1.2 and C4.
     let long = "A".repeat(64);
     for code in ["", "_A", "A_", "A__B", "a", "File", "4XX", "A-B", "x.y.Z", "Ns.CODE", "É", &long] {
         let error = refusal(registry([failing(failure(code))]));
@@ -773,7 +780,6 @@ fn every_break_of_the_code_grammar_is_refused() {
 
 #[test]
 fn every_break_of_the_name_grammar_is_refused() {
-    // B10.
     let long = format!("a.{}", "b".repeat(63));
     for name in ["", "read", "files.", ".read", "files.Read", "files/read", "a..b", "a.1b", "a.b-c", &long] {
         let error = refusal(registry([query(name)]));
@@ -928,6 +934,15 @@ fn a_registry_without_a_mistake_is_built() {
     let read = built.operation("/files/open").unwrap();
     assert_eq!(*read.name(), "files.read");
     assert_eq!(read.failure("DOOR_CLOSED").unwrap().layer(), Some("doorman"));
+}
+
+#[test]
+fn packages_share_a_namespace_where_one_owner_is_named_and_what_is_data_is_of_any_package() {
+    let stat = || redress_core::IntoOperation::into_operation(stat);
+    let read = || bound(query("files.read")).of_package(Some("reader"));
+    let shared = Registry::builder().add(stat().with_owner("files team")).add(read().with_owner("files team"));
+    assert!(shared.build().is_ok());
+    assert!(Registry::builder().add(stat()).add(bound(query("files.read"))).build().is_ok());
 }
 
 #[test]

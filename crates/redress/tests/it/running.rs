@@ -51,7 +51,7 @@ fn near(found: Duration, wanted: Duration) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn the_operations_deadline_drops_the_handler() {
-    // K-36 and K-59.
+    // To end a call is to drop its future.
     let endless = Endless::new();
     let harness = with(endless.operation(query("slow.wait").with_deadline(2 * SECOND)));
     let (answer, took) = timed(harness.call("slow.wait", json!({}))).await;
@@ -63,7 +63,6 @@ async fn the_operations_deadline_drops_the_handler() {
 
 #[tokio::test(start_paused = true)]
 async fn the_registrys_deadline_holds_where_the_operation_says_nothing() {
-    // K-60.
     let endless = Endless::new();
     let harness = built(Registry::builder().add(endless.operation(query("slow.wait"))).deadline(3 * SECOND));
     let (answer, took) = timed(harness.call("slow.wait", json!({}))).await;
@@ -114,7 +113,6 @@ async fn a_timeout_is_safe_to_repeat_for_a_query_and_with_a_key_and_not_otherwis
 
 #[tokio::test(start_paused = true)]
 async fn a_composed_call_inherits_what_is_left_of_its_parents_deadline() {
-    // A6.10.
     let endless = Endless::new();
     let inner = endless.operation(query("slow.inner").with_deadline(60 * SECOND));
     let outer = query("slow.outer").with_deadline(5 * SECOND).with_call("slow.inner");
@@ -138,7 +136,7 @@ async fn cancelled_midway(harness: &Harness, name: &str, endless: &Endless) -> r
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send(name, request), async {
-        endless.started.notified().await;
+        soon(endless.started.notified()).await;
         token.cancel();
     });
     answer
@@ -146,7 +144,6 @@ async fn cancelled_midway(harness: &Harness, name: &str, endless: &Endless) -> r
 
 #[tokio::test]
 async fn a_faces_token_cancels_the_handler_and_drops_it() {
-    // K-57 and K-59.
     let endless = Endless::new();
     let harness = with(endless.operation(query("slow.wait")));
     let answer = cancelled_midway(&harness, "slow.wait", &endless).await;
@@ -157,7 +154,6 @@ async fn a_faces_token_cancels_the_handler_and_drops_it() {
 
 #[tokio::test]
 async fn cancelling_a_call_cancels_the_calls_below_it() {
-    // K-57.
     let endless = Endless::new();
     let outer = query("slow.outer").with_call("slow.inner");
     let outer = Operation::dynamic(outer)
@@ -190,18 +186,18 @@ fn spawning(declaration: contract::OperationDeclaration, started: &Arc<Notify>, 
 
 #[tokio::test(start_paused = true)]
 async fn a_spawned_task_is_told_of_cancellation_timeout_and_a_caller_that_left() {
-    // K-57: the tree goes on below the handler.
+    // The tree goes on below the handler.
     let (started, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let harness = with(spawning(query("slow.spawn").with_deadline(SECOND), &started, &told));
 
     assert_failure!(harness.call("slow.spawn", json!({})).await, TIMEOUT);
     soon(told.notified()).await;
-    started.notified().await;
+    soon(started.notified()).await;
 
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send("slow.spawn", request), async {
-        started.notified().await;
+        soon(started.notified()).await;
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
@@ -217,7 +213,7 @@ async fn a_spawned_task_is_told_of_cancellation_timeout_and_a_caller_that_left()
 
 #[tokio::test(start_paused = true)]
 async fn a_composed_call_in_a_spawned_task_is_cancelled_with_its_parent() {
-    // K-57: the token reaches where dropping the parent's future does not.
+    // The token reaches where dropping the parent's future does not.
     let endless = Endless::new();
     let watch = Watch::default();
     let outer = query("slow.outer").with_call("slow.inner").with_deadline(SECOND);
@@ -239,7 +235,7 @@ async fn a_composed_call_in_a_spawned_task_is_cancelled_with_its_parent() {
     let token = CancellationToken::new();
     let request = Request::new(b"{}").with_cancellation(token.clone());
     let (answer, ()) = tokio::join!(harness.send("slow.outer", request), async {
-        endless.started.notified().await;
+        soon(endless.started.notified()).await;
         token.cancel();
     });
     assert_failure!(answer, CANCELLED);
@@ -261,7 +257,6 @@ async fn a_task_that_a_handler_left_behind_on_purpose_is_not_cancelled_when_it_r
 
 #[tokio::test]
 async fn dropping_the_caller_drops_the_handler_and_tells_observers_once() {
-    // A6.10.
     let endless = Endless::new();
     let watch = Watch::default();
     let harness = built(Registry::builder().add(endless.operation(query("slow.wait"))).observer(watch.clone()));
@@ -325,7 +320,6 @@ async fn waiting_for_the_first_call_with_a_key_can_be_cancelled_too() {
 
 #[tokio::test]
 async fn a_well_formed_request_id_is_kept_and_any_other_replaced_by_a_uuid_of_version_seven() {
-    // A3.8.
     let operation = Operation::dynamic(query("who.am_i"))
         .with_handler(|ctx, _| async move { Ok(json!(ctx.request_id().to_string())) });
     let harness = with(operation);

@@ -131,7 +131,7 @@ async fn a_silent_source_times_out() {
 
 #[tokio::test]
 async fn a_failure_in_the_middle_is_the_last_event_and_the_source_goes_before_it() {
-    // K-40: terminal, and nothing completed after it.
+    // Terminal, and nothing completed after it.
     let dropped = Dropped::default();
     let guards = dropped.clone();
     let (harness, watch) = feed(Streaming::default(), move || {
@@ -158,7 +158,6 @@ async fn a_failure_in_the_middle_is_the_last_event_and_the_source_goes_before_it
 
 #[tokio::test]
 async fn an_item_is_mapped_like_the_outcome_of_a_call() {
-    // K-40.
     type Make = fn() -> Item;
     let cases: [(Make, &str); 4] = [
         (|| Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": "hunter2"})))?, "INTERNAL"),
@@ -179,7 +178,6 @@ async fn an_item_is_mapped_like_the_outcome_of_a_call() {
 
 #[tokio::test]
 async fn a_reader_that_goes_drops_the_source_and_frees_its_place() {
-    // K-59.
     let dropped = Dropped::default();
     let guards = dropped.clone();
     let (harness, watch) = feed(Streaming::default(), move || {
@@ -224,7 +222,6 @@ async fn a_failure_before_the_stream_is_open_is_an_envelope() {
 
 #[tokio::test]
 async fn a_subscription_is_not_called_and_a_query_not_subscribed_to() {
-    // K-34.
     let (harness, _) = feed(Streaming::default(), || numbers(1));
     let answer = harness.call("feed.watch", json!({})).await;
     assert_failure!(answer, INVALID_OPERATION_TYPE);
@@ -280,7 +277,7 @@ fn asking(price: Operation, before_each: Duration) -> Harness {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_older_than_the_deadline_of_its_opening_still_calls_others() {
-    // K-61.
+    // A deadline is for opening a stream, unless the caller gave one.
     let price = ends(query("feed.price"), || Ok(json!(7)));
     let harness = asking(price, Duration::from_secs(40));
     let prices: Vec<Event> = open(&harness).await.take(3).collect().await;
@@ -318,7 +315,6 @@ where
 
 #[tokio::test(start_paused = true)]
 async fn the_deadline_that_a_caller_gives_is_for_the_whole_stream() {
-    // D13.
     let silent = within_three_seconds(Streaming::default(), stream::pending).await;
     let full = Streaming { buffer: 1, overflow: Overflow::Wait(60_000), ..Streaming::default() };
     let held_back = within_three_seconds(full, || numbers(1000)).await;

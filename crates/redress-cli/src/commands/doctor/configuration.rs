@@ -2,19 +2,19 @@
 
 use std::{
     net::ToSocketAddrs as _,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
 use redress_access::{Authenticator, TokenFile};
 use redress_core::Registry;
 use redress_mcp::DroppedFields;
+#[cfg(feature = "state")]
 use redress_state::{OpenStateError, StateStore};
 
-use super::{
-    DoctorCheck,
-    machine::{appendable, writable},
-};
+#[cfg(feature = "state")]
+use super::machine::writable;
+use super::{DoctorCheck, machine::appendable};
 use crate::{
     commands::mcp,
     config::{AccessLogSetting, AccessTable, ListenSetting, ServeSettings, WhereState, fitting},
@@ -27,6 +27,7 @@ use crate::{
 /// How long the collector has to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Below this, a state that is written to will soon stop its server.
+#[cfg(feature = "state")]
 const ENOUGH_ROOM: u64 = 256 << 20;
 
 /// Looks at everything that `settings` name; `runs` says whether a server runs by them.
@@ -163,24 +164,39 @@ fn tls(program: &str, settings: &ServeSettings) -> Vec<DoctorCheck> {
 
 /// Whether the state can be kept, and for how long there is room.
 async fn state(settings: &ServeSettings, runs: bool) -> Vec<DoctorCheck> {
-    let folder = match &settings.state {
+    match &settings.state {
         WhereState::Memory if settings.document.is_none() => {
-            return vec![DoctorCheck::ok("state", "in memory; it ends with the process")];
+            vec![DoctorCheck::ok("state", "in memory; it ends with the process")]
         }
         WhereState::Memory => {
-            let next = "set `state.folder` to keep it";
-            return vec![DoctorCheck::warn("state", "consents, keys and the audit end with the process", next)];
+            let next = if cfg!(feature = "state") {
+                "set `state.folder` to keep it"
+            } else {
+                "build the program with the feature `state`, and set `state.folder` to keep it"
+            };
+            vec![DoctorCheck::warn("state", "consents, keys and the audit end with the process", next)]
         }
-        WhereState::Folder(table) => table.folder.clone().unwrap_or_default(),
-    };
+        WhereState::Folder(table) => state_folder(&table.folder.clone().unwrap_or_default(), runs).await,
+    }
+}
+
+/// Settings that name a folder were refused by a build that keeps nothing.
+#[cfg(not(feature = "state"))]
+async fn state_folder(_: &Path, _: bool) -> Vec<DoctorCheck> {
+    Vec::new()
+}
+
+#[cfg(feature = "state")]
+async fn state_folder(folder: &Path, runs: bool) -> Vec<DoctorCheck> {
     let shown = folder.display();
     // One that is not there yet is made at the start, in the nearest folder that is.
-    let there: PathBuf = folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
+    let there: std::path::PathBuf =
+        folder.ancestors().find(|folder| folder.is_dir()).map_or_else(|| ".".into(), Into::into);
     if let Err(cause) = writable(&there) {
         let next = "give the folder to the user of the server, or name another in `state.folder`";
         return vec![DoctorCheck::fail("state", format!("{shown} cannot be written: {}", reason(&cause)), next)];
     }
-    match StateStore::look(&folder).await {
+    match StateStore::look(folder).await {
         Ok(()) => {}
         Err(error @ OpenStateError::Lost) => {
             let next = "put the file back that was there, or restart the service; a back-up goes in between";
@@ -202,17 +218,17 @@ async fn state(settings: &ServeSettings, runs: bool) -> Vec<DoctorCheck> {
         }
         Some(_) | None => DoctorCheck::ok("state", format!("{shown} can be written")),
     };
-    let private = folder.is_dir().then(|| open_to_others("state", &folder)).flatten();
+    let private = folder.is_dir().then(|| open_to_others("state", folder)).flatten();
     [Some(room), private].into_iter().flatten().collect()
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "state"))]
 fn room(folder: &Path) -> Option<u64> {
     let volume = rustix::fs::statvfs(folder).ok()?;
     volume.f_bavail.checked_mul(volume.f_frsize)
 }
 
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "state"))]
 fn room(_: &Path) -> Option<u64> {
     None
 }

@@ -17,11 +17,13 @@ use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
 
 use super::house::{Credential, House, SOON};
 
-const OPERATIONS: [&str; 12] = [
+const OPERATIONS: [&str; 14] = [
     "hide.nothing",
     "hide.refusal",
     "hide.cause",
     "hide.foreign",
+    "hide.known",
+    "hide.declared",
     "hide.panic",
     "hide.undeclared",
     "hide.output",

@@ -28,7 +28,7 @@ use super::collector::Collector;
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// What an operation hides from its callers and not from the log, and what a wrong configuration says.
-pub(crate) const HIDDEN: [&str; 4] = ["cause", "panic", "stream", "configuration"];
+pub(crate) const HIDDEN: [&str; 5] = ["cause", "declared", "panic", "stream", "configuration"];
 
 /// What a caller may come with.
 pub(crate) struct Credential {

@@ -6,6 +6,7 @@
 //! Another face is another file in `faces/` and another line in [`faces::all`].
 
 mod cancel;
+mod contained;
 mod equal;
 mod face;
 mod faces;

@@ -3,7 +3,7 @@
 use redress_core::contract::Kind;
 use serde_json::json;
 
-use super::{service, site::Site};
+use super::{contained, service, site::Site};
 
 /// How an operation is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub(crate) struct Row {
     pub(crate) who: Who,
     pub(crate) deadline_ms: Option<u64>,
     pub(crate) key: Option<&'static str>,
+    /// The code with which the call ends that it makes, if it makes one.
+    pub(crate) below: Option<&'static str>,
     /// The code with which it ends; nothing if it ends well.
     pub(crate) code: Option<String>,
 }
@@ -61,6 +63,7 @@ fn row(name: &str, operation: &'static str, input: impl Into<String>, code: Opti
         who: Who::Local,
         deadline_ms: None,
         key: None,
+        below: None,
         code: code.map(str::to_owned),
     }
 }
@@ -115,8 +118,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
     }));
     let secret = site.typed.plant("a value that is refused");
     let invalid = |name, input: String| row(name, "table.greet", input, Some("INVALID_INPUT"));
-    let contained =
-        |how: &str, code| row(&format!("contained, {how}"), "table.break", json!({"how": how}).to_string(), Some(code));
+    let composed = |how: &str, below, code| {
+        let called = row(&format!("composed, {how}"), "table.outer", json!({"how": how}).to_string(), Some(code));
+        Row { below: Some(below), ..called }
+    };
     let cut_off = |how: &str, code| {
         let ends = how.split(',').next().unwrap_or_default();
         row(&format!("to verify, {how}"), VERIFIED, ending(ends), Some(code))
@@ -140,15 +145,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("panic", "table.break", r#"{"how":"panic"}"#, Some("INTERNAL")),
         row("a contained error", "table.break", r#"{"how":"text"}"#, Some("INTERNAL")),
         row("a foreign error", "table.break", r#"{"how":"io"}"#, Some("INTERNAL")),
-        contained("down", "UPSTREAM_UNREACHABLE"),
-        contained("locked", "UPSTREAM_UNREACHABLE"),
-        contained("throttled", "UPSTREAM_UNREACHABLE"),
-        contained("slow", "TIMEOUT"),
-        contained("absent", "INTERNAL"),
-        contained("denied", "INTERNAL"),
-        contained("taken", "INTERNAL"),
-        contained("unread", "INTERNAL"),
-        contained("aborted", "INTERNAL"),
+        row("declared, with a cause", "table.break", r#"{"how":"caused"}"#, Some("THING_MISSING")),
+        composed("down", "UPSTREAM_UNREACHABLE", "UPSTREAM_UNREACHABLE"),
+        composed("text", "INTERNAL", "INTERNAL"),
+        composed("caused", "THING_MISSING", "INTERNAL"),
         row("undeclared failure", "table.break", r#"{"how":"undeclared"}"#, Some("INTERNAL")),
         row("details against their schema", "table.break", r#"{"how":"details"}"#, Some("INTERNAL")),
         row("output against its schema", "table.break", r#"{"how":"output"}"#, Some("INVALID_OUTPUT")),
@@ -170,11 +170,15 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("consent for somebody else", "consent.grant", FOR_LOCAL, Some("CONSENT_NOT_YOURS")).by(Who::Person),
         row("consent, and then the call", "table.wipe", "{}", None).by(Who::Clerk),
         row("consent of another caller", "table.wipe", "{}", Some("CONSENT_REQUIRED")),
+        row("a result that is too large", "table.much", "{}", Some("RESULT_TOO_LARGE")),
+        row("no capacity", "table.full", "{}", Some("OVERLOADED")),
         row("a limit", "table.limited", "{}", Some("RATE_LIMITED")),
         row("a quota", "table.spent", "{}", Some("QUOTA_EXHAUSTED")),
         row("a quota of a stream", "table.spent_stream", "{}", Some("QUOTA_EXHAUSTED")).streams(),
         row("a guard's veto", "table.guarded", "{}", Some("CLOSED_TODAY")),
         row("source that is refused", "table.run", r#"{"source":"goto 7"}"#, Some("EVAL_BLOCKED_KEYWORD")),
+        row("source with a construct", "table.run", r#"{"source":"poke 7"}"#, Some("EVAL_BLOCKED_CONSTRUCT")),
+        row("source that is none", "table.run", r#"{"source":"?"}"#, Some("EVAL_UNPARSABLE")),
         Row { key: Some("kept"), ..row("a key again", "table.once", r#"{"n":2}"#, Some("IDEMPOTENCY_CONFLICT")) },
         Row { key: Some("k"), ..row("a key of a query", "table.greet", r#"{"name":"Ada"}"#, Some("INVALID_REQUEST")) },
         Row { key: Some("k"), ..row("a key of a mutation without", "table.wipe", "{}", Some("INVALID_REQUEST")) },
@@ -208,6 +212,10 @@ pub(crate) fn all(site: &Site) -> Vec<Row> {
         row("stream, invalid", "table.count", r#"{"too":3}"#, Some("INVALID_INPUT")).streams(),
         row("stream, fails to open", "table.count", r#"{"to":-1}"#, Some("THING_MISSING")).streams(),
     ]);
+    rows.extend(contained::classes().into_iter().map(|(how, code)| {
+        let input = json!({"how": how}).to_string();
+        row(&format!("contained, {how}"), "table.break", input, Some(code))
+    }));
     let misused = Some("INVALID_OPERATION_TYPE");
     rows.push(Row { ask: Ask::CallOfStream, ..row("a stream called once", "table.count", "{}", misused) });
     rows.push(Row { ask: Ask::StreamOfCall, ..row("a query subscribed to", "table.greet", "{}", misused) });

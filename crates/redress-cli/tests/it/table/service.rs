@@ -1,6 +1,6 @@
 //! Operations that end in every way that a call can end.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use redress_core::{
@@ -13,24 +13,23 @@ use redress_core::{
 use serde_json::{Value, json};
 
 use super::{
+    contained::{Ended, Secrets, below, broken},
     face::Asking,
     site::{Marks, Told},
 };
-
-type Ended = redress_core::Outcome<Value, DynamicFailure>;
 
 /// The code of the failure that `table.fail` declares for a kind.
 pub(crate) fn code_of(kind: Kind) -> String {
     format!("TABLE_{}", kind.as_str().to_uppercase())
 }
 
-fn declared(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
+pub(super) fn declared(operation: contract::OperationDeclaration) -> contract::OperationDeclaration {
     let streams = operation.shape() == contract::Shape::Subscription;
     let operation = operation.with_summary("End in one way.").with_access(Access::caller());
     if streams { operation } else { operation.with_deadline(Duration::from_secs(60)) }
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
@@ -40,7 +39,7 @@ fn stop(code: &str, kind: Kind) -> FailureDeclaration {
 }
 
 /// Everything that a declaration can say about a failure.
-fn missing() -> FailureDeclaration {
+pub(super) fn missing() -> FailureDeclaration {
     FailureDeclaration::new("THING_MISSING", Kind::NotFound)
         .with_when("There is no such thing.")
         .with_message("no thing {id}")
@@ -135,6 +134,7 @@ impl Limit for Limits {
     fn admit(&self, call: &LimitedCall<'_>) -> Result<Option<Permit>, Limited> {
         match call.operation.name().as_str() {
             "table.limited" => Err(Limited::rate(1500)),
+            "table.full" => Err(Limited::capacity(1500).named("in_flight", "all")),
             _ => Ok(None),
         }
     }
@@ -195,40 +195,12 @@ impl ContentGuard for NoGoto {
     }
 
     fn check(&self, source: &str) -> Result<(), Blocked> {
-        if source.contains("goto") { Err(Blocked::Keyword("goto".to_owned())) } else { Ok(()) }
-    }
-}
-
-/// What `table.break` and `table.count` must not let out.
-#[derive(Clone)]
-struct Secrets {
-    cause: String,
-    panic: String,
-    undeclared: String,
-    details: String,
-    output: String,
-}
-
-fn broken(how: &str, secrets: &Secrets) -> Ended {
-    match how {
-        "text" => Err(Fail::contain(format!("cannot log in as {}", secrets.cause))),
-        "io" => Err(io::Error::other(format!("/home/{}/.ssh is locked", secrets.cause)))?,
-        "down" => Err(io::Error::new(io::ErrorKind::ConnectionRefused, secrets.cause.clone()))?,
-        "locked" => Err(Fail::contain(format!("{}: database is locked", secrets.cause))),
-        "throttled" => Err(Fail::contain(format!("{}: too many requests", secrets.cause))),
-        "slow" => Err(io::Error::new(io::ErrorKind::TimedOut, secrets.cause.clone()))?,
-        "absent" => Err(io::Error::new(io::ErrorKind::NotFound, secrets.cause.clone()))?,
-        "denied" => Err(io::Error::new(io::ErrorKind::PermissionDenied, secrets.cause.clone()))?,
-        "taken" => Err(io::Error::new(io::ErrorKind::AlreadyExists, secrets.cause.clone()))?,
-        "unread" => Err(serde_json::from_value::<u8>(json!(secrets.cause)).expect_err("it is a text"))?,
-        "aborted" => Err(Fail::contain(format!("{}: current transaction is aborted", secrets.cause))),
-        "undeclared" => Err(DynamicFailure::new("NOT_DECLARED", json!({"secret": secrets.undeclared})))?,
-        "details" => {
-            Err(DynamicFailure::new("THING_MISSING", json!({"id": secrets.details, "name": secrets.details})))?
+        match source.split(' ').next() {
+            Some("goto") => Err(Blocked::Keyword("goto".to_owned())),
+            Some("poke") => Err(Blocked::Construct("poke".to_owned())),
+            Some("run") => Ok(()),
+            Some(_) | None => Err(Blocked::Unparsable),
         }
-        "output" => Ok(json!({"secret": secrets.output})),
-        "panic" => panic!("{}", secrets.panic),
-        other => Ok(json!(other)),
     }
 }
 
@@ -308,13 +280,7 @@ fn waiting(marks: &Arc<Marks>) -> [Operation; 3] {
 
 /// The operations of the table, with `canary`'s markers wherever nothing may come from.
 pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
-    let secrets = Secrets {
-        cause: canary.plant("the cause of a contained error"),
-        panic: canary.plant("a panic"),
-        undeclared: canary.plant("the details of an undeclared failure"),
-        details: canary.plant("details against their schema"),
-        output: canary.plant("an output against its schema"),
-    };
+    let secrets = Secrets::plant(canary);
     let answer = |name: &str, output: Value| {
         Operation::dynamic(declared(contract::OperationDeclaration::query(name))).with_handler(move |_, _: Value| {
             let output = output.clone();
@@ -391,6 +357,8 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let compose = declared(contract::OperationDeclaration::query("table.compose")).with_call("table.hidden");
     let compose = Operation::dynamic(compose.with_authority("table:compose"))
         .with_handler(|ctx, _: Value| async move { Ok(ctx.call_dynamic("table.hidden", json!({})).await?) });
+    let much = declared(contract::OperationDeclaration::query("table.much")).with_max_output(200);
+    let much = Operation::dynamic(much).with_handler(|_, _: Value| async { Ok(json!({"text": "x".repeat(300)})) });
     let [wait, patient, hang] = waiting(marks);
     let [owned, feed] = checked(&secrets);
     let all = [
@@ -411,11 +379,12 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
         hang,
         owned,
         feed,
-        count(secrets),
+        count(secrets.clone()),
     ];
     let plain = [
         answer("table.nothing", Value::Null),
         answer("table.limited", json!(0)),
+        answer("table.full", json!(0)),
         answer("table.spent", json!(0)),
         answer("table.guarded", json!(0)),
     ];
@@ -425,7 +394,8 @@ pub(crate) fn registry(canary: &Canary, marks: &Arc<Marks>) -> Registry {
     let registry = all
         .into_iter()
         .chain(plain)
-        .chain([spent, stray(), compose, answer("table.gone", json!(0))])
+        .chain([spent, much, stray(), compose, answer("table.gone", json!(0))])
+        .chain(below(&secrets))
         .chain(redress_serve::discovery())
         .fold(Registry::builder(), |builder, operation| builder.add(operation))
         .add(consent_grant())

@@ -5,6 +5,8 @@
 //! A face without one ends the call with what was asked, and the caller makes the same call again
 //! with the answers: the handler then runs from its start, and each question that has been answered
 //! is answered at once ([`Conversation`]).
+//!
+//! Why so: docs/decisions/0017-asking.md.
 
 mod answer;
 mod asker;

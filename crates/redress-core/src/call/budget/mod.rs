@@ -3,6 +3,8 @@
 //! An answer is charged before it is written into memory, and until its bytes have gone to whoever asked. Whoever finds
 //! no room waits in the order of asking, and holds nothing meanwhile, so that no two calls wait for each other. One that
 //! has room already may grow past those who wait.
+//!
+//! Why so: docs/decisions/0042-answers-have-a-budget.md.
 
 mod batch;
 mod levels;

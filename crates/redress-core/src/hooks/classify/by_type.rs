@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_io_kind_is_mapped_once() {
-        // 1.5. The list is written out, since a kind that is missing in the table would be
+        // The list is written out, since a kind that is missing in the table would be
         // missing in a list made from it.
         use io::ErrorKind::*;
         let kinds = [
@@ -257,7 +257,6 @@ mod tests {
 
     #[test]
     fn an_io_error_without_a_telling_kind_is_asked_for_what_it_wraps() {
-        // 1.5.
         let wrapped = "x".parse::<u8>().unwrap_err();
         assert_eq!(classify(io::Error::other(wrapped)), (Kind::Validation, "std-parse".into()));
         let twice = io::Error::other(io::Error::from(io::ErrorKind::TimedOut));
@@ -274,7 +273,6 @@ mod tests {
 
     #[test]
     fn the_runtimes_errors_are_known() {
-        // 1.5.
         let errors = runtime().block_on(async {
             let elapsed = tokio::time::timeout(Duration::ZERO, future::pending::<()>()).await.unwrap_err();
             let task = tokio::spawn(future::pending::<()>());
@@ -289,7 +287,6 @@ mod tests {
 
     #[test]
     fn a_json_error_is_about_the_value_unless_reading_it_failed() {
-        // 1.5.
         struct Broken;
         impl io::Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -304,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_std_cannot_parse_is_a_matter_of_validation() {
-        // 1.5: the seed's syntax and range errors.
+        // Syntax and range errors: what was given cannot be read.
         let errors: [Box<dyn Error>; 8] = [
             Box::new("x".parse::<u8>().unwrap_err()),
             Box::new("x".parse::<f64>().unwrap_err()),

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, fmt::Write as _, io, iter};
 
-/// How many errors of a chain are looked at (M-27). A chain that leads back into itself ends
+/// How many errors of a chain are looked at. A chain that leads back into itself ends
 /// here too.
 pub(super) const DEPTH: usize = 20;
 
@@ -58,7 +58,6 @@ mod tests {
 
     #[test]
     fn at_most_twenty_errors_are_looked_at() {
-        // M-27.
         let deep = (0..50).fold(Foreign::new("bottom"), |cause, _| Foreign::new("above").caused_by(cause));
         assert_eq!(chain(&deep).count(), DEPTH);
         assert_eq!(chain(&Foreign::new("alone")).count(), 1);
@@ -66,7 +65,6 @@ mod tests {
 
     #[test]
     fn a_chain_that_leads_back_into_itself_ends() {
-        // M-27.
         assert_eq!(chain(&Ring).count(), DEPTH);
     }
 

@@ -115,7 +115,6 @@ mod tests {
 
     #[test]
     fn every_row_has_an_error_that_leads_to_it() {
-        // 1.5.
         let said = |kind| Error::Database(Box::new(Said(kind, None)));
         let coded = |code| Error::Database(Box::new(Said(|| ErrorKind::Other, Some(code))));
         let table = [

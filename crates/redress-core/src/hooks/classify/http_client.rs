@@ -44,7 +44,7 @@ pub(super) fn rows() -> Vec<TypeRow> {
     rows
 }
 
-/// What a status says about the call that it answers (requirement 1.10).
+/// What a status says about the call that it answers.
 fn kind_of_status(status: u16) -> Option<Kind> {
     Some(match status {
         400 => Kind::InvalidParams,
@@ -102,8 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_of_the_requirement_has_its_kind() {
-        // 1.10.
+    fn every_status_of_an_answer_has_its_kind() {
         let table: [(&[u16], Kind); 11] = [
             (&[400], Kind::InvalidParams),
             (&[401], Kind::Unauthorized),
@@ -128,7 +127,6 @@ mod tests {
 
     #[test]
     fn a_refused_connection_is_unavailable() {
-        // 1.5.
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = runtime().block_on(text_from(closed)).unwrap_err();
         assert_eq!(row_of(&error), (Kind::Unavailable, "reqwest-connect".into()));
@@ -136,7 +134,6 @@ mod tests {
 
     #[test]
     fn a_bad_status_goes_by_the_table() {
-        // 1.10.
         let missing = answering("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
         let error = runtime().block_on(text_from(missing)).unwrap_err();
         assert_eq!(row_of(&error), (Kind::NotFound, "reqwest-not-found".into()));
@@ -153,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_slow_server_is_a_timeout() {
-        // 1.5. The backlog takes the connection, and nobody ever answers.
+        // The backlog takes the connection, and nobody ever answers.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let error = runtime().block_on(async {

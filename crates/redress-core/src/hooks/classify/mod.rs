@@ -12,6 +12,7 @@ mod database;
 mod foreign;
 #[cfg(feature = "reqwest")]
 mod http_client;
+mod judged;
 mod tables;
 
 use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
@@ -19,8 +20,11 @@ use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
 use redress_contract::{EngineCode, Kind, Problem};
 use regex::{RegexSet, RegexSetBuilder};
 
-pub(crate) use self::chain::{chain, write_text};
 use self::{by_type::TypeRow, tables::TextRow};
+pub(crate) use self::{
+    chain::{chain, write_text},
+    judged::Judged,
+};
 
 /// What a foreign error was taken for. It holds none of the error's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]

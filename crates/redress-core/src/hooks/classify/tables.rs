@@ -1,5 +1,5 @@
-//! The patterns that foreign texts are matched against: requirement 1.5, in its order, and then what databases say that
-//! are busy.
+//! The patterns that foreign texts are matched against: what providers say, what libraries
+//! commonly say, in the order that they are tried in, and what databases say that are busy.
 //!
 //! They are written without word bounds and case; both are added where they are compiled.
 //! Small differences of spelling (`status_code: 404`, `doesn’t`) are part of a row; a phrase
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::hooks::classify::{Classifier, foreign::Foreign};
 
-    /// For each row of requirement 1.5: a text it matches, and a near one that is not its own
+    /// For each row: a text it matches, and a near one that is not its own
     /// because of word bounds or of a row before it.
     const TEXTS: [(&str, &str, &str); 32] = [
         ("aws-throttling", "ThrottlingException: slow down", "MyThrottlingExceptions"),
@@ -155,8 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_have_the_rows_of_the_requirement_in_its_order() {
-        // 1.5.
+    fn the_tables_have_their_rows_in_the_order_that_they_are_tried_in() {
         use Kind::*;
         let kinds: Vec<Kind> = standard().map(|row| row.kind).collect();
         let provider = [
@@ -177,7 +176,6 @@ mod tests {
 
     #[test]
     fn every_row_matches_its_text_and_leaves_the_near_one() {
-        // 1.5.
         for (name, hit, near) in TEXTS {
             assert_eq!(row_of(hit), name, "{hit}");
             assert_eq!(row_of(&hit.to_uppercase()), name, "{hit}");
@@ -187,7 +185,6 @@ mod tests {
 
     #[test]
     fn every_keyword_of_a_row_leads_to_it() {
-        // 1.5.
         let words = [
             ("aws-throttling", "TooManyRequestsException"),
             ("aws-access-denied", "UnauthorizedOperation|AccessDenied"),
@@ -226,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_first_row_that_matches_wins() {
-        // 1.5: the order of the rows, not the order of the words.
+        // The order of the rows, not the order of the words.
         let texts = [
             ("invalid request: status code 404", "status-404"),
             ("status code 401, then status code 403", "status-401"),
@@ -246,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_status_inside_another_number_says_nothing() {
-        // 1.5: word-bounded.
+        // Word-bounded.
         for text in ["127.0.0.1:4010 went away", "401", "job 404040 ended", "took 429 ms", "status code 5000"] {
             assert_eq!(row_of(text), "fallback", "{text}");
         }

@@ -49,7 +49,6 @@ fn a_row_before_another_wins_however_deep_its_text_is() {
 
 #[test]
 fn what_lies_deeper_than_twenty_errors_is_not_looked_at() {
-    // M-27.
     let under = |errors| {
         let bottom = Foreign::new("bottom").caused_by(io::Error::from(io::ErrorKind::TimedOut));
         (0..errors).fold(bottom, |cause, _| Foreign::new("above").caused_by(cause))
@@ -68,7 +67,7 @@ fn what_is_said_after_four_kilobytes_is_not_read() {
 
 #[test]
 fn none_of_the_foreign_text_is_in_the_result() {
-    // M-52 and M-55.
+    // What a foreign error says is for the log alone.
     let found = Classifier::standard().classify(&Foreign::new("permission denied for hunter2 at /etc/shadow"));
     let printed = format!("{found:?}");
     assert!(!printed.contains("hunter2") && !printed.contains("shadow"), "{printed}");

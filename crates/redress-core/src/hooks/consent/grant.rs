@@ -11,7 +11,7 @@ use crate::{Ctx, DynamicFailure, Failure as _, Operation, Outcome};
 /// For how long a consent holds where the person does not say.
 const MINUTES: u64 = 60;
 
-/// `consent.grant`: a person agrees to one operation or a namespace, for a time, with a reason (B7).
+/// `consent.grant`: a person agrees to one operation or a namespace, for a time, with a reason.
 ///
 /// It needs the scope `consent:grant`, which a token for an agent should not have, and which
 /// [`Caller::local`](contract::Caller::local) does not have either. It is no tool of an agent, and no next action names

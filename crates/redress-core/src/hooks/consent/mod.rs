@@ -1,5 +1,7 @@
 //! What persons agreed to: where it is kept, the question by which they are asked, and the operations by which they give,
 //! see and take back consents. Those operations are for persons alone: see [`contract::Access::is_for_persons`].
+//!
+//! Why so: docs/decisions/0058-consent-is-a-persons.md.
 
 mod grant;
 mod list;

@@ -76,7 +76,7 @@ impl fmt::Display for ConsentScope {
     }
 }
 
-/// What a person agrees to (B7): for the calls of one caller, of one operation or a namespace, for a
+/// What a person agrees to: for the calls of one caller, of one operation or a namespace, for a
 /// time, with a reason. It is never a role and gives no scope of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {

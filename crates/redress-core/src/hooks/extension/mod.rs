@@ -1,4 +1,8 @@
 //! Extensions: operations, codes and what stands around them, that come as one bundle and go as one.
+//!
+//! Why so:
+//! - docs/decisions/0005-extensions-by-start.md
+//! - docs/decisions/0065-extensions-bring-what-they-need.md
 
 mod check;
 mod guard;

@@ -89,19 +89,19 @@ struct KeyEntry {
 #[derive(Debug)]
 enum KeyStage {
     Running,
-    Ended(Recorded),
+    Ended(Arc<Recorded>),
     Lost,
 }
 
 impl KeyStage {
     /// About how many bytes are kept for it.
     fn bytes(&self) -> usize {
-        match self {
-            KeyStage::Ended(Recorded::Output(output)) => output.json().len().max(1),
-            KeyStage::Ended(Recorded::Problem(problem)) => {
+        let KeyStage::Ended(outcome) = self else { return 0 };
+        match &**outcome {
+            Recorded::Output(output) => output.json().len().max(1),
+            Recorded::Problem(problem) => {
                 size_of_val(&**problem) + problem.details.as_ref().map_or(0, |details| details.get().len())
             }
-            KeyStage::Running | KeyStage::Lost => 0,
         }
     }
 }
@@ -176,7 +176,7 @@ impl IdempotencyMemory {
         match &entry.stage {
             _ if entry.input != input => Ok(Begin::Conflict),
             KeyStage::Running => Err(entry.ended.subscribe()),
-            KeyStage::Ended(outcome) => Ok(Begin::Replay(outcome.clone())),
+            KeyStage::Ended(outcome) => Ok(Begin::Replay(Arc::clone(outcome))),
             KeyStage::Lost => Ok(Begin::Unknown),
         }
     }
@@ -291,7 +291,7 @@ impl IdempotencyStore for IdempotencyMemory {
     fn settle(&self, key: &IdempotencyKey, settled: Settled) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut keys = self.keys();
         let stage = match settled {
-            Settled::Outcome(outcome) => Some(KeyStage::Ended(outcome)),
+            Settled::Outcome(outcome) => Some(KeyStage::Ended(Arc::new(outcome))),
             Settled::Lost => Some(KeyStage::Lost),
             Settled::Free => None,
         };

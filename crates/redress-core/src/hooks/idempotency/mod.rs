@@ -41,7 +41,7 @@ pub enum Begin {
     /// The key is new: run, then [`settle`](IdempotencyStore::settle).
     Fresh,
     /// The same call has ended before.
-    Replay(Recorded),
+    Replay(Arc<Recorded>),
     /// The key came with another input.
     Conflict,
     /// The same call has started before, and nobody knows how it ended. It never runs again.

@@ -7,6 +7,8 @@
 //!
 //! Once the budget has ended, every question is answered with "fits" and nothing more is told: what was
 //! found by then is true, and what was not looked at is not claimed.
+//!
+//! Why so: docs/decisions/0040-an-explanation-has-a-budget.md.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -169,7 +169,7 @@ fn recovery(failure: &FailureDeclaration, input: Option<&Schema>, say: &mut impl
     match recovery.verb() {
         Verb::FixInput { pointer } if input.is_some_and(|input| !input.may_hold(pointer)) => {
             let says = format!("`{pointer}` points at nothing in the input");
-            say("recovery-field", says, "point at a member of the input, such as `/path`");
+            say("recovery-field", says, "point at a member that the input of this operation has");
         }
         Verb::GetAccess { scope } if scope.trim().is_empty() => {
             say("recovery-scope", "the recovery names no scope".into(), "name the scope that helps");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use redress_contract::Finding;
 
-use crate::Operation;
+use crate::{Operation, author::operation::THIS_SERVICE};
 
 pub(super) fn check(operations: &[Operation], findings: &mut Vec<Finding>) {
     grammar(operations, findings);
@@ -71,15 +71,23 @@ fn tools(operations: &[Operation], findings: &mut Vec<Finding>) {
     }
 }
 
+/// A namespace has one owner. What the service itself registers has one where one package declares it; of operations that
+/// are declared as data nobody knows the package.
 fn owners(operations: &[Operation], findings: &mut Vec<Finding>) {
-    let mut seen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     for operation in operations {
-        seen.entry(operation.declaration.name().namespace()).or_default().push(&operation.owner);
+        let (owners, packages) = seen.entry(operation.declaration.name().namespace()).or_default();
+        owners.insert(&operation.owner);
+        packages.extend(operation.package.filter(|_| operation.owner == THIS_SERVICE));
     }
-    for (namespace, mut owners) in seen {
-        owners.sort_unstable();
-        owners.dedup();
+    for (namespace, (mut owners, packages)) in seen {
+        let packages: Vec<String> = packages.into_iter().map(|package| format!("package {package}")).collect();
+        if packages.len() > 1 {
+            owners.remove(THIS_SERVICE);
+            owners.extend(packages.iter().map(String::as_str));
+        }
         if owners.len() > 1 {
+            let owners: Vec<&str> = owners.into_iter().collect();
             findings.push(Finding::new(
                 "namespace-owner",
                 namespace,

@@ -2,7 +2,7 @@
 
 use redress_contract::{Content, ExampleEnding, Finding, OperationDeclaration as Declaration, Shape};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Builder, bad_schema, fit::fits};
 use crate::{Operation, author::handler::BoundHandler, input};
@@ -183,17 +183,25 @@ fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
             findings.push(Finding::new("bad-example", declaration.name().as_str(), says, help));
         };
         let number = place + 1;
-        if takes.as_ref().is_some_and(|shape| !shape.is_valid(&example.input)) {
-            say(format!("the input of example {number} breaks the input schema"));
+        if let Some(place) = takes.as_ref().and_then(|shape| broken_at(shape, &example.input)) {
+            say(format!("the input of example {number} breaks the input schema {place}"));
         }
         match &example.ending {
-            ExampleEnding::Output(output) if gives.as_ref().is_some_and(|shape| !shape.is_valid(output)) => {
-                say(format!("the output of example {number} breaks the output schema"));
+            ExampleEnding::Output(output) => {
+                if let Some(place) = gives.as_ref().and_then(|shape| broken_at(shape, output)) {
+                    say(format!("the output of example {number} breaks the output schema {place}"));
+                }
             }
             ExampleEnding::Failure(code) if declaration.failure(code).is_none() => {
                 say(format!("example {number} ends with `{code}`, which the operation does not declare"));
             }
-            ExampleEnding::Output(_) | ExampleEnding::Failure(_) => {}
+            ExampleEnding::Failure(_) => {}
         }
     }
+}
+
+/// Where a value is not what the schema says, and what of the schema says so.
+fn broken_at(shape: &input::InputShape, value: &Value) -> Option<String> {
+    let (pointer, rule) = shape.first_error(value)?;
+    Some(if pointer.is_empty() { format!("(`{rule}`)") } else { format!("at `{pointer}` (`{rule}`)") })
 }

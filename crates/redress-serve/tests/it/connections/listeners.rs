@@ -86,27 +86,30 @@ async fn an_address_that_is_taken_or_open_to_others_is_refused() {
     assert!(matches!(Server::new(faces()).listen(Listen::Systemd).bind().await, Err(ServeError::NothingPassed)));
 }
 
-/// What a test runs as a process of its own: it serves on the sockets that were passed to it,
-/// until nothing more comes from its parent.
-#[tokio::test(flavor = "multi_thread")]
-async fn serves_on_passed_sockets_where_it_is_told_to() {
-    if std::env::var_os("REDRESS_TEST_PASSED").is_none() {
-        return;
+/// Set in a process that a test has started from its own binary, to run that same test: it plays the server.
+const PASSED: &str = "REDRESS_TEST_PASSED";
+
+/// Whether this process is the server; then it has served on the sockets that were passed to it, until nothing more
+/// came from its parent.
+async fn served_on_passed_sockets() -> bool {
+    if std::env::var_os(PASSED).is_none() {
+        return false;
     }
     let server = Server::new(faces()).listen(Listen::Systemd).bind().await.unwrap();
     let parent = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
     server.run(async move { drop(parent.await) }).await.unwrap();
+    true
 }
 
-/// The process that serves on these sockets, after `first` in its shell.
-fn on_passed(sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
+/// The test `name` once more, as a process that serves on these sockets.
+fn on_passed(name: &str, sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeIterator>) -> Command {
     let sockets = sockets.into_iter();
     let mut command = Command::new("sh");
     command
         .args(["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "connections::listeners::serves_on_passed_sockets_where_it_is_told_to"])
-        .env("REDRESS_TEST_PASSED", "1")
+        .args(["--exact", &format!("connections::listeners::{name}")])
+        .env(PASSED, "1")
         .env("LISTEN_FDS", sockets.len().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::null());
@@ -115,11 +118,15 @@ fn on_passed(sockets: impl IntoIterator<Item = OwnedFd, IntoIter: ExactSizeItera
     command
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some() {
+    if served_on_passed_sockets().await {
+        return;
+    }
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = tcp.local_addr().unwrap();
-    let mut child = on_passed([tcp.into()]).spawn().unwrap();
+    let mut child =
+        on_passed("a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some", [tcp.into()]).spawn().unwrap();
     let mut open = tokio::net::TcpStream::connect(address).await.unwrap();
     assert!(exchange(&mut open, GREET).await.starts_with("HTTP/1.1 200"));
     // Something else takes what was kept back: from here on nothing more can be opened.
@@ -140,8 +147,11 @@ async fn a_server_that_runs_out_of_descriptors_goes_on_once_there_are_some() {
     assert!(tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap().success());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
+    if served_on_passed_sockets().await {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let (tcp, path) = (std::net::TcpListener::bind("127.0.0.1:0").unwrap(), folder.path().join("passed.sock"));
     let address = tcp.local_addr().unwrap();
@@ -153,7 +163,7 @@ async fn sockets_that_a_manager_opened_are_served_and_the_manager_is_told() {
         String::from_utf8_lossy(&message[..length]).trim().to_owned()
     };
     let passed = [tcp.try_clone().unwrap().into(), unix.try_clone().unwrap().into()];
-    let mut command = on_passed(passed);
+    let mut command = on_passed("sockets_that_a_manager_opened_are_served_and_the_manager_is_told", passed);
     command.env("NOTIFY_SOCKET", folder.path().join("notify"));
     // It connects before anybody serves: the manager's socket keeps it.
     let early = tokio::net::TcpStream::connect(address).await.unwrap();

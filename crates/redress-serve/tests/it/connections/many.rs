@@ -1,9 +1,9 @@
 //! More connections, sockets and streams than allowed.
 
 use serde_json::Value;
-use tokio::io::AsyncWriteExt as _;
+use tokio::{io::AsyncWriteExt as _, time::timeout};
 
-use super::{GREET, Served, exchange, last_words, one_answer};
+use super::{GREET, SOON, Served, exchange, last_words, one_answer};
 
 #[tokio::test]
 async fn a_connection_too_many_is_told_so_and_the_others_go_on() {
@@ -36,7 +36,7 @@ async fn where_there_is_no_place_left_the_longest_idle_connection_of_whoever_has
     let wait = "POST /ops/demo/wait HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
     let mut busy = from("127.0.0.2").await;
     busy.write_all(wait.as_bytes()).await.unwrap();
-    watched.started.notified().await;
+    timeout(SOON, watched.started.notified()).await.expect("the call began");
     let mut idle = Vec::new();
     for _ in 0..3 {
         idle.push(from("127.0.0.2").await);

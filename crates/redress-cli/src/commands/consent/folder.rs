@@ -1,5 +1,4 @@
-//! `consent`: a person gives, sees and takes back consents, at a server with a token that has `consent:grant`, or in the
-//! state folder that the person may write.
+//! Consents in the state folder that a person may write.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,97 +6,21 @@ use redress_core::{Consent, ConsentScope, HeldConsent, Registry, rfc3339};
 use redress_state::{ConsentDesk, DeskError};
 use serde_json::{Value, json};
 
+use super::{granted, listed, revoked, usage};
 use crate::{
-    arguments::{self, ConsentCommand, ConsentPlace},
-    call_target::{Ask, CallTarget},
+    arguments::{self, ConsentPlace},
     config::{ServeSettings, WhereState},
     error::{CliError, chain},
     near::nearest,
     program::{CommandEnd, Setup, wait},
-    terminal::{
-        outcome_view::{OutcomeView, Typing},
-        output::{DOUBTFUL, NAME, SOFT, Terminal, harmless, leads},
-    },
+    terminal::output::{DOUBTFUL, Terminal, harmless, leads},
 };
 
 /// Whose calls a consent in a folder lets pass, where nobody says and nothing tells callers apart.
 const LOCAL: &str = "local";
 
-pub(crate) fn run(
-    setup: &Setup,
-    args: &arguments::ConsentArgs,
-    terminal: &mut Terminal<'_>,
-) -> Result<CommandEnd, CliError> {
-    let place = match &args.what {
-        ConsentCommand::Grant(grant) => &grant.place,
-        ConsentCommand::List(list) => &list.place,
-        ConsentCommand::Revoke(revoke) => &revoke.place,
-    };
-    if place.server.url.is_some() {
-        if place.config.is_some() || place.state.is_some() {
-            return Err(usage("a server and a folder are both named", "Name one of the two, and leave the other out."));
-        }
-        return at_server(setup, &args.what, place, terminal);
-    }
-    let folder = StateFolder::of(setup, place)?;
-    match &args.what {
-        ConsentCommand::Grant(grant) => folder.grant(grant, terminal),
-        ConsentCommand::List(list) => folder.list(list, terminal),
-        ConsentCommand::Revoke(revoke) => folder.revoke(revoke, terminal),
-    }
-}
-
-/// Has the server do it, as the caller that the token stands for.
-fn at_server(
-    setup: &Setup,
-    what: &ConsentCommand,
-    place: &ConsentPlace,
-    terminal: &mut Terminal<'_>,
-) -> Result<CommandEnd, CliError> {
-    let (operation, mut input) = match what {
-        ConsentCommand::Grant(grant) => {
-            let mut input = json!({"operation": grant.operation, "minutes": grant.minutes});
-            if let Some(reason) = &grant.reason {
-                input["reason"] = reason.as_str().into();
-            }
-            ("consent.grant", input)
-        }
-        ConsentCommand::List(list) => {
-            ("consent.list", if list.everyone { json!({"everyone": true}) } else { json!({}) })
-        }
-        ConsentCommand::Revoke(revoke) => ("consent.revoke", json!({"operation": revoke.operation})),
-    };
-    if let Some(caller) = &place.caller {
-        input["caller"] = caller.as_str().into();
-    }
-    let input = input.to_string();
-    let server = &place.server;
-    let answer: OutcomeView = wait(async {
-        let service = CallTarget::at(server.url.as_deref().unwrap_or_default(), server.ca(), server.token.as_deref())?;
-        service.call(&Ask { operation, input: input.as_bytes(), deadline: None, key: None }).await
-    })?;
-    let Some(result) = answer.result() else {
-        let flags = setup.flags(server);
-        let program = setup.program.name();
-        let typing = Typing { program, flags: &flags, operation, input: input.as_bytes(), here: false };
-        return Ok(answer.show(terminal, typing)?);
-    };
-    let text = |member: &str| result.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
-    match what {
-        ConsentCommand::Grant(_) => {
-            let minutes = result.get("minutes").and_then(Value::as_u64).unwrap_or_default();
-            granted(&text("caller"), &text("operation"), minutes, terminal)
-        }
-        ConsentCommand::List(_) => {
-            let consents = result.get("consents").and_then(Value::as_array).cloned().unwrap_or_default();
-            listed(&consents, terminal)
-        }
-        ConsentCommand::Revoke(_) => revoked(&text("caller"), &text("operation"), terminal),
-    }
-}
-
 /// The folder of a state, and what its configuration tells.
-struct StateFolder<'a> {
+pub(super) struct StateFolder<'a> {
     setup: &'a Setup,
     path: PathBuf,
     /// The configuration that was named.
@@ -112,7 +35,7 @@ struct StateFolder<'a> {
 impl<'a> StateFolder<'a> {
     /// The folder that is named, or that a configuration names which is named itself. One that lies in the current folder
     /// is not taken up unasked: whoever may write files there could have it lead to the state of another service.
-    fn of(setup: &'a Setup, place: &ConsentPlace) -> Result<StateFolder<'a>, CliError> {
+    pub(super) fn of(setup: &'a Setup, place: &ConsentPlace) -> Result<StateFolder<'a>, CliError> {
         let nowhere = |says: &str| Err(CliError::ConsentUnreachable { says: says.to_owned() });
         let Some(config) = place.config.clone() else {
             let Some(path) = place.state.clone() else {
@@ -146,7 +69,11 @@ impl<'a> StateFolder<'a> {
         document
     }
 
-    fn grant(&self, args: &arguments::GrantConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    pub(super) fn grant(
+        &self,
+        args: &arguments::GrantConsentArgs,
+        terminal: &mut Terminal<'_>,
+    ) -> Result<CommandEnd, CliError> {
         let caller = self.caller(&args.place)?;
         let scope = self.asking(&args.operation)?;
         self.doubt(&scope, terminal)?;
@@ -167,12 +94,20 @@ impl<'a> StateFolder<'a> {
         Ok(CommandEnd::Well)
     }
 
-    fn list(&self, args: &arguments::ListConsentsArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    pub(super) fn list(
+        &self,
+        args: &arguments::ListConsentsArgs,
+        terminal: &mut Terminal<'_>,
+    ) -> Result<CommandEnd, CliError> {
         let consents: Vec<Value> = self.held(args.place.caller.as_deref())?.iter().map(line).collect();
         listed(&consents, terminal)
     }
 
-    fn revoke(&self, args: &arguments::RevokeConsentArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
+    pub(super) fn revoke(
+        &self,
+        args: &arguments::RevokeConsentArgs,
+        terminal: &mut Terminal<'_>,
+    ) -> Result<CommandEnd, CliError> {
         let caller = self.caller(&args.place)?;
         let unknown = || {
             let held = self.held(Some(caller)).unwrap_or_default();
@@ -270,31 +205,6 @@ impl<'a> StateFolder<'a> {
     }
 }
 
-fn usage(says: &str, tip: &str) -> CliError {
-    CliError::Usage { says: says.to_owned(), tip: Some(tip.to_owned()), command: "redress consent".to_owned() }
-}
-
-fn granted(caller: &str, scope: &str, minutes: u64, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    if terminal.is_json() {
-        terminal.document(&json!({"caller": caller, "operation": scope, "minutes": minutes}))?;
-    } else {
-        let out = terminal.out();
-        let (caller, scope) = (harmless(caller), out.paint(NAME, harmless(scope)));
-        let minutes = if minutes == 1 { "minute".to_owned() } else { format!("{minutes} minutes") };
-        out.line(format_args!("{caller} may call {scope} for the next {minutes}"))?;
-    }
-    Ok(CommandEnd::Well)
-}
-
-fn revoked(caller: &str, scope: &str, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    if terminal.is_json() {
-        terminal.document(&json!({"caller": caller, "operation": scope}))?;
-    } else {
-        terminal.out().line(format_args!("revoked {} of {}", harmless(scope), harmless(caller)))?;
-    }
-    Ok(CommandEnd::Well)
-}
-
 /// A consent as `consent.list` tells it.
 fn line(held: &HeldConsent) -> Value {
     json!({
@@ -303,27 +213,4 @@ fn line(held: &HeldConsent) -> Value {
         "reason": held.reason,
         "until": rfc3339(held.until),
     })
-}
-
-fn listed(consents: &[Value], terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-    if terminal.is_json() {
-        terminal.document(&consents)?;
-        return Ok(CommandEnd::Well);
-    }
-    let text =
-        |consent: &Value, member: &str| harmless(consent.get(member).and_then(Value::as_str).unwrap_or_default());
-    let width = |member: &str| consents.iter().map(|one| text(one, member).chars().count()).max().unwrap_or_default();
-    let (callers, scopes) = (width("caller"), width("operation"));
-    if consents.is_empty() {
-        terminal.nothing("no consent holds")?;
-    }
-    let out = terminal.out();
-    for consent in consents {
-        let (caller, scope) = (out.paint(NAME, text(consent, "caller")), text(consent, "operation"));
-        let reason = text(consent, "reason");
-        let reason = if reason.is_empty() { reason } else { format!("  {reason}") };
-        let until = out.paint(SOFT, format!("until {}", text(consent, "until")));
-        out.line(format_args!("{caller:callers$}  {scope:scopes$}  {until}{reason}"))?;
-    }
-    Ok(CommandEnd::Well)
 }

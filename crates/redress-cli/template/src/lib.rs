@@ -1,0 +1,1 @@
+../../../../examples/helpdesk/src/lib.rs

@@ -1,0 +1,1 @@
+../../../../examples/helpdesk/tests/contract.rs
