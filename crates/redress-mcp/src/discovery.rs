@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use redress_contract::{EngineCode, OperationDeclaration, Shape};
-use redress_core::{Refusal, offload::Turn};
+use redress_core::{Refusal, offload::CoopBudget};
 use redress_wire::{
     jsonrpc::Id,
     mcp::{CallParams, Era, OutputForm, OutputSchema, Tool},
@@ -234,7 +234,7 @@ impl McpInner {
         }
         let member = |(place, call)| async move { (place, self.member(place, call, context).await) };
         let mut running: FuturesUnordered<_> = calls.iter().enumerate().map(member).collect();
-        let (mut answers, mut turn) = (vec![Vec::new(); calls.len()], Turn::begin());
+        let (mut answers, mut turn) = (vec![Vec::new(); calls.len()], CoopBudget::begin());
         while let Some((place, answer)) = running.next().await {
             if let Some(slot) = answers.get_mut(place) {
                 *slot = answer;

@@ -7,15 +7,15 @@ use crate::{config::ServeSettings, error::CliError};
 
 /// Nothing that lasts: settings that name a folder were refused.
 #[derive(Clone)]
-pub(crate) struct Kept;
+pub(crate) struct StateLayer;
 
-impl Kept {
-    pub(super) async fn open(_: &ServeSettings) -> Result<Kept, CliError> {
-        Ok(Kept)
+impl StateLayer {
+    pub(super) async fn open(_: &ServeSettings) -> Result<StateLayer, CliError> {
+        Ok(StateLayer)
     }
 
-    pub(super) async fn open_if_free(_: &ServeSettings) -> Result<Kept, CliError> {
-        Ok(Kept)
+    pub(super) async fn open_if_free(_: &ServeSettings) -> Result<StateLayer, CliError> {
+        Ok(StateLayer)
     }
 
     pub(crate) fn is_lasting(&self) -> bool {

@@ -26,11 +26,11 @@ pub(crate) use access::{knowing, options as access_options};
 pub(crate) use collector::{Otlp, collector};
 pub(crate) use limits::{calls as call_limits, faces as face_limits, networks};
 #[cfg(not(feature = "state"))]
-pub(crate) use memory::Kept;
+pub(crate) use memory::StateLayer;
 #[cfg(not(feature = "otlp"))]
 pub(crate) use no_collector::{Otlp, collector};
 #[cfg(feature = "state")]
-pub(crate) use state::Kept;
+pub(crate) use state::StateLayer;
 pub(crate) use telemetry::{Reloads, headers};
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(crate) struct ServiceLayers {
     /// Who calls, and by what it was opened.
     pub(crate) access: Option<(Arc<Authenticator>, AccessTable)>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: StateLayer,
     limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     log: Option<Arc<AccessLog>>,
@@ -59,20 +59,20 @@ pub(crate) struct ServiceLayers {
 impl ServiceLayers {
     /// Opens everything that `settings` name.
     pub(crate) async fn open(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
-        ServiceLayers::around_state(settings, registry, Kept::open(settings)).await
+        ServiceLayers::around_state(settings, registry, StateLayer::open(settings)).await
     }
 
     /// What is around the operations of a program on pipes: whoever starts it is its caller. Each of its hosts starts one
     /// of its own, so that the folder of the state may be taken: then it is kept in memory.
     pub(crate) async fn of_pipes(settings: &ServeSettings, registry: &Registry) -> Result<ServiceLayers, CliError> {
         let settings = ServeSettings { access: None, ..settings.clone() };
-        ServiceLayers::around_state(&settings, registry, Kept::open_if_free(&settings)).await
+        ServiceLayers::around_state(&settings, registry, StateLayer::open_if_free(&settings)).await
     }
 
     async fn around_state(
         settings: &ServeSettings,
         registry: &Registry,
-        kept: impl Future<Output = Result<Kept, CliError>>,
+        kept: impl Future<Output = Result<StateLayer, CliError>>,
     ) -> Result<ServiceLayers, CliError> {
         fitting(settings, registry)?;
         secrets_outside_root::log(settings)?;

@@ -16,20 +16,20 @@ use crate::{
 
 /// The state in its folder; nothing where it is in memory.
 #[derive(Clone)]
-pub(crate) struct Kept(Option<Arc<StateStore>>);
+pub(crate) struct StateLayer(Option<Arc<StateStore>>);
 
-impl Kept {
-    pub(super) async fn open(settings: &ServeSettings) -> Result<Kept, CliError> {
-        attempt(settings).await.map(Kept).map_err(|(folder, error)| unusable(&folder, &error))
+impl StateLayer {
+    pub(super) async fn open(settings: &ServeSettings) -> Result<StateLayer, CliError> {
+        attempt(settings).await.map(StateLayer).map_err(|(folder, error)| unusable(&folder, &error))
     }
 
     /// In memory too where another process has the folder. Whoever asks for an audit by name does not want to go without,
     /// and quotas would be counted twice.
-    pub(super) async fn open_if_free(settings: &ServeSettings) -> Result<Kept, CliError> {
+    pub(super) async fn open_if_free(settings: &ServeSettings) -> Result<StateLayer, CliError> {
         let needed = settings.audit.enabled == Some(true) || settings.limits.has_quotas();
         match attempt(settings).await {
-            Ok(state) => Ok(Kept(state)),
-            Err((_, OpenStateError::Taken)) if !needed => Ok(Kept(None)),
+            Ok(state) => Ok(StateLayer(state)),
+            Err((_, OpenStateError::Taken)) if !needed => Ok(StateLayer(None)),
             Err((folder, error)) => Err(unusable(&folder, &error)),
         }
     }

@@ -9,8 +9,8 @@
 //!
 //! Why so: docs/decisions/0041-large-work-leaves-the-workers.md.
 
+mod coop_budget;
 mod threads;
-mod turn;
 
 use std::{
     cell::Cell,
@@ -27,7 +27,7 @@ use threads::THREADS;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::task::AbortOnDropHandle;
 
-pub use turn::Turn;
+pub use coop_budget::CoopBudget;
 
 /// From how many bytes on work is done off the workers. A worker reads or writes as much within a millisecond.
 pub const LARGE: usize = 64 * 1024;

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use http_body::{Body as HttpBody, Frame};
 use redress_contract::Reservation;
-use redress_core::{BatchOrder, offload::Turn};
+use redress_core::{BatchOrder, offload::CoopBudget};
 use tokio::sync::mpsc;
 use tokio_util::{sync::ReusableBoxFuture, task::AbortOnDropHandle};
 use tracing::Instrument as _;
@@ -51,7 +51,7 @@ where
         order,
         first: 0,
         written: false,
-        turn: Turn::begin(),
+        turn: CoopBudget::begin(),
     };
     let mut free: Option<ReusableBoxFuture<'static, BatchAnswer>> = None;
     for (place, call) in calls.enumerate() {
@@ -89,7 +89,7 @@ struct RunningBatch {
     /// Whether there is an answer before it.
     written: bool,
     /// Each call is small, or done elsewhere; all of them together are not.
-    turn: Turn,
+    turn: CoopBudget,
 }
 
 impl RunningBatch {

@@ -10,14 +10,14 @@ use std::{
 /// Programs around the product. They are read on their own, so their names are held against themselves alone.
 const PROGRAMS: [&str; 4] = ["redress-bench", "redress-fuzz", "redress-soak", "helpdesk"];
 
-/// One thing that two crates have to define: the macros cannot use what they write, and an alias of the library's type or a
-/// pair of bytes and what they hold is nobody's to share.
+/// One thing that two crates have to define: the macros cannot use what they write, what a build leaves out has a stand-in,
+/// and an alias of the library's type or a pair of bytes and what they hold is nobody's to share.
 const SAME: [(&str, &[&str]); 11] = [
     ("BoxFuture", &["redress-core", "redress-state"]),
     ("Deprecation", &["redress-contract", "redress-macros"]),
     ("ExampleEnding", &["redress-contract", "redress-macros"]),
     ("HeldBytes", &["redress-mcp", "redress-serve"]),
-    ("Kind", &["redress-contract", "redress-macros"]),
+    ("Otlp", &["redress-cli", "redress-telemetry"]),
     ("Overflow", &["redress-contract", "redress-macros"]),
     ("Recovery", &["redress-contract", "redress-macros"]),
     ("Streaming", &["redress-contract", "redress-macros"]),
@@ -27,7 +27,12 @@ const SAME: [(&str, &[&str]); 11] = [
 ];
 
 /// Types of one crate that are there in two builds: for this platform or feature, and for the others.
-const BY_BUILD: [(&str, &str); 2] = [("redress-cli", "LoadedTls"), ("redress-cli", "ReloadSignal")];
+const BY_BUILD: [(&str, &str); 4] = [
+    ("redress-access", "VerificationKeys"),
+    ("redress-access", "Verifier"),
+    ("redress-cli", "ReloadSignal"),
+    ("redress-cli", "StateLayer"),
+];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -12,16 +12,16 @@ const LOOK: u8 = 4;
 /// A turn on a worker. Each thing that a message asks for is small, or done off the workers; but one message may ask for
 /// many, and nobody else would have a turn before the last of them.
 #[derive(Debug)]
-pub struct Turn {
+pub struct CoopBudget {
     since: Instant,
     done: u8,
 }
 
-impl Turn {
+impl CoopBudget {
     /// A turn that begins.
     #[must_use]
-    pub fn begin() -> Turn {
-        Turn { since: Instant::now(), done: 0 }
+    pub fn begin() -> CoopBudget {
+        CoopBudget { since: Instant::now(), done: 0 }
     }
 
     /// Says that one thing is done, and lets the others have their turn where this one was long enough.
@@ -47,7 +47,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_at_work_for_long_lets_the_others_have_their_turn_and_who_is_not_goes_on() {
-        let mut turn = Turn::begin();
+        let mut turn = CoopBudget::begin();
         turn.since = Instant::now() + Duration::from_secs(60);
         for _ in 0..100 {
             assert!(turn.over().now_or_never().is_some());
