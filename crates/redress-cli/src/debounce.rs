@@ -1,4 +1,4 @@
-//! When a file that has changed may be taken: whoever writes it in place is for a while in the middle of it, and what
+//! Debounce: when a file that has changed may be taken: whoever writes it in place is for a while in the middle of it, and what
 //! is there then can be read and means something else.
 
 /// What was seen of a file, look by look. Nothing is a file that is not there.

@@ -1,8 +1,8 @@
 //! What a message over HTTP has to be before it is read: sent by whom it may be, and JSON.
 //!
 //! A web page can make its visitor's browser send messages to servers of the visitor's own
-//! machine. It gives itself away by where it was loaded from (`Origin`), or by the name that it
-//! made the machine answer to (`Host`).
+//! machine. It gives itself away by where it was loaded from (`Origin`: CSRF), or by the name that it
+//! made the machine answer to (`Host`: DNS rebinding).
 
 use ::http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use redress_wire::http::is_local_authority;

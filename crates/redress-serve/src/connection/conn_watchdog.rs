@@ -1,4 +1,5 @@
-//! How a connection gets on, and when it has taken too long.
+//! The watchdog of connections: which are slow to send a request (slowloris), slow to read an answer (slow read), or idle,
+//! and which are closed for it.
 //!
 //! Nothing here asks for the time while a message is read or answered: one task of the server
 //! keeps a coarse clock and looks at all connections in turns. So an idle connection has no
