@@ -105,11 +105,18 @@ impl Served {
     }
 }
 
-/// A test that fails leaves no server behind.
+/// A test that fails leaves no server behind, and tells whether that had ended by itself and what it logged.
 impl Drop for Served {
+    #[expect(clippy::print_stderr, reason = "it is shown with the test that failed")]
     fn drop(&mut self) {
+        let ended = self.child.try_wait();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            let mut log = Vec::new();
+            let read = self.child.stderr.take().map(|mut stderr| stderr.read_to_end(&mut log));
+            eprintln!("the server: {ended:?}; its log ({read:?}):\n{}", String::from_utf8_lossy(&log));
+        }
     }
 }
 

@@ -29,6 +29,10 @@ pub(crate) const LINGER: Duration = Duration::from_millis(250);
 /// How often connections are looked at, at most and at least.
 const LOOK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
+/// How much of the time between two looks counts at most. A server that looks later than that was not running itself: it
+/// was stopped, or its machine was. Its clients had no chance to go on either, and are not too slow for that.
+const LATE: Duration = Duration::from_secs(5);
+
 /// Nothing has come since the last answer.
 const WAITING: u8 = 0;
 /// Something has come that is no whole request yet.
@@ -156,7 +160,9 @@ impl ConnActivity {
     /// Whether nothing is asked on it, and nothing of an answer is left.
     fn is_idle(&self) -> bool {
         let asked = self.phase.load(Relaxed) == READING && !self.http2.load(Relaxed);
-        !asked && self.running.load(Relaxed) == 0 && self.told.load(Relaxed) < ConnCommand::Close as u8
+        // A body has ended once it is given; its last bytes may still wait for their reader.
+        let left = self.running.load(Relaxed) > 0 || self.stuck.load(Relaxed) != 0;
+        !asked && !left && self.told.load(Relaxed) < ConnCommand::Close as u8
     }
 
     fn overdue(&self, now: u64, slack: u64, limits: &ServerLimits) -> Option<CloseReason> {
@@ -269,9 +275,8 @@ impl BodyTurns {
 }
 
 /// How all connections of a server get on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ConnTracker {
-    began: Instant,
     now: AtomicU64,
     open: Mutex<TrackedConns>,
 }
@@ -283,14 +288,22 @@ struct TrackedConns {
     tracker: HashMap<u64, Arc<ConnActivity>>,
 }
 
-impl Default for ConnTracker {
-    fn default() -> ConnTracker {
-        ConnTracker { began: Instant::now(), now: AtomicU64::new(0), open: Mutex::default() }
+/// For how long the server has run, as far as it could be seen.
+struct UpTime {
+    ran: Duration,
+    looked: Instant,
+}
+
+impl UpTime {
+    fn look(&mut self, now: Instant) -> u64 {
+        self.ran += now.duration_since(self.looked).min(LATE);
+        self.looked = now;
+        millis(self.ran)
     }
 }
 
 impl ConnTracker {
-    /// Milliseconds since the server began, as of the last look.
+    /// For how many milliseconds the server has run, as of the last look.
     fn now(&self) -> u64 {
         self.now.load(Relaxed)
     }
@@ -333,12 +346,13 @@ impl ConnTracker {
     /// Looks after the connections for as long as it is polled.
     pub(crate) async fn reap(&self, server_state: &ServerState, limits: impl Fn() -> ServerLimits) {
         let mut drained = None;
+        let mut up_time = UpTime { ran: Duration::ZERO, looked: Instant::now() };
         loop {
             let limits = limits();
             let shortest = limits.header_time.min(limits.idle_time).min(limits.write_time) / 8;
             let pause = shortest.clamp(LOOK.0, LOOK.1);
             tokio::time::sleep(pause).await;
-            let now = millis(self.began.elapsed());
+            let now = up_time.look(Instant::now());
             self.now.store(now, Relaxed);
             if server_state.shutdown.is_draining() {
                 let since = *drained.get_or_insert(now);
@@ -395,6 +409,28 @@ fn millis(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_for_which_the_server_was_stopped_is_nobodys_delay() {
+        let began = Instant::now();
+        let mut up_time = UpTime { ran: Duration::ZERO, looked: began };
+        let after = |millis: u64| began + Duration::from_millis(millis);
+        assert_eq!((up_time.look(after(250)), up_time.look(after(1_000))), (250, 1_000));
+        let late = millis(LATE);
+        assert_eq!((up_time.look(after(601_000)), up_time.look(after(601_250))), (1_000 + late, 1_250 + late));
+    }
+
+    #[test]
+    fn an_answer_whose_end_is_not_read_yet_does_not_make_way() {
+        let tracker = Arc::new(ConnTracker::default());
+        let from = IpAddr::from([192, 0, 2, 1]);
+        let entered = tracker.enter(Some(from));
+        drop(entered.activity.begin());
+        entered.activity.wrote(true);
+        assert!(!tracker.close_idle(from));
+        entered.activity.wrote(false);
+        assert!(tracker.close_idle(from));
+    }
 
     #[test]
     fn the_time_without_a_request_begins_with_each_that_ends() {
