@@ -43,6 +43,9 @@ pub enum ReadError {
         /// What is missing or wrong.
         reason: String,
     },
+    /// An overlay cannot be applied.
+    #[error("the overlay cannot be applied")]
+    Overlay(#[from] crate::OverlayError),
     /// A file beside the document could not be read.
     #[error("`{name}`, which the document refers to, could not be read")]
     File {

@@ -1,9 +1,13 @@
 //! What came of reading a document.
 
+use std::sync::Arc;
+
 use redress_contract::Operation;
 use serde::{Deserialize, Serialize};
 
-use crate::{FailsWhen, NextCall, RequestPlan, ResponsePlan, SecurityRequirement, SecurityScheme, Server};
+use crate::{
+    FailsWhen, NextCall, RequestPlan, ResponsePlan, SecurityRequirement, SecurityScheme, Server, openapi::Source,
+};
 
 /// What came of reading a document: its operations in the order of the document, and everything that was found.
 #[derive(Clone, Debug)]
@@ -29,6 +33,8 @@ pub struct Import {
     pub skipped: Vec<Skipped>,
     /// What is odd in the document and was read in spite of it.
     pub warnings: Vec<Warning>,
+    /// The document, for what is made of it later.
+    pub(crate) source: Arc<Source>,
 }
 
 /// One operation of a document.
@@ -63,6 +69,9 @@ pub struct ImportedOperation {
     /// The profiles that an operator has put it into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<String>,
+    /// Whether an override has changed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overridden: bool,
 }
 
 impl ImportedOperation {

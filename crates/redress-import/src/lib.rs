@@ -28,11 +28,15 @@
 //! # Ok::<(), redress_import::ReadError>(())
 //! ```
 
+mod document;
 mod error;
 mod import;
 pub mod openapi;
 mod options;
+mod overlay;
+mod overrides;
 mod proposal;
+mod report;
 mod request;
 mod response;
 mod security;
@@ -41,7 +45,10 @@ mod server;
 pub use error::ReadError;
 pub use import::{Import, ImportedOperation, Skipped, Warning};
 pub use options::{Budget, Limits, ReadOptions};
+pub use overlay::{Overlay, OverlayError};
+pub use overrides::{Override, OverrideError};
 pub use proposal::{FailsWhen, NextCall, NextCallOrigin, Test};
+pub use report::{Report, ReportedOperation, ToolList};
 pub use request::{BodyPlan, Field, Place, RequestPlan, Serialization, Style};
 pub use response::{BodyKind, BoundDetail, ContentPlan, ResponsePlan, StatusPattern};
 pub use security::{ApiKeyPlace, OAuthFlow, SecurityRequirement, SecurityScheme};

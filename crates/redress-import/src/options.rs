@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::Overlay;
+
 /// How a document is read.
 ///
 /// ```
 /// use redress_import::ReadOptions;
 ///
 /// let options = ReadOptions { prefix: Some("github".to_owned()), ..ReadOptions::default() };
-/// assert!(!options.strict);
+/// assert_eq!(options.limits.bytes, 64 << 20);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
@@ -19,9 +21,8 @@ pub struct ReadOptions {
     /// Files beside the document, by the name with which references lead to them, relative to the document:
     /// `schemas/order.yaml`. [`openapi::needs`](crate::openapi::needs) tells which.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Whether an output schema says exactly what the document says. Otherwise it also admits what the document does not
-    /// say, because services break their own documents and a strict client would lose the answer.
-    pub strict: bool,
+    /// Changes that are made to the document before it is read, in this order.
+    pub overlays: Vec<Overlay>,
     /// How much is read.
     pub limits: Limits,
     /// How large the schemas of operations may be.

@@ -58,6 +58,11 @@ pub struct FailsWhen {
     pub evidence: Option<String>,
 }
 
+impl FailsWhen {
+    /// The code of a success that is none, unless an operator chooses another.
+    pub const CODE: &str = "SERVICE_SAID_NO";
+}
+
 /// What has to stand in a place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -26,7 +26,7 @@ pub struct ResponsePlan {
     /// Where in a JSON body the service's own code may be, as RFC 6901 pointers, the most telling first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Members of the input that are in the details too, because a recovery needs them.
+    /// Members of the details that are there because a recovery needs them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundDetail>,
     /// Whether the document does not say it in so many words: a status below a range or the default, told apart because
@@ -129,7 +129,7 @@ pub struct ContentPlan {
     pub media_type: String,
     /// How the bytes become a value.
     pub kind: BodyKind,
-    /// What that value is, cut to the budget; for a stream, each item.
+    /// What that value is, cut to the budget, for a failure. What a success is, the operation's output says.
     pub schema: Schema,
 }
 
@@ -160,7 +160,7 @@ pub enum BodyKind {
     Bytes,
 }
 
-/// A member of the input that is among the details of a failure.
+/// A member of the input that is among the details of a failure, because a recovery needs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundDetail {
     /// The member of the details.

@@ -1,0 +1,1 @@
+//! What documents become, from the outside.
