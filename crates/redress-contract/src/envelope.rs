@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Allowance, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    Allowance, Breach, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
     encode::{Bounded, EncodeError},
     members::{BEFORE_ERROR, Members},
     reservation::Held,
@@ -40,6 +40,8 @@ pub struct Output {
     /// How many characters the buffer has, where they were counted.
     characters: Option<u64>,
     held: Held,
+    /// Where it breaks its schema, of one that is delivered all the same.
+    breach: Option<Box<Breach>>,
 }
 
 /// What is known about the call itself.
@@ -54,6 +56,16 @@ pub struct Meta {
     /// The session that the call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Arc<str>>,
+    /// Where the output breaks its schema, of one that is delivered all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_breach: Option<Box<Breach>>,
+}
+
+impl Meta {
+    /// What is known of a call that took no time yet.
+    pub fn new(request_id: RequestId) -> Meta {
+        Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None, output_breach: None }
+    }
 }
 
 /// A bad ending, as the caller sees it. It holds nothing that was not declared.
@@ -201,7 +213,7 @@ impl Output {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(Output { buffer, characters: None, held: Held::default() })
+        Ok(Output { buffer, characters: None, held: Held::default(), breach: None })
     }
 
     /// Writes `value` as JSON, if it has `max` bytes at most. Beyond `room` bytes, `grow` is asked whether there is
@@ -213,7 +225,7 @@ impl Output {
         grow: impl FnMut(usize) -> bool,
     ) -> Result<Output, EncodeError> {
         let buffer = Bounded::encode(value, OK, max, room, grow)?;
-        Ok(Output { buffer, characters: None, held: Held::default() })
+        Ok(Output { buffer, characters: None, held: Held::default(), breach: None })
     }
 
     /// The same output with its characters counted, so that whoever puts it into an envelope need not.
@@ -221,6 +233,18 @@ impl Output {
     pub fn counted(mut self) -> Output {
         self.characters = Some(characters(&self.buffer));
         self
+    }
+
+    /// The same output, marked as one that breaks its schema there.
+    #[must_use]
+    pub fn marked(mut self, breach: Breach) -> Output {
+        self.breach = Some(Box::new(breach));
+        self
+    }
+
+    /// Where it breaks its schema, of one that is delivered all the same.
+    pub fn breach(&self) -> Option<&Breach> {
+        self.breach.as_deref()
     }
 
     /// The output as JSON.
@@ -269,7 +293,8 @@ impl Output {
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
-        let Output { buffer: body, characters, held } = output;
+        let Output { buffer: body, characters, held, breach } = output;
+        meta.output_breach = breach;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
         Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
     }
@@ -366,7 +391,7 @@ impl Envelope {
     /// # let page = EngineCode::Timeout.page();
     /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     /// # let problem: Problem = serde_json::from_str(example).unwrap();
-    /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
+    /// # let meta = Meta::new(RequestId::given("a").unwrap());
     /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
     ///     let status = members.problem().http.to_string();
     ///     members.json("status", status.as_bytes());
@@ -428,6 +453,10 @@ fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
         // Writing a string to a `Vec` cannot fail.
         let _ = serde_json::to_writer(&mut *body, session);
     }
+    if let Some(breach) = &meta.output_breach {
+        body.extend_from_slice(br#","output_breach":"#);
+        let _ = serde_json::to_writer(&mut *body, breach);
+    }
     body.push(b'}');
 }
 
@@ -468,7 +497,7 @@ mod tests {
 
     fn meta() -> Meta {
         let request_id = RequestId::given("req-1").unwrap();
-        Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None }
+        Meta { elapsed_ms: 3, ..Meta::new(request_id) }
     }
 
     fn problem() -> Problem {

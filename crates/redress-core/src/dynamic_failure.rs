@@ -10,7 +10,7 @@ use std::{
 use redress_contract::Json;
 use serde_json::{Map, Value};
 
-use crate::{AnyFailure, Failure};
+use crate::{AnyFailure, Failure, UpstreamFailure};
 
 /// A failure made at run time, from a declaration that is data.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub struct DynamicFailure {
     code: String,
     details: Map<String, Value>,
     retry_after_ms: Option<u64>,
+    otherwise: Option<Box<UpstreamFailure>>,
 }
 
 impl DynamicFailure {
@@ -30,7 +31,7 @@ impl DynamicFailure {
                 [("value".to_owned(), other)].into_iter().collect()
             }
         };
-        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None }
+        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None, otherwise: None }
     }
 
     /// Says how long to wait, where the declaration names no field for it.
@@ -38,6 +39,18 @@ impl DynamicFailure {
     pub fn with_retry_after_ms(mut self, ms: u64) -> DynamicFailure {
         self.retry_after_ms = Some(ms);
         self
+    }
+
+    /// Says what the call ends with where the details break the schema that is declared for them: another service gave
+    /// them, so that it is not this one that is broken.
+    #[must_use]
+    pub fn otherwise(mut self, failure: UpstreamFailure) -> DynamicFailure {
+        self.otherwise = Some(Box::new(failure));
+        self
+    }
+
+    pub(crate) fn if_unfit(&self) -> Option<&UpstreamFailure> {
+        self.otherwise.as_deref()
     }
 
     pub(crate) fn fields(&self) -> &Map<String, Value> {

@@ -170,7 +170,7 @@ impl<T> Reads for Dynamic<T> {
     }
 }
 
-impl Answer for Dynamic<Value> {
+impl<T: serde::Serialize + Send + 'static> Answer for Dynamic<T> {
     fn ready<'a>(&self, ctx: &'a Ctx, shape: &Shape, input: &[u8]) -> Result<BoxFuture<'a, Ended>, DecodeError> {
         Ok(self.once(ctx, input::accept(input, shape)?))
     }
@@ -180,7 +180,7 @@ impl Answer for Dynamic<Value> {
     }
 }
 
-impl Dynamic<Value> {
+impl<T: serde::Serialize + Send + 'static> Dynamic<T> {
     fn once<'a>(&self, ctx: &'a Ctx, input: Value) -> BoxFuture<'a, Ended> {
         let function = Arc::clone(&self.0);
         Box::pin(async move {

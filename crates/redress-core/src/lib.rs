@@ -53,6 +53,7 @@ mod settings;
 mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod upstream_failure;
 mod verification;
 mod warm_up;
 
@@ -103,4 +104,5 @@ pub use request::Request;
 pub use rfc3339::rfc3339;
 pub use secret::{Credentials, Secret};
 pub use settings::Settings;
+pub use upstream_failure::UpstreamFailure;
 pub use warm_up::warm_up;

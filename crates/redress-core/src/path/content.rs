@@ -3,8 +3,8 @@
 use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{Bad, Call, map::pointer};
-use crate::{Blocked, Registry, registry::Entry};
+use super::{Bad, Call};
+use crate::{Blocked, Registry, registry::Entry, upstream_failure::member_pointer};
 
 /// Why source is not run, and what is said about it.
 pub(super) struct BlockedSource {
@@ -19,7 +19,7 @@ impl Registry {
     /// so none at all is a refusal too.
     pub(super) fn content(&self, entry: &Entry, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
-        let pointer = || pointer(member);
+        let pointer = || member_pointer(member);
         let Some(guard) = self.0.content.get(language) else {
             return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None, pointer: pointer() });
         };

@@ -27,7 +27,10 @@ impl Call {
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
         let (envelope, failure, fault, cause) = match outcome {
-            Ok(output) => (Envelope::success(output, meta), None, None, None),
+            Ok(output) => {
+                let fault = output.breach().map(|_| Fault::Output);
+                (Envelope::success(output, meta), None, fault, None)
+            }
             Err(mut bad) => {
                 self.keep_callable(&mut bad);
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)
@@ -70,6 +73,7 @@ impl Call {
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             estimated_tokens: 0,
             session_id: self.ctx.session_id.clone(),
+            output_breach: None,
         }
     }
 

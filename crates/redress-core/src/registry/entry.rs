@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{self as contract, Caller, Code, Content, Origin, Output};
+use redress_contract::{self as contract, Breach, Caller, Code, Content, Origin, Output};
 
 use crate::{
     Credentials, Guard, Operation, Settings,
     check::Check,
     handler::Bound,
-    input::{Breach, SchemaError, Shape},
+    input::{SchemaError, Shape, breach_of},
     path::StillCalled,
     prepared::Prepared,
     verification::Verifying,
@@ -136,7 +136,7 @@ impl Entry {
     /// Where `output` is not what the declaration says. The schema is compiled on first use.
     pub(crate) fn output_breach(&self, output: &Output) -> Option<Breach> {
         let shape = self.output.get_or_init(|| Shape::dynamic(self.declaration.output().as_value().clone()).ok());
-        Breach::of(shape.as_ref(), output.json())
+        breach_of(shape.as_ref(), output.json())
     }
 
     /// The input member that holds source to be run, and its language.

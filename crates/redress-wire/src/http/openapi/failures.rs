@@ -120,10 +120,12 @@ fn can_answer(operation: &Operation, code: EngineCode) -> bool {
             matches!(operation.content(), Content::Eval { .. })
         }
         EngineCode::IdempotencyConflict | EngineCode::OutcomeUnknown => operation.takes_idempotency_key(),
-        EngineCode::UpstreamUndeclared => match operation.origin() {
-            Origin::Openapi | Origin::Mcp | Origin::Call => true,
-            Origin::Local | Origin::Extension => false,
-        },
+        EngineCode::UpstreamUndeclared | EngineCode::CredentialsRequired | EngineCode::ContractChanged => {
+            match operation.origin() {
+                Origin::Openapi | Origin::Mcp | Origin::Call => true,
+                Origin::Local | Origin::Extension => false,
+            }
+        }
         // These come from another path or another way of asking; an overflow comes as the
         // last event of a stream, which has had its status long before.
         EngineCode::NotFound
@@ -171,6 +173,8 @@ fn is_of_every_service(code: EngineCode) -> bool {
         | EngineCode::IdempotencyConflict
         | EngineCode::OutcomeUnknown
         | EngineCode::UpstreamUndeclared
+        | EngineCode::CredentialsRequired
+        | EngineCode::ContractChanged
         | EngineCode::StreamOverflow
         // A registry does not build with an operation that nothing runs.
         | EngineCode::HandlerNotBound => false,
@@ -312,7 +316,7 @@ pub(super) fn example(shape: Shape, failure: &Failure) -> Option<Value> {
         ending.hint = Problem::FIND_OUT.into();
     }
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
-    let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
+    let meta = Meta { elapsed_ms: 3, ..Meta::new(request_id) };
     let document = problem(Envelope::failure(ending, None, meta)).ok()?;
     serde_json::from_slice(&document.body).ok()
 }
