@@ -101,7 +101,7 @@ pub use redress_core::{
     Listener, LoadedExtension, Mouth, NoFailure, Note, Nothing, Observer, Operation, Outcome, PatternError, Permit,
     Progress, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore, QuotaWindow, Receipt, Recorded,
     Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State, StateError, StoreBroken,
-    Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
+    Subscription, Turn, UpstreamFailure, Veto, WhenBroken, consent_grant, consent_list, consent_revoke, hearing,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;
