@@ -16,6 +16,10 @@ use crate::redact;
 
 /// How deep JSON may nest: as deep as every parser of ours goes.
 const DEEPEST: usize = 127;
+/// Up to how many bytes an answer is read without asking for room.
+const MUCH: usize = 256 * 1024;
+/// How much room is asked for where an answer does not say how much it needs.
+const UNSAID: usize = 4 * 1024 * 1024;
 /// How many characters of a text are told that no document speaks of.
 const UNSPOKEN: usize = 4096;
 
@@ -37,8 +41,20 @@ pub(crate) enum Unread {
 }
 
 impl Answer {
-    /// Reads `response`, of which at most `max` bytes are taken, and takes the `secrets` out of it.
-    pub(crate) async fn read(mut response: Response, max: usize, secrets: &[Secret]) -> Result<Answer, Unread> {
+    /// An answer that has no body by its nature.
+    pub(crate) fn without_body(mut response: Response) -> Answer {
+        let status = response.status().as_u16();
+        Answer { status, headers: std::mem::take(response.headers_mut()), bytes: Vec::new() }
+    }
+
+    /// Reads `response`, of which at most `max` bytes are taken, and takes the `secrets` out of it. Before much is read,
+    /// `reserve` waits for room.
+    pub(crate) async fn read(
+        mut response: Response,
+        max: usize,
+        secrets: &[Secret],
+        reserve: impl AsyncFnOnce(usize),
+    ) -> Result<Answer, Unread> {
         let status = response.status().as_u16();
         // After decompression there may be more, and never less by much: a small answer that says it is large is refused
         // before it is read.
@@ -48,11 +64,18 @@ impl Answer {
         }
         let expected = said.map_or(0, |said| usize::try_from(said).unwrap_or(0)).min(1024 * 1024);
         let mut bytes = Vec::with_capacity(expected);
+        let mut reserve = Some(reserve);
+        if let Some(reserve) = reserve.take_if(|_| expected > MUCH) {
+            reserve(expected.saturating_mul(2)).await;
+        }
         while let Some(chunk) = response.chunk().await.map_err(Unread::Broken)? {
             if bytes.len() + chunk.len() > max {
                 return Err(Unread::TooLarge { size: None });
             }
             bytes.extend_from_slice(&chunk);
+            if let Some(reserve) = reserve.take_if(|_| bytes.len() > MUCH) {
+                reserve(max.min(UNSAID)).await;
+            }
         }
         let headers = std::mem::take(response.headers_mut());
         Ok(Answer { status, headers, bytes: redact::without(bytes, secrets) })

@@ -4,6 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use redress_contract::{Effect, Shape};
 use redress_core::{Ctx, UpstreamFailure};
+use redress_import::StatusPattern;
 use reqwest::{Method, Response, StatusCode, Url, header::LOCATION};
 use serde_json::{Map, Value, json};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
@@ -37,6 +38,7 @@ pub(crate) struct Open {
 pub(crate) struct Exchange<'a> {
     upstream: &'a Inner,
     planned: &'a Planned,
+    ctx: &'a Ctx,
     deadline: Option<Instant>,
     built: Built,
     /// Whether the same request may be sent again whatever became of it.
@@ -44,6 +46,8 @@ pub(crate) struct Exchange<'a> {
     tries: u32,
     hops: usize,
     renewed: bool,
+    /// Whether room was asked for already: that is done once in a call.
+    reserved: bool,
 }
 
 /// What comes after an answer was read.
@@ -57,7 +61,7 @@ impl<'a> Exchange<'a> {
     pub(crate) fn new(
         upstream: &'a Inner,
         planned: &'a Planned,
-        ctx: &Ctx,
+        ctx: &'a Ctx,
         input: &Map<String, Value>,
     ) -> Result<Exchange<'a>, UpstreamFailure> {
         let plan = &planned.imported.request;
@@ -86,12 +90,14 @@ impl<'a> Exchange<'a> {
         Ok(Exchange {
             upstream,
             planned,
+            ctx,
             deadline: ctx.deadline().map(Instant::from_std),
             built,
             repeatable: !is_mutation || keyed,
             tries: 0,
             hops: 0,
             renewed: false,
+            reserved: false,
         })
     }
 
@@ -181,7 +187,17 @@ impl<'a> Exchange<'a> {
     async fn read(&mut self, open: Open) -> Result<Next, UpstreamFailure> {
         let Open { response, applied, attempt, permit } = open;
         let max = self.upstream.config.max_response;
-        let read = Answer::read(response, max, applied.secrets()).await;
+        let (ctx, reserved) = (self.ctx, &mut self.reserved);
+        let reserve = async |bytes| {
+            if !std::mem::replace(reserved, true) {
+                ctx.reserve(bytes).await;
+            }
+        };
+        let read = if self.built.method == Method::HEAD {
+            Ok(Answer::without_body(response))
+        } else {
+            Answer::read(response, max, applied.secrets(), reserve).await
+        };
         drop(permit);
         let answer = match read {
             Ok(answer) => answer,
@@ -220,7 +236,8 @@ impl<'a> Exchange<'a> {
         // A service that asks who calls has done nothing yet.
         if status == 401 && !self.renewed && !applied.is_empty() {
             self.renewed = true;
-            if self.credentials().await.is_ok() {
+            // What is the same as before would be refused as before.
+            if self.credentials().await.is_ok_and(|renewed| !renewed.is_same_as(applied)) {
                 return Ok(Next::Again);
             }
         }
@@ -237,7 +254,7 @@ impl<'a> Exchange<'a> {
     fn redirected(&self, answer: &Answer) -> Result<Option<Url>, UpstreamFailure> {
         let follows = matches!(answer.status, 301 | 302 | 303 | 307 | 308)
             && matches!(self.built.method, Method::GET | Method::HEAD)
-            && self.planned.imported.response(answer.status).is_none_or(|plan| plan.code.is_some() && plan.derived);
+            && self.planned.imported.response(answer.status).is_none_or(|plan| plan.status == StatusPattern::Default);
         if !follows {
             return Ok(None);
         }

@@ -69,7 +69,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> Option<String> {
     static SECRETS: LazyLock<Regex> = LazyLock::new(|| {
         // What is named a secret, what is sent as one, and what is too long and too mixed to be a word.
         Regex::new(
-            r#"(?i)(?:bearer|basic|token)\s+[a-z0-9._~+/=-]{8,}|(?:pass(?:word|wd)?|secret|token|api[_-]?key|credential|authorization|cookie|session(?:id)?)["']?\s*[:=]\s*["']?[^\s"'&,;<]+|[a-z0-9_+/=-]{24,}|\b[a-z]+://[^\s/@]+:[^\s/@]+@"#,
+            r#"(?i)(?:bearer|basic|token)\s+[a-z0-9._~+/=-]{8,}|(?:pass(?:word|wd)?|secret|token|api[_-]?key|credential|authorization|cookie|session(?:id)?)["']?\s*[:=]\s*["']?(?:bearer\s+|basic\s+)?[^\s"'&,;<]+|[a-z0-9_+/=-]{24,}|\b[a-z]+://[^\s/@]+:[^\s/@]+@"#,
         )
         .expect("the pattern compiles, as a test proves")
     });
@@ -113,7 +113,7 @@ mod tests {
             shown("<html><head><style>a{}</style><script>var x=1</script></head><body><h1>Sign in</h1>\n<p>please</p>"),
             "Sign in please"
         );
-        assert_eq!(shown("  I'm a\r\n teapot\u{7} "), "I'm a teapot\\u{7}");
+        assert_eq!(shown("  I'm a\r\n teapot\u{7} "), "I'm a teapot\\u0007");
         for secret in [
             "password=hunter2",
             r#""api_key": "abc-def-123""#,

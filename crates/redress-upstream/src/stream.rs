@@ -32,10 +32,11 @@ pub(crate) async fn events(
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let status = response.status().as_u16();
     let plan = planned.imported.response(status);
-    let kind = plan.and_then(|plan| streamed(plan, &said));
-    let Some((kind, whole)) = kind else {
+    // Where the items have a member `data`, they are the events, and not what is in them alone.
+    let whole = planned.imported.operation.output().property("data").is_some();
+    let Some(kind) = plan.and_then(|plan| streamed(plan, &said)) else {
         // It is one answer, and no stream.
-        let read = Answer::read(response, inner.config.max_response, applied.secrets()).await;
+        let read = Answer::read(response, inner.config.max_response, applied.secrets(), async |_| {}).await;
         attempt.answered();
         return match read {
             Ok(answer) => {
@@ -65,11 +66,10 @@ pub(crate) async fn events(
     })))
 }
 
-/// How the items are written that `plan` says come under this media type, and whether an item is the whole event.
-fn streamed(plan: &ResponsePlan, said: &str) -> Option<(BodyKind, bool)> {
+/// How the items are written that `plan` says come under this media type.
+fn streamed(plan: &ResponsePlan, said: &str) -> Option<BodyKind> {
     let content = plan.content_of(said)?;
-    let whole = content.schema.property("data").is_some();
-    matches!(content.kind, BodyKind::Events | BodyKind::JsonLines).then_some((content.kind, whole))
+    matches!(content.kind, BodyKind::Events | BodyKind::JsonLines).then_some(content.kind)
 }
 
 fn broken(inner: &Inner) -> UpstreamFailure {

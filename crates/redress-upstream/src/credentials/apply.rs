@@ -98,6 +98,14 @@ impl Applied {
         }
     }
 
+    /// Whether it is what `other` is.
+    pub(crate) fn is_same_as(&self, other: &Applied) -> bool {
+        let texts = |applied: &Applied| {
+            applied.secrets.iter().map(|one| one.expose().to_owned()).map(zeroize::Zeroizing::new).collect::<Vec<_>>()
+        };
+        texts(self) == texts(other)
+    }
+
     /// Every text that must be seen nowhere.
     pub(crate) fn secrets(&self) -> &[Secret] {
         &self.secrets
