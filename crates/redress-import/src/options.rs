@@ -63,6 +63,6 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { depth: 8, input: 6 << 10, output: 3 << 10, details: 1 << 10 }
+        Budget { depth: 8, input: 6 << 10, output: 3 << 10, details: 768 }
     }
 }

@@ -187,7 +187,7 @@ fn path(text: &str, action: usize) -> Result<JsonPath, OverlayError> {
     let mut depth = 0_usize;
     for letter in text.chars() {
         match letter {
-            '(' | '[' | '!' => depth += 1,
+            '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
             _ => {}
         }

@@ -73,18 +73,59 @@ fn yaml(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
     }
 }
 
-/// Brackets that are opened and never closed cost the scanner of YAML the square of their number. No document opens more
-/// than it may nest, so they are counted first. Brackets in texts count as well, and so only those that stand together do.
+/// Each token costs the scanner of YAML as much as brackets are open around it, and nothing bounds those. So they are
+/// counted first, by what opens and closes them: texts in quotes, comments and block scalars are passed over.
 fn check_nesting(text: &str) -> Result<(), ReadError> {
-    let mut run = 0_usize;
-    for byte in text.bytes() {
-        match byte {
-            b'[' | b'{' => run += 1,
-            b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | b'?' | b'-' | b'"' | b'\'' => {}
-            _ => run = 0,
+    let mut depth = 0_usize;
+    // Until a line is indented no more than this, what stands there is text.
+    let mut block: Option<usize> = None;
+    let mut quote: Option<u8> = None;
+    for line in text.split('\n') {
+        let bytes = line.as_bytes();
+        let indent = bytes.iter().take_while(|byte| **byte == b' ').count();
+        let is_blank = bytes.iter().all(|byte| byte.is_ascii_whitespace());
+        match block {
+            Some(outer) if is_blank || indent > outer => continue,
+            Some(_) | None => block = None,
         }
-        if run > 8 * DEEPEST {
-            return Err(ReadError::TooDeep { most: DEEPEST });
+        // Where a value may begin: at the beginning, and behind what stands before one.
+        let mut begins = true;
+        let mut place = 0;
+        while let Some(byte) = bytes.get(place).copied() {
+            place += 1;
+            match (quote, byte) {
+                (Some(b'"'), b'\\') => place += 1,
+                (Some(b'\''), b'\'') if bytes.get(place) == Some(&b'\'') => place += 1,
+                (Some(open), _) if open == byte => {
+                    quote = None;
+                    begins = false;
+                }
+                (Some(_), _) => {}
+                (None, b' ' | b'\t' | b'\r') => {
+                    if bytes.get(place) == Some(&b'#') {
+                        break;
+                    }
+                }
+                (None, b'#') if place == 1 => break,
+                (None, b'"' | b'\'') if begins || depth > 0 => quote = Some(byte),
+                (None, b'[' | b'{') if begins || depth > 0 => {
+                    depth += 1;
+                    if depth > DEEPEST {
+                        return Err(ReadError::TooDeep { most: DEEPEST });
+                    }
+                    begins = true;
+                }
+                (None, b']' | b'}') => depth = depth.saturating_sub(1),
+                (None, b',' | b':' | b'?' | b'-') => begins = true,
+                // A tag or an anchor stands before a value.
+                (None, b'&' | b'!' | b'*') if begins => {
+                    while bytes.get(place).is_some_and(|byte| !byte.is_ascii_whitespace()) {
+                        place += 1;
+                    }
+                }
+                (None, b'|' | b'>') if begins && depth == 0 => block = Some(indent),
+                (None, _) => begins = false,
+            }
         }
     }
     Ok(())

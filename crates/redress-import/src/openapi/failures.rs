@@ -11,8 +11,8 @@ use super::{
 use crate::{BodyKind, Budget, ContentPlan, ResponsePlan, StatusPattern};
 
 /// How many letters of the document's own words are in a hint, and in what says when a failure happens.
-const LONGEST_HINT: usize = 200;
-const LONGEST_WHEN: usize = 200;
+const LONGEST_HINT: usize = 120;
+const LONGEST_WHEN: usize = 140;
 
 /// Members of the details that every failure of a document may have.
 pub(super) const OWN_MEMBERS: [&str; 5] = ["status", "reason", "body", "headers", "retry_after_ms"];
@@ -44,9 +44,13 @@ impl Makes<'_, '_> {
 
     /// A failure that the document has no words of its own for: a status below a range or the default.
     pub(super) fn derived(&self, status: StatusPattern, below: &ResponsePlan, parent: &Failure) -> (ResponsePlan, Failure) {
-        let failure = self
-            .failure(status, &status::when(status), parent.details().as_value().clone())
-            .extending(parent.code().as_str());
+        // What its body is, the wider failure says; so it is the same for all operations, and told once.
+        let mut details = parent.details().as_value().clone();
+        if let Some(members) = details.get_mut("properties").and_then(Value::as_object_mut) {
+            members.insert("body".into(), json!({}));
+            members.insert("reason".into(), json!({"type": "string"}));
+        }
+        let failure = self.failure(status, "", details).extending(parent.code().as_str());
         let failure = parent.extends().iter().fold(failure, |failure, code| failure.extending(code.as_str()));
         let plan = ResponsePlan { status, code: Some(failure.code().clone()), derived: true, ..below.clone() };
         (plan, failure)
@@ -158,12 +162,14 @@ pub(super) fn recovery(kind: Kind, says: &str) -> Recovery {
 
 /// The statuses that are told apart below a range or the default because something else helps then, where the document
 /// does not name them itself.
-pub(super) fn told_apart(declared: &[Declared<'_>]) -> Vec<(StatusPattern, StatusPattern)> {
+pub(super) fn told_apart(declared: &[Declared<'_>], shape: Shape) -> Vec<(StatusPattern, StatusPattern)> {
     const APART: [u16; 3] = [404, 429, 503];
     let has = |status| declared.iter().any(|response| response.status == status);
     APART
         .into_iter()
         .filter(|status| !has(StatusPattern::Exact(*status)))
+        // A change that the service was too busy for may have been made all the same: waiting alone does not help.
+        .filter(|status| *status != 503 || shape != Shape::Mutation)
         .filter_map(|status| {
             let digit = u8::try_from(status / 100).unwrap_or_default();
             let below = [StatusPattern::Range(digit), StatusPattern::Default].into_iter().find(|wide| has(*wide))?;

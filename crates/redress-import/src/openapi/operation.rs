@@ -118,7 +118,7 @@ fn endings(makes: &Makes<'_, '_>, declared: &[Declared<'_>]) -> (Vec<ResponsePla
         plans.push(plan);
         failures.extend(failure);
     }
-    for (status, below) in told_apart(declared) {
+    for (status, below) in told_apart(declared, makes.shape) {
         let wide = status::code(below);
         let plan = plans.iter().find(|plan| plan.status == below).cloned();
         let parent = failures.iter().find(|failure| *failure.code() == *wide).cloned();

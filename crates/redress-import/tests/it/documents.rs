@@ -1,30 +1,46 @@
 //! Real documents, and small ones that a test writes.
 
-use std::{fs, io::Read, path::Path};
+use std::{fs, io::Read, path::Path, sync::LazyLock};
 
 use flate2::read::GzDecoder;
 use redress_import::{Import, ImportedOperation, ReadOptions, openapi};
 use serde_json::Value;
 
-/// Every kept document, by its name.
-pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
-    let mut documents = Vec::new();
-    for entry in fs::read_dir(folder).expect("the documents are part of the repository") {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|kind| kind == "gz") {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            documents.push((name, unpacked(&path)));
-        }
-    }
-    documents.sort();
-    assert_eq!(documents.len(), 16);
-    documents
+/// A kept document, and what was read from it.
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) import: Import,
+    /// As a parser reads it that is not ours.
+    pub(crate) plain: Value,
+}
+
+/// Every kept document, read once for all tests.
+pub(crate) fn all() -> &'static [Kept] {
+    static ALL: LazyLock<Vec<Kept>> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+        let entries = fs::read_dir(folder).expect("the documents are part of the repository");
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|kind| kind == "gz"));
+        paths.sort();
+        assert_eq!(paths.len(), 16);
+        let kept = paths.iter().map(|path| {
+            let bytes = unpacked(path);
+            Kept {
+                name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+                import: read(&bytes),
+                plain: plain(&bytes),
+                bytes,
+            }
+        });
+        kept.collect()
+    });
+    &ALL
 }
 
 /// One kept document.
-pub(crate) fn one(name: &str) -> Vec<u8> {
-    unpacked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(format!("{name}.gz")))
+pub(crate) fn one(name: &str) -> &'static Kept {
+    all().iter().find(|kept| kept.name == name).unwrap()
 }
 
 fn unpacked(path: &Path) -> Vec<u8> {
@@ -52,7 +68,7 @@ pub(crate) fn operation<'i>(import: &'i Import, name: &str) -> &'i ImportedOpera
 }
 
 /// The document as a plain value, read by a parser that is not ours.
-pub(crate) fn plain(bytes: &[u8]) -> Value {
+fn plain(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes)
         .or_else(|_| yaml_serde::from_slice(bytes))
         .or_else(|_| {

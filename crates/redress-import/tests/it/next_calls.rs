@@ -31,7 +31,14 @@ fn told(import: &Import) -> Vec<String> {
 #[test]
 fn the_shape_of_the_paths_shows_what_helps() {
     let import = with_paths(THINGS);
-    insta::assert_snapshot!(told(&import).join("\n"), @"");
+    insta::assert_snapshot!(told(&import).join("\n"), @r"
+    things.make_thing HTTP_500 -> call things.list_things() Look first whether it took place, and make the same call again only if it did not.
+    things.get_thing HTTP_404 -> call things.list_things() List what exists and pick one of those. The service says: There is no such thing.
+    things.change_thing HTTP_404 -> call things.list_things() List what exists and pick one of those.
+    things.change_thing HTTP_409 -> call things.get_thing(id=id) Look at what is there now, and change the input to fit it. The service says: Somebody else changed it.
+    things.change_thing HTTP_503 -> call things.get_thing(id=id) Look first whether it took place, and make the same call again only if it did not.
+    things.get_part HTTP_404 -> call things.list_things() List what exists and pick one of those.
+    ");
     let change = operation(&import, "things.change_thing");
     let plan = change.responses.iter().find(|plan| plan.code.as_ref().is_some_and(|code| *code == *"HTTP_409")).unwrap();
     assert_eq!((plan.bound[0].member.as_str(), plan.bound[0].field.as_str()), ("id", "id"));

@@ -16,11 +16,11 @@ fn changed(actions: &str) -> Result<Import, Box<dyn std::error::Error>> {
 fn actions_update_copy_and_remove() {
     let import = changed(concat!(
         "  - {target: '$.paths[?@.get[\"x-internal\"] == true]', remove: true}\n",
-        "  - {target: $.paths['/a'].get, update: {summary: better, tags: [y], responses: {'404': {description: gone}}}}\n",
+        "  - {target: \"$.paths['/a'].get\", update: {summary: better, tags: [y], responses: {'404': {description: gone}}}}\n",
         "  - {target: $.info.title, update: Other}\n",
         "  - {target: $.tags, update: {name: b}}\n",
         "  - {target: $.paths, update: {/d: {}}}\n",
-        "  - {target: $.paths['/d'], copy: $.paths['/a']}\n",
+        "  - {target: \"$.paths['/d']\", copy: \"$.paths['/a']\"}\n",
         "  - {target: $..deprecated, remove: true}\n",
         "  - {target: $.nothing, remove: true}\n",
     ))
@@ -41,7 +41,7 @@ fn actions_update_copy_and_remove() {
 fn what_cannot_be_applied_says_which_action() {
     let told = |actions: &str| changed(actions).map(|_| ()).unwrap_err().to_string();
     assert!(told("  - {target: '$.[', remove: true}").contains("action 1"));
-    let misfit = changed("  - {target: $.paths['/a'], update: 7}").unwrap_err();
+    let misfit = changed("  - {target: \"$.paths['/a']\", update: 7}").unwrap_err();
     let misfit = misfit.downcast::<ReadError>().unwrap();
     assert!(matches!(*misfit, ReadError::Overlay(OverlayError::Misfit { action: 1, ref pointer }) if pointer == "/paths/~1a"));
     let copy = changed("  - {target: $.info, copy: '$.paths.*'}").unwrap_err().downcast::<ReadError>().unwrap();

@@ -19,7 +19,7 @@ fn applied(mut import: Import, overrides: &[Value]) -> Result<Import, Vec<String
 }
 
 fn github() -> Import {
-    read(one("github-rest-2022-10.yaml"))
+    one("github-rest-2022-10.yaml").import.clone()
 }
 
 #[test]
@@ -103,10 +103,20 @@ fn what_matches_nothing_is_an_error_with_the_nearest_name() {
         json!({"operation": "issues.lock", "rename": "Lock!"}),
     ])
     .unwrap_err();
-    insta::assert_snapshot!(errors.join("\n"), @"");
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    no operation is `issues.updat`; did you mean `issues.update`?
+    `issues.update` takes no `ownr`; did you mean `owner`?
+    `issues.update` cannot do without `repo`, which is hidden; give it a fixed value instead
+    `issues.update` takes no `nope`; did you mean `owner`?
+    `issues.*` is 39 operations, and only one can be called `issues.all`
+    `Lock!` is not an operation name: write lower-case words joined by dots, at most 64 letters
+    two operations would be called `issues.list`
+    no next call of `issues.update` is `nobody.knows`
+    `issues.update` does not fail with `HTTP_40`; did you mean `HTTP_410`?
+    ");
     let mut import = github();
     let before = import.operations.clone();
-    let wrong = Override { operation: "nothing".to_owned(), ..Override::default() };
+    let wrong = Override { operation: "%%%%".to_owned(), ..Override::default() };
     let errors = Override::apply(&[wrong], &mut import).unwrap_err();
     assert!(matches!(errors.as_slice(), [OverrideError::NothingFound { nearest: None, .. }]));
     assert_eq!(import.operations, before);

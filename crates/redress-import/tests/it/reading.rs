@@ -22,7 +22,7 @@ fn values_of_yaml_are_what_they_look_like() {
 #[test]
 fn what_one_reader_of_yaml_refuses_the_other_reads() {
     // A tab in a block scalar, which libyaml does not take here.
-    let document = "openapi: 3.0.0\ninfo:\n  title: a\n  version: '1'\n  description: |\n\t\tindented with tabs\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: ok}\n";
+    let document = "openapi: 3.0.0\ninfo:\n  title: a\n  version: '1'\n  description: |\n    first\n\t\n    last\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: ok}\n";
     assert_eq!(read(document).operations.len(), 1);
     let anchored = "openapi: 3.0.0\ninfo: {title: a, version: '1'}\nx-shared: &shared\n  401: {description: who are you}\npaths:\n  /a:\n    get:\n      responses:\n        <<: *shared\n        200: {description: ok}\n";
     assert!(read(anchored).operations[0].operation.failure("HTTP_401").is_some());
@@ -132,7 +132,20 @@ fn all_places_and_styles_are_planned() {
             format!("{} = {:?} {}: {how}{}", field.field, field.place, field.name, if field.required { ", required" } else { "" })
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    path.id = Path id: Simple, required
+    tags = Path tags: Label exploded, required
+    query.id = Query id: Form exploded
+    filter_name = Query filter[name]: DeepObject exploded
+    csv = Query csv: Form
+    piped = Query piped: PipeDelimited
+    raw = Query raw: Form exploded reserved
+    packed = Query packed: Content { media_type: "application/json" }
+    X-Trace = Header X-Trace: Simple
+    session = Cookie session: Form exploded
+    body.id = BodyMember id: Json
+    name = BodyMember name: Json, required
+    "#);
     assert_eq!(one.request.idempotency_header.as_deref(), Some("Idempotency-Key"));
     assert!(one.operation.takes_idempotency_key() && one.request.path == "/a/{id}/{tags}");
     let mut properties: Vec<&str> = one.operation.input().properties().collect();
@@ -198,15 +211,25 @@ fn failures_mean_what_their_statuses_mean() {
             )
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    HTTP_400 invalid_params 400 none - fix_input: Change the input so that the service takes it, then call again. The service says: The name is taken by somebody else.
+    HTTP_404 not_found 404 none - fix_input: Look for what exists and name that instead.
+    HTTP_408 timeout 408 unknown retryable wait: Wait a little while before the same call is made again.
+    HTTP_429 rate_limited 429 none retryable wait: Wait as long as `retry_after_ms` says, or a minute, then make the same call. The service says: slow down.
+    HTTP_500 internal 500 unknown - ask_user: Tell the user what `details` says; the service could not do it.
+    HTTP_5XX unavailable 502 unknown retryable wait: Wait a little while before the same call is made again.
+    HTTP_302 invalid_request 502 unknown - fix_input: Change the input so that the service takes it, then call again.
+    HTTP_DEFAULT unknown 502 unknown - ask_user: Tell the user what `details` says; the service could not do it.
+    ");
     let limited = one.response(429).unwrap();
     assert_eq!(limited.headers, ["retry-after", "x-ratelimit-reset"]);
     assert_eq!(one.operation.failure("HTTP_429").unwrap().retry_after(), Some("retry_after_ms"));
-    for (status, code) in [(400, Some("HTTP_400")), (503, Some("HTTP_503")), (502, Some("HTTP_5XX")), (418, Some("HTTP_DEFAULT")), (200, None)] {
+    for (status, code) in [(400, Some("HTTP_400")), (503, Some("HTTP_5XX")), (418, Some("HTTP_DEFAULT")), (200, None)] {
         assert_eq!(one.response(status).unwrap().code.as_ref().map(|code| code.as_str()), code, "{status}");
     }
-    let derived = one.operation.failure("HTTP_503").unwrap();
-    assert_eq!(derived.extends().iter().map(|code| code.as_str()).collect::<Vec<_>>(), ["HTTP_5XX"]);
+    let import = with_paths("/a: {get: {responses: {200: {description: ok}, default: {description: no}}}}");
+    let derived = import.operations[0].operation.failure("HTTP_503").unwrap();
+    assert_eq!(derived.extends().iter().map(|code| code.as_str()).collect::<Vec<_>>(), ["HTTP_DEFAULT"]);
 }
 
 #[test]
