@@ -12,13 +12,22 @@ use serde_json::{Map, Value};
 
 use crate::{AnyFailure, Failure, UpstreamFailure};
 
+/// What the call ends with instead, made of the details that do not fit.
+struct Otherwise(Box<dyn Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync>);
+
+impl fmt::Debug for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Otherwise(…)")
+    }
+}
+
 /// A failure made at run time, from a declaration that is data.
 #[derive(Debug)]
 pub struct DynamicFailure {
     code: String,
     details: Map<String, Value>,
     retry_after_ms: Option<u64>,
-    otherwise: Option<Box<UpstreamFailure>>,
+    otherwise: Option<Otherwise>,
 }
 
 impl DynamicFailure {
@@ -42,15 +51,18 @@ impl DynamicFailure {
     }
 
     /// Says what the call ends with where the details break the schema that is declared for them: another service gave
-    /// them, so that it is not this one that is broken.
+    /// them, so that it is not this one that is broken. It is made of the details, and only then.
     #[must_use]
-    pub fn otherwise(mut self, failure: UpstreamFailure) -> DynamicFailure {
-        self.otherwise = Some(Box::new(failure));
+    pub fn otherwise(
+        mut self,
+        failure: impl Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync + 'static,
+    ) -> DynamicFailure {
+        self.otherwise = Some(Otherwise(Box::new(failure)));
         self
     }
 
-    pub(crate) fn if_unfit(&self) -> Option<&UpstreamFailure> {
-        self.otherwise.as_deref()
+    pub(crate) fn if_unfit(&self) -> Option<UpstreamFailure> {
+        self.otherwise.as_ref().map(|Otherwise(failure)| failure(&self.details))
     }
 
     pub(crate) fn fields(&self) -> &Map<String, Value> {

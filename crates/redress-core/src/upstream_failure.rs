@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 ///
 /// ```
 /// use redress_core::{Operation, Registry, Request, UpstreamFailure};
-/// use redress_core::contract::{self, Effect};
+/// use redress_core::contract::{self, Caller, Effect};
 /// use serde_json::json;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 ///     Err(away.with_retry_after_ms(800))?
 /// });
 /// let registry = Registry::builder().add(pay).build().unwrap();
-/// let envelope = registry.call("orders.pay", Request::new(&b"{}"[..])).await;
+/// let envelope = registry.call("orders.pay", Request::new(&b"{}"[..]).with_caller(Caller::new("ada"))).await;
 /// let problem = envelope.problem().unwrap();
 /// assert_eq!(problem.code.as_str(), "UPSTREAM_UNREACHABLE");
 /// assert!(problem.retryable && problem.effect == Effect::None);

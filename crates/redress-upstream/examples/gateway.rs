@@ -1,7 +1,7 @@
 //! A gateway in front of one service: `gateway DOCUMENT BASE_URL LISTEN [SCHEME TOKEN_URL]`. With a scheme, tokens for it are
 //! asked for with the client that the files `CLIENT_ID_FILE` and `CLIENT_SECRET_FILE` of the environment name.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{env, error::Error, fs, net::SocketAddr, path::PathBuf};
 
 use redress_core::Registry;
 use redress_import::{ReadOptions, openapi};
@@ -27,6 +27,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let operations = upstream.operations().into_iter();
     let registry = operations.fold(Registry::builder(), |builder, operation| builder.add(operation)).build()?;
     let listener = tokio::net::TcpListener::bind(listen).await?;
-    axum::serve(listener, Faces::new(registry).router()).await?;
+    // Whoever calls from this machine is known by that.
+    let router = Faces::new(registry).router().into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, router).await?;
     Ok(())
 }

@@ -196,7 +196,7 @@ impl<'a> Exchange<'a> {
         let read = if self.built.method == Method::HEAD {
             Ok(Answer::without_body(response))
         } else {
-            Answer::read(response, max, applied.secrets(), reserve).await
+            Answer::read(response, max, &self.upstream.credentials.sent(), reserve).await
         };
         drop(permit);
         let answer = match read {

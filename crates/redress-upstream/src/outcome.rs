@@ -77,7 +77,6 @@ fn declared(
     read: Body,
 ) -> Fail<DynamicFailure> {
     let status = answer.status;
-    let otherwise = undeclared(upstream, answer, "body");
     let value = read.into_value();
     let mut details = Map::new();
     details.insert("status".to_owned(), status.into());
@@ -90,17 +89,21 @@ fn declared(
     if let Some(wait) = wait {
         details.insert("retry_after_ms".to_owned(), wait.into());
     }
-    let told: Map<String, Value> =
+    let headers: Map<String, Value> =
         plan.headers.iter().filter_map(|name| Some((name.clone(), Value::from(header(answer, name)?)))).collect();
-    if !told.is_empty() {
-        details.insert("headers".to_owned(), told.into());
+    if !headers.is_empty() {
+        details.insert("headers".to_owned(), headers.into());
     }
     for bound in &plan.bound {
         if let Some(value) = input.get(&bound.field) {
             details.insert(bound.member.clone(), value.clone());
         }
     }
-    let failure = DynamicFailure::new(code, details.into()).otherwise(otherwise);
+    let upstream = upstream.to_owned();
+    let failure = DynamicFailure::new(code, details.into()).otherwise(move |details| {
+        let body = details.get("body").map(Value::to_string).unwrap_or_default();
+        UpstreamFailure::undeclared().with_details(told(&upstream, status, "body", body.as_bytes()))
+    });
     match wait {
         Some(wait) => failure.with_retry_after_ms(wait).into(),
         None => failure.into(),
@@ -150,15 +153,18 @@ fn unplanned(upstream: &str, planned: &Planned, answer: &Answer) -> Fail<Dynamic
 
 /// What the document does not say.
 pub(crate) fn undeclared(upstream: &str, answer: &Answer, reason: &str) -> UpstreamFailure {
-    let mut details = json!({"upstream": upstream, "status": answer.status, "reason": reason});
-    if let Value::Object(details) = &mut details {
-        let essence = answer.essence();
-        if !essence.is_empty() && reason == Unfit::ContentType.as_str() {
-            details.insert("content_type".to_owned(), essence.chars().take(LONGEST).collect::<String>().into());
-        }
-        if let Some(excerpt) = redact::excerpt(&answer.bytes) {
-            details.insert("excerpt".to_owned(), excerpt.into());
-        }
+    let mut details = told(upstream, answer.status, reason, &answer.bytes);
+    let essence = answer.essence();
+    if !essence.is_empty() && reason == Unfit::ContentType.as_str() {
+        details["content_type"] = essence.chars().take(LONGEST).collect::<String>().into();
     }
     UpstreamFailure::undeclared().with_details(details)
+}
+
+fn told(upstream: &str, status: u16, reason: &str, bytes: &[u8]) -> Value {
+    let mut details = json!({"upstream": upstream, "status": status, "reason": reason});
+    if let Some(excerpt) = redact::excerpt(bytes) {
+        details["excerpt"] = excerpt.into();
+    }
+    details
 }

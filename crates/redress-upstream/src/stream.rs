@@ -27,7 +27,7 @@ pub(crate) async fn events(
     planned: &Arc<Planned>,
     open: Open,
 ) -> Outcome<Events<Value, DynamicFailure>, DynamicFailure> {
-    let Open { response, applied, attempt, permit } = open;
+    let Open { response, attempt, permit, .. } = open;
     let said =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let status = response.status().as_u16();
@@ -36,7 +36,7 @@ pub(crate) async fn events(
     let whole = planned.imported.operation.output().property("data").is_some();
     let Some(kind) = plan.and_then(|plan| streamed(plan, &said)) else {
         // It is one answer, and no stream.
-        let read = Answer::read(response, inner.config.max_response, applied.secrets(), async |_| {}).await;
+        let read = Answer::read(response, inner.config.max_response, &inner.credentials.sent(), async |_| {}).await;
         attempt.answered();
         return match read {
             Ok(answer) => {
@@ -53,7 +53,7 @@ pub(crate) async fn events(
     let reader = Reader {
         inner: Arc::clone(inner),
         response,
-        secrets: applied.secrets().into(),
+        secrets: inner.credentials.sent().into(),
         buffer: Vec::new(),
         ready: VecDeque::new(),
         kind,

@@ -31,7 +31,7 @@ use crate::{
 /// A service behind the gateway. A clone is the same service.
 ///
 /// ```
-/// use redress_core::{Registry, Request};
+/// use redress_core::{Registry, Request, contract::Caller};
 /// use redress_import::{ReadOptions, openapi};
 /// use redress_upstream::{Upstream, UpstreamConfig};
 ///
@@ -47,7 +47,8 @@ use crate::{
 /// let shop = Upstream::new(import, UpstreamConfig::new("shop"))?;
 /// let registry = shop.operations().into_iter().fold(Registry::builder(), |builder, one| builder.add(one)).build()?;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let envelope = registry.call("orders.list_orders", Request::new(&b"{}"[..])).await;
+/// let request = Request::new(&b"{}"[..]).with_caller(Caller::new("ada"));
+/// let envelope = registry.call("orders.list_orders", request).await;
 /// // Nothing listens there.
 /// assert_eq!(envelope.code(), Some("UPSTREAM_UNREACHABLE"));
 /// # });

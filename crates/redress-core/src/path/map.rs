@@ -119,7 +119,7 @@ impl Call {
         {
             if let Some(otherwise) = dynamic.and_then(DynamicFailure::if_unfit) {
                 tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "a failure of another service breaks its schema");
-                return self.map_upstream(otherwise);
+                return self.map_upstream(&otherwise);
             }
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal).by(Fault::Output);

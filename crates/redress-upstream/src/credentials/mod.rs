@@ -4,7 +4,11 @@ mod apply;
 mod oauth;
 mod source;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use redress_core::Secret;
 use redress_import::{Import, SecurityRequirement, SecurityScheme};
@@ -16,6 +20,9 @@ pub use source::{SecretFrom, SecretMissing};
 
 use self::{oauth::Tokens, source::SourcedSecret};
 use crate::{UpstreamError, address::is_same_origin};
+
+/// How many secrets that were sent are remembered, those that were exchanged included.
+const MOST_SENT: usize = 64;
 
 /// What an operator gives for one security scheme of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +123,8 @@ impl CredentialsMissing {
 #[derive(Debug)]
 pub(crate) struct CredentialSet {
     schemes: BTreeMap<String, Held>,
+    /// What was sent lately, by whichever operation: the service knows all of it, and may say any of it.
+    sent: Mutex<Vec<Secret>>,
 }
 
 #[derive(Debug)]
@@ -176,7 +185,7 @@ impl CredentialSet {
             check(scheme, &held)?;
             schemes.insert(scheme.scheme().to_owned(), Held { scheme: scheme.clone(), given: held });
         }
-        Ok(CredentialSet { schemes })
+        Ok(CredentialSet { schemes, sent: Mutex::default() })
     }
 
     /// Whether something is given for every scheme of `requirement`.
@@ -208,7 +217,24 @@ impl CredentialSet {
             let Some(held) = self.schemes.get(name) else { continue };
             held.apply(scopes, client, renew, &mut applied).await?;
         }
+        self.note(applied.secrets());
         Ok(applied)
+    }
+
+    fn note(&self, secrets: &[Secret]) {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        for secret in secrets {
+            if sent.iter().all(|known| known.expose() != secret.expose()) {
+                sent.push(secret.clone());
+            }
+        }
+        let surplus = sent.len().saturating_sub(MOST_SENT);
+        sent.drain(..surplus);
+    }
+
+    /// What was sent lately, and must not come back to anybody.
+    pub(crate) fn sent(&self) -> Vec<Secret> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is known about each scheme, without asking an authorization server for anything.

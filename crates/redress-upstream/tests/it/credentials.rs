@@ -37,7 +37,7 @@ paths:
     get: {{operationId: look, security: [], responses: {{200: {{description: x}}}}}}
   /safe:
     get: {{operationId: take, responses: {{200: {{description: x}}}}}}
-    post: {{operationId: put, responses: {{200: {{description: x}}}}}}
+    post: {{operationId: deposit, responses: {{200: {{description: x}}}}}}
 components: {{securitySchemes: {{{schemes}}}}}
 "#
     )
@@ -124,12 +124,14 @@ async fn what_is_missing_says_who_must_act_and_nothing_is_sent() {
 #[tokio::test]
 async fn a_secret_that_was_exchanged_is_used_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let (service, address) = Service::start([Reply::of(401, "", ""), Reply::of(200, "", "")]).await;
+    let (service, address) = Service::start([Reply::of(200, "", "")]).await;
     let from = file(folder.path(), "key", "old-key");
     let document = document("k: {type: apiKey, in: header, name: X-Key}", "[{k: []}]");
     let (registry, _) = safe(address, &document, &[("k", Credential::Secret(from))]);
-    let name = named(&registry, "put");
+    let name = named(&registry, "deposit");
+    assert_eq!(call(&registry, &name, json!({})).await["ok"], true);
     tokio::time::sleep(Duration::from_millis(1100)).await;
+    service.tell([Reply::of(401, "", ""), Reply::of(200, "", "")]);
     std::fs::write(folder.path().join("key"), "new-key").unwrap();
     // The service refuses the old one, and the file is read again: a refused call has changed nothing.
     assert_eq!(call(&registry, &name, json!({})).await["ok"], true);
@@ -258,7 +260,7 @@ async fn a_token_that_is_refused_is_exchanged_once() {
     let (service, address) = Service::start([Reply::of(401, "", ""), Reply::of(200, "", "")]).await;
     let given = Credential::ClientCredentials(client(folder.path(), &issuer));
     let (registry, _) = safe(address, &document(OAUTH, "[{o: [read]}]"), &[("o", given)]);
-    let name = named(&registry, "put");
+    let name = named(&registry, "deposit");
     call(&registry, &named(&registry, "look"), json!({})).await;
     tokio::time::sleep(Duration::from_millis(1100)).await;
     service.tell([Reply::of(200, "", "")]);
@@ -307,7 +309,7 @@ async fn an_issuer_that_is_away_is_unreachable_and_one_that_refuses_is_for_the_o
     let mut away = client(folder.path(), &issuer);
     away.token_url = Some("http://127.0.0.1:9/token".to_owned());
     let (registry, _) = safe(address, &document(OAUTH, "[{o: []}]"), &[("o", Credential::ClientCredentials(away))]);
-    let envelope = call(&registry, &named(&registry, "put"), json!({})).await;
+    let envelope = call(&registry, &named(&registry, "deposit"), json!({})).await;
     assert_eq!((&envelope["code"], &envelope["effect"]), (&json!("UPSTREAM_UNREACHABLE"), &json!("none")));
     assert_eq!(envelope["details"]["reason"], "authorization_server");
     let (refusing, at) = Service::start([Reply::json(401, &json!({"error": "invalid_client"}))]).await;

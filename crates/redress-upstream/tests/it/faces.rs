@@ -1,12 +1,15 @@
 //! The faces of a registry, asked without a socket.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     body::Body,
     http::{Request, Response},
 };
+use redress_contract::Caller;
 use redress_core::Registry;
-use redress_serve::Faces;
+use redress_serve::{CallerOf, Connection, Faces};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -21,11 +24,20 @@ pub(crate) struct Told {
     pub(crate) text: String,
 }
 
+/// Whoever asks is known.
+struct Ada;
+
+impl CallerOf for Ada {
+    fn caller_of(&self, _: Connection<'_>) -> Option<Arc<Caller>> {
+        Some(Arc::new(Caller::new("ada")))
+    }
+}
+
 pub(crate) struct Site(Router);
 
 impl Site {
     pub(crate) fn new(registry: Registry) -> Site {
-        Site(Faces::new(registry).router())
+        Site(Faces::new(registry).caller(Ada).router())
     }
 
     /// Calls the operation over every face.

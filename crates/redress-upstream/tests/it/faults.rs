@@ -18,13 +18,13 @@ use axum::{
     http::HeaderMap,
     routing::{get, post},
 };
-use redress_core::{Registry, Request};
+use redress_core::Registry;
 use redress_import::{ReadOptions, openapi};
 use redress_upstream::{BreakerState, Upstream};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 
-use crate::mock::{Reply, Service, THINGS, call, config, registry, things};
+use crate::mock::{Reply, Service, THINGS, call, config, registry, request, things};
 
 /// A task that ends with the test that started it.
 mod tasks {
@@ -113,8 +113,7 @@ fn load(registry: &Registry, prefix: &str, workers: usize, stop: &Arc<AtomicU64>
                 } else {
                     (format!("{prefix}things.get_thing"), json!({"id": "1"}))
                 };
-                let request = Request::new(input.to_string().into_bytes());
-                let envelope = registry.call(&operation, request).await;
+                let envelope = registry.call(&operation, request(input)).await;
                 let envelope: Value = serde_json::from_slice(&envelope.into_bytes()).unwrap();
                 outcomes.lock().unwrap().push((operation, name, envelope));
                 made += 1;
@@ -268,7 +267,9 @@ async fn a_caller_that_leaves_takes_its_request_along() {
     .await;
     let (registry, upstream) = things(config(address));
     let calling = tokio::spawn(async move { call(&registry, "things.make_thing", json!({"name": "a"})).await });
+    let until = Instant::now() + Duration::from_secs(5);
     while upstream.status().await.sent == 0 {
+        assert!(Instant::now() < until, "nothing is sent");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;

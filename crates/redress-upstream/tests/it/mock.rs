@@ -13,6 +13,7 @@ use axum::{
     extract::State,
     http::{HeaderMap, Method, Response, StatusCode, Uri},
 };
+use redress_contract::Caller;
 use redress_core::{Registry, Request};
 use redress_import::{Import, ReadOptions, openapi};
 use redress_upstream::{BreakerConfig, Upstream, UpstreamConfig};
@@ -228,8 +229,13 @@ pub(crate) fn things(config: UpstreamConfig) -> (Registry, Upstream) {
     (registry([upstream.clone()]), upstream)
 }
 
+/// A request of somebody who is known.
+pub(crate) fn request(input: Value) -> Request<'static> {
+    Request::new(input.to_string().into_bytes()).with_caller(Caller::new("ada"))
+}
+
 /// The envelope of a call, as JSON.
 pub(crate) async fn call(registry: &Registry, name: &str, input: Value) -> Value {
-    let envelope = registry.call(name, Request::new(input.to_string().into_bytes())).await;
+    let envelope = registry.call(name, request(input)).await;
     serde_json::from_slice(&envelope.into_bytes()).unwrap()
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use redress_core::{Event, Request};
+use redress_core::Event;
 use redress_upstream::Upstream;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::mock::{Reply, Service, config, imported, raw, registry};
+use crate::mock::{Reply, Service, config, imported, raw, registry, request};
 
 const TICKS: &str = r#"
 openapi: 3.1.0
@@ -25,7 +25,7 @@ paths:
 async fn read(address: std::net::SocketAddr) -> (Vec<Value>, Option<String>) {
     let upstream = Upstream::new(imported(TICKS), config(address)).unwrap();
     let registry = registry([upstream]);
-    let mut subscription = match registry.subscribe("ticks.watch_ticks", Request::new(&b"{}"[..])).await {
+    let mut subscription = match registry.subscribe("ticks.watch_ticks", request(json!({}))).await {
         Ok(subscription) => subscription,
         Err(envelope) => return (Vec::new(), envelope.code().map(str::to_owned)),
     };
