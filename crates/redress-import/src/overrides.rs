@@ -174,7 +174,8 @@ impl Override {
 
     fn finds(&self, operation: &ImportedOperation) -> bool {
         let asked = format!("{} {}", operation.request.method, operation.request.path);
-        let names = [Some(operation.operation.name().as_str()), operation.operation_id.as_deref(), Some(asked.as_str())];
+        let names =
+            [Some(operation.operation.name().as_str()), operation.operation_id.as_deref(), Some(asked.as_str())];
         // What an earlier override has renamed is still found by the name that it had.
         let aliases = operation.operation.aliases().iter().map(Name::as_str);
         names.into_iter().flatten().chain(aliases).any(|name| matches(&self.operation, name))
@@ -310,7 +311,8 @@ impl Override {
                 }
                 None => failure,
             });
-            imported.operation = imported.operation.clone().without_failures().with_failures(failures.collect::<Vec<_>>());
+            imported.operation =
+                imported.operation.clone().without_failures().with_failures(failures.collect::<Vec<_>>());
         }
         for code in unused {
             let nearest = nearest(code, codes.iter().map(String::as_str));
@@ -333,7 +335,11 @@ fn said_otherwise(operation: &Operation, member: &str, value: impl Into<Value>) 
 fn shaped(operation: &Operation, shape: Shape) -> Operation {
     let streams = shape == Shape::Subscription;
     let operation = said_otherwise(operation, "shape", json!(shape));
-    if streams { operation.with_streaming(Streaming::default()) } else { said_otherwise(&operation, "streaming", Value::Null) }
+    if streams {
+        operation.with_streaming(Streaming::default())
+    } else {
+        said_otherwise(&operation, "streaming", Value::Null)
+    }
 }
 
 /// A failure that HTTP calls a success.

@@ -153,7 +153,11 @@ impl fmt::Display for Report {
             by(Shape::Mutation),
             by(Shape::Subscription)
         )?;
-        writeln!(f, "failures: {} declared, {} told apart below a range or a default", self.failures, self.derived_failures)?;
+        writeln!(
+            f,
+            "failures: {} declared, {} told apart below a range or a default",
+            self.failures, self.derived_failures
+        )?;
         let codes: Vec<String> = self.codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
         if !codes.is_empty() {
             writeln!(f, "  {}", codes.join(", "))?;

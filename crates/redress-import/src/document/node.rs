@@ -139,9 +139,9 @@ impl From<&Value> for Node {
             Value::Number(number) => Node::Number(number.clone()),
             Value::String(text) => Node::string(text.as_str()),
             Value::Array(items) => Node::Array(items.iter().map(Node::from).collect()),
-            Value::Object(members) => {
-                Node::Object(members.iter().map(|(name, value)| (Box::from(name.as_str()), Node::from(value))).collect())
-            }
+            Value::Object(members) => Node::Object(
+                members.iter().map(|(name, value)| (Box::from(name.as_str()), Node::from(value))).collect(),
+            ),
         }
     }
 }

@@ -66,7 +66,8 @@ fn scheme(name: &str, node: &Node) -> Result<SecurityScheme, String> {
         "basic" => Ok(SecurityScheme::Basic { scheme }),
         "oauth2" => {
             let flows = node.get("flows").and_then(Node::as_object).into_iter().flat_map(Members::iter);
-            let flows = flows.filter(|(_, flow)| flow.as_object().is_some()).map(|(name, node)| (name.to_owned(), flow(node)));
+            let flows =
+                flows.filter(|(_, flow)| flow.as_object().is_some()).map(|(name, node)| (name.to_owned(), flow(node)));
             let metadata_url = node.text("oauth2MetadataUrl").map(str::to_owned);
             Ok(SecurityScheme::Oauth2 { scheme, flows: flows.collect(), metadata_url })
         }

@@ -44,7 +44,11 @@ fn written(media_type: &str) -> Written {
         "*/*" | "application/*" => Written::OtherJson,
         json if json.ends_with("+json") || json.ends_with("/json") => Written::OtherJson,
         multipart if multipart.starts_with("multipart/") => Written::Multipart,
-        text if text.starts_with("text/") || text.contains("xml") || text.contains("yaml") || text.contains("graphql") => {
+        text if text.starts_with("text/")
+            || text.contains("xml")
+            || text.contains("yaml")
+            || text.contains("graphql") =>
+        {
             Written::Text
         }
         _ => Written::Bytes,
@@ -174,8 +178,20 @@ fn gather(schemas: &Schemas<'_>, schema: &Value, made: &mut Flat, left: &mut usi
     }
     for word in words.keys() {
         match word.as_str() {
-            "$ref" | "type" | "title" | "description" | "properties" | "required" | "additionalProperties" | "allOf"
-            | "default" | "deprecated" | "unevaluatedProperties" | "minProperties" | "maxProperties" | "format" => {}
+            "$ref"
+            | "type"
+            | "title"
+            | "description"
+            | "properties"
+            | "required"
+            | "additionalProperties"
+            | "allOf"
+            | "default"
+            | "deprecated"
+            | "unevaluatedProperties"
+            | "minProperties"
+            | "maxProperties"
+            | "format" => {}
             _ => return None,
         }
     }
@@ -236,8 +252,8 @@ impl Encodings<'_> {
         let style = encoding.and_then(|encoding| encoding.text("style")).and_then(named_style);
         let explode = encoding.and_then(|encoding| encoding.get("explode")).and_then(Node::as_bool);
         let resolved = schemas.resolved(&part.schema);
-        let is_object = types_of(&resolved).is_some_and(|types| types.contains(&"object"))
-            || resolved.get("properties").is_some();
+        let is_object =
+            types_of(&resolved).is_some_and(|types| types.contains(&"object")) || resolved.get("properties").is_some();
         part.serialization = match (style, content_type) {
             (Some(style), _) => Serialization::Style {
                 style,

@@ -33,11 +33,13 @@ impl Document {
 /// an override says (names, descriptions, parameters that callers do not see) is in it.
 pub fn to_openapi(import: &Import) -> Document {
     let mut root = import.source.root.clone();
-    let kept: BTreeMap<&str, Vec<&ImportedOperation>> = import.operations.iter().fold(BTreeMap::new(), |mut kept, one| {
-        kept.entry(one.pointer.as_str()).or_insert_with(Vec::new).push(one);
-        kept
-    });
-    let left: BTreeSet<&str> = kept.keys().copied().chain(import.skipped.iter().map(|one| one.pointer.as_str())).collect();
+    let kept: BTreeMap<&str, Vec<&ImportedOperation>> =
+        import.operations.iter().fold(BTreeMap::new(), |mut kept, one| {
+            kept.entry(one.pointer.as_str()).or_insert_with(Vec::new).push(one);
+            kept
+        });
+    let left: BTreeSet<&str> =
+        kept.keys().copied().chain(import.skipped.iter().map(|one| one.pointer.as_str())).collect();
     if let Some(paths) = root.get_mut("paths").and_then(Node::as_object_mut) {
         for (path, item) in paths.iter_mut() {
             let place = pointer::joined("/paths", path);
@@ -65,7 +67,8 @@ fn retain(item: &mut Node, place: &str, left: &BTreeSet<&str>) {
     }
     if let Some(members) = item.as_object_mut() {
         members.retain(|name, _| {
-            !METHODS.contains(&name.to_ascii_lowercase().as_str()) || left.contains(pointer::joined(place, name).as_str())
+            !METHODS.contains(&name.to_ascii_lowercase().as_str())
+                || left.contains(pointer::joined(place, name).as_str())
         });
     }
 }

@@ -16,8 +16,18 @@ use crate::{
 /// Members that say whether it went well.
 const FLAGS: [&str; 5] = ["ok", "success", "succeeded", "is_success", "isSuccess"];
 /// Members that say why it did not.
-const REASONS: [&str; 10] =
-    ["error", "errors", "error_code", "errorCode", "error_message", "errorMessage", "message", "messages", "code", "reason"];
+const REASONS: [&str; 10] = [
+    "error",
+    "errors",
+    "error_code",
+    "errorCode",
+    "error_message",
+    "errorMessage",
+    "message",
+    "messages",
+    "code",
+    "reason",
+];
 /// How many examples of one response are looked at.
 const MOST_EXAMPLES: usize = 32;
 
@@ -53,7 +63,12 @@ fn by_schema(schemas: &Schemas<'_>, schema: &Value, path: &str, place: &str) -> 
     for flag in FLAGS {
         let mut said = members.iter().filter(|(name, _)| *name == flag).map(|(_, member)| schemas.resolved(member));
         if said.any(|member| may_be_false(&member)) && REASONS.into_iter().any(has) {
-            return Some(when(&format!("/{flag}"), Test::Is(Value::Bool(false)), REASONS.into_iter().filter(|name| has(name)), place));
+            return Some(when(
+                &format!("/{flag}"),
+                Test::Is(Value::Bool(false)),
+                REASONS.into_iter().filter(|name| has(name)),
+                place,
+            ));
         }
     }
     // The shape of GraphQL (September 2025, 7.1): `data`, and `errors` where something went wrong.
@@ -81,7 +96,11 @@ fn by_examples(response: &Node, media_type: &str, place: &str) -> Option<FailsWh
     let media = response.get("content")?.get(media_type)?;
     let named = media.get("examples").and_then(Node::as_object).into_iter().flat_map(Members::iter);
     let named = named.filter_map(|(_, example)| example.get("value"));
-    let all = media.get("example").into_iter().chain(named).chain(media.get("schema").and_then(|schema| schema.get("example")));
+    let all = media
+        .get("example")
+        .into_iter()
+        .chain(named)
+        .chain(media.get("schema").and_then(|schema| schema.get("example")));
     for example in all.take(MOST_EXAMPLES) {
         for flag in FLAGS {
             if example.get(flag).and_then(Node::as_bool) == Some(false) {

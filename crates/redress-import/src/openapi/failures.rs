@@ -43,7 +43,12 @@ impl Makes<'_, '_> {
     }
 
     /// A failure that the document has no words of its own for: a status below a range or the default.
-    pub(super) fn derived(&self, status: StatusPattern, below: &ResponsePlan, parent: &Failure) -> (ResponsePlan, Failure) {
+    pub(super) fn derived(
+        &self,
+        status: StatusPattern,
+        below: &ResponsePlan,
+        parent: &Failure,
+    ) -> (ResponsePlan, Failure) {
         // What its body is, the wider failure says; so it is the same for all operations, and told once.
         let mut details = parent.details().as_value().clone();
         if let Some(members) = details.get_mut("properties").and_then(Value::as_object_mut) {
@@ -180,7 +185,8 @@ pub(super) fn told_apart(declared: &[Declared<'_>], shape: Shape) -> Vec<(Status
 
 /// The success schema of an operation, references and all.
 pub(super) fn output(declared: &[Declared<'_>]) -> Value {
-    let successes: Vec<&Declared<'_>> = declared.iter().filter(|response| status::is_success(response.status)).collect();
+    let successes: Vec<&Declared<'_>> =
+        declared.iter().filter(|response| status::is_success(response.status)).collect();
     let default = declared.iter().filter(|response| response.status == StatusPattern::Default);
     // Where only a default is declared, it is what a success looks like as well.
     let spoken: Vec<&Declared<'_>> = if successes.is_empty() { default.collect() } else { successes };

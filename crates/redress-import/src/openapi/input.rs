@@ -19,13 +19,33 @@ use crate::{
 const NOT_PARAMETERS: [&str; 7] =
     ["accept", "content-type", "authorization", "content-length", "host", "connection", "cookie"];
 /// Headers that take a key by which a service knows a request again.
-const IDEMPOTENCY_HEADERS: [&str; 4] =
-    ["idempotency-key", "x-idempotency-key", "idempotencykey", "x-idempotent-key"];
+const IDEMPOTENCY_HEADERS: [&str; 4] = ["idempotency-key", "x-idempotency-key", "idempotencykey", "x-idempotent-key"];
 /// Parameters by which a caller asks for less, the most telling first.
 const NARROWING: [&str; 24] = [
-    "limit", "per_page", "page_size", "pagesize", "max_results", "maxresults", "max_items", "size", "count", "first", "top",
-    "fields", "select", "_fields", "include_fields", "only", "page", "offset", "cursor", "starting_after", "after", "since",
-    "filter", "q",
+    "limit",
+    "per_page",
+    "page_size",
+    "pagesize",
+    "max_results",
+    "maxresults",
+    "max_items",
+    "size",
+    "count",
+    "first",
+    "top",
+    "fields",
+    "select",
+    "_fields",
+    "include_fields",
+    "only",
+    "page",
+    "offset",
+    "cursor",
+    "starting_after",
+    "after",
+    "since",
+    "filter",
+    "q",
 ];
 /// How many bytes the description of a parameter may have before levels cut it further.
 const LONGEST_TEXT: usize = 600;
@@ -55,12 +75,7 @@ pub(super) struct Input {
 }
 
 /// What the operation at `place` takes.
-pub(super) fn input(
-    source: &Source,
-    schemas: &Schemas<'_>,
-    operation: Operated<'_>,
-    keys: &[SecurityScheme],
-) -> Input {
+pub(super) fn input(source: &Source, schemas: &Schemas<'_>, operation: Operated<'_>, keys: &[SecurityScheme]) -> Input {
     let path = operation.path.split('#').next().unwrap_or_default().to_owned();
     let (mut parts, idempotency_header) = parameters(source, schemas, &operation, &path, keys);
     let taken = body::body(source, schemas, operation.node, operation.place);
@@ -136,7 +151,8 @@ fn parameters(
     let lists = [(operation.item, operation.item_place), (operation.node, operation.place)];
     for (node, place) in lists {
         let place = pointer::joined(place, "parameters");
-        for (index, declared) in node.get("parameters").and_then(Node::as_array).unwrap_or_default().iter().enumerate() {
+        for (index, declared) in node.get("parameters").and_then(Node::as_array).unwrap_or_default().iter().enumerate()
+        {
             let place = pointer::joined(&place, &index.to_string());
             let found = match source.follow(declared, &place) {
                 Ok(found) => found,
@@ -155,7 +171,8 @@ fn parameters(
             if ignored || keys.iter().any(|key| is_key(key, &part)) {
                 continue;
             }
-            let key = (word(part.place).to_owned(), if part.place == Place::Header { lower } else { part.name.clone() });
+            let key =
+                (word(part.place).to_owned(), if part.place == Place::Header { lower } else { part.name.clone() });
             match seen.get(&key).and_then(|known| parts.get_mut(*known)) {
                 Some(known) => *known = part,
                 None => {
@@ -194,13 +211,16 @@ fn in_template(schemas: &Schemas<'_>, operation: &Operated<'_>, path: &str, part
         if !parts.iter().any(|part| part.place == Place::Path && part.name == name) {
             let told = format!("nothing declares the parameter `{name}` of the path; it is taken as a text");
             schemas.warn(operation.place, "undeclared-parameter", &told);
-            parts.insert(0, Part {
-                place: Place::Path,
-                name,
-                schema: json!({"type": "string"}),
-                required: true,
-                serialization: Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false },
-            });
+            parts.insert(
+                0,
+                Part {
+                    place: Place::Path,
+                    name,
+                    schema: json!({"type": "string"}),
+                    required: true,
+                    serialization: Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false },
+                },
+            );
         }
     }
 }
@@ -242,7 +262,9 @@ fn parameter(schemas: &Schemas<'_>, node: &Node, place: &str) -> Option<Part> {
             let schema = media.get("schema").map(|schema| schemas.read(schema, &pointer::joined(&below, "schema")));
             (schema.unwrap_or(json!({})), Serialization::Content { media_type: media_type.to_owned() })
         }
-        (None, Some(schema)) => (schemas.read(schema, &pointer::joined(place, "schema")), style(schemas, node, at, place)),
+        (None, Some(schema)) => {
+            (schemas.read(schema, &pointer::joined(place, "schema")), style(schemas, node, at, place))
+        }
         // A parameter that says nothing of its value is a text.
         (None, None) => (json!({"type": "string"}), style(schemas, node, at, place)),
     };

@@ -192,7 +192,11 @@ fn suffixed(name: &str, suffix: &str) -> String {
 /// The first digits of a hash, which are the same everywhere and for ever.
 pub(super) fn fingerprint(text: &str, digits: usize) -> String {
     let hash = Sha256::digest(text.as_bytes());
-    hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(digits).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    hash.iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .take(digits)
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 /// Members of an input are called as models and hosts can write them: letters, digits, `_`, `.` and `-`, at most 64.
@@ -305,8 +309,12 @@ mod tests {
 
     #[test]
     fn members_have_names_that_hosts_take_and_a_place_only_where_two_are_alike() {
-        let wanted = [("path", "id"), ("body", "id"), ("query", "filter[name]"), ("query", "$top"), ("header", "X-Trace")];
+        let wanted =
+            [("path", "id"), ("body", "id"), ("query", "filter[name]"), ("query", "$top"), ("header", "X-Trace")];
         assert_eq!(members(&wanted), ["path.id", "body.id", "filter_name", "top", "X-Trace"]);
-        assert_eq!(members(&[("query", "a[]"), ("query", "a")]), ["query.a", "query.a_2"].map(str::to_owned).to_vec().into_iter().rev().collect::<Vec<_>>());
+        assert_eq!(
+            members(&[("query", "a[]"), ("query", "a")]),
+            ["query.a", "query.a_2"].map(str::to_owned).to_vec().into_iter().rev().collect::<Vec<_>>()
+        );
     }
 }

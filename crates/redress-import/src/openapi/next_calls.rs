@@ -62,7 +62,12 @@ pub(crate) fn apply(operations: &mut [ImportedOperation]) {
 }
 
 /// The failure with the recovery that the call is, or with the one of its kind.
-fn rebuilt(failure: &Failure, call: Option<&NextCall>, operation: &Operation, plan: &mut crate::ResponsePlan) -> Failure {
+fn rebuilt(
+    failure: &Failure,
+    call: Option<&NextCall>,
+    operation: &Operation,
+    plan: &mut crate::ResponsePlan,
+) -> Failure {
     let mut details = failure.details().as_value().clone();
     for bound in plan.bound.drain(..) {
         if let Some(members) = details.get_mut("properties").and_then(Value::as_object_mut) {
@@ -252,7 +257,8 @@ fn creates(operation: &ImportedOperation, target: &ImportedOperation) -> Option<
     // Something that is not in every answer would show nothing, and something that is, shows nothing either: the value has
     // to be one that the answer of a thing that exists has and that need not be there.
     let output = target.operation.output();
-    let pointer = ["id", "name", "key"].into_iter().find(|name| output.property(name).is_some() && !output.requires(name))?;
+    let pointer =
+        ["id", "name", "key"].into_iter().find(|name| output.property(name).is_some() && !output.requires(name))?;
     Some(Done { pointer: format!("/{pointer}"), is: None })
 }
 
@@ -298,13 +304,10 @@ fn is_wider(wanted: &Value, given: &Value) -> bool {
     only_type && wanted.get("type").is_some() && wanted.get("type") == given.get("type")
 }
 
-fn by_links(
-    source: &Source,
-    operation: &ImportedOperation,
-    known: &Known<'_>,
-) -> Vec<NextCall> {
+fn by_links(source: &Source, operation: &ImportedOperation, known: &Known<'_>) -> Vec<NextCall> {
     let mut calls = Vec::new();
-    let Some(responses) = source.root.at(&pointer::joined(&operation.pointer, "responses")).and_then(Node::as_object) else {
+    let Some(responses) = source.root.at(&pointer::joined(&operation.pointer, "responses")).and_then(Node::as_object)
+    else {
         return calls;
     };
     for (key, response) in responses.iter() {
@@ -335,7 +338,10 @@ fn by_link(source: &Source, operation: &ImportedOperation, link: &Node, known: &
     }
     let mut bind = Vec::new();
     for (name, expression) in link.get("parameters").and_then(Node::as_object).into_iter().flat_map(Members::iter) {
-        let name = name.rsplit_once('.').filter(|(place, _)| ["path", "query", "header", "cookie"].contains(place)).map_or(name, |(_, name)| name);
+        let name = name
+            .rsplit_once('.')
+            .filter(|(place, _)| ["path", "query", "header", "cookie"].contains(place))
+            .map_or(name, |(_, name)| name);
         let wanted = target.request.fields.iter().find(|field| field.name == name)?;
         let given = given_by(operation, expression.as_str()?)?;
         fits(&operation.operation, given, &target.operation, &wanted.field)?;
@@ -362,6 +368,7 @@ fn given_by<'o>(operation: &'o ImportedOperation, expression: &str) -> Option<&'
         _ => return None,
     };
     let name = name.trim_start_matches('/');
-    let field = operation.request.fields.iter().find(|field| field.place == place && field.name == name && field.required)?;
+    let field =
+        operation.request.fields.iter().find(|field| field.place == place && field.name == name && field.required)?;
     Some(&field.field)
 }

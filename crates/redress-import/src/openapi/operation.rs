@@ -3,8 +3,7 @@
 use redress_contract::{Deprecation, Failure, Name, Operation, Origin, Shape};
 
 use super::{
-    about,
-    fails_when,
+    about, fails_when,
     failures::{Makes, output, told_apart},
     input::{self, Operated},
     responses::{Declared, is_stream, measure, responses, wanted},
@@ -78,7 +77,8 @@ pub(super) fn imported(
         operation = operation.with_tag(tag);
     }
     if node.says("deprecated") {
-        operation = operation.with_deprecated(Deprecation { since: shared.version.to_owned(), ..Deprecation::default() });
+        operation =
+            operation.with_deprecated(Deprecation { since: shared.version.to_owned(), ..Deprecation::default() });
     }
     if taken.idempotency_header.is_some() && shape == Shape::Mutation {
         operation = operation.with_idempotency_key();
@@ -100,7 +100,9 @@ pub(super) fn imported(
         },
         responses: plans,
         security: about::security(node).unwrap_or_else(|| shared.security.to_vec()),
-        servers: Some(about::servers(node)).filter(|servers| !servers.is_empty()).unwrap_or_else(|| about::servers(found.item)),
+        servers: Some(about::servers(node))
+            .filter(|servers| !servers.is_empty())
+            .unwrap_or_else(|| about::servers(found.item)),
         next_calls: Vec::new(),
         fails_when: Vec::new(),
         proposed_fails_when: fails_when::propose(schemas, &declared, found.path),
@@ -130,7 +132,9 @@ fn endings(makes: &Makes<'_, '_>, declared: &[Declared<'_>]) -> (Vec<ResponsePla
     }
     // Where only a default is declared, it is what a success looks like as well.
     let says_success = declared.iter().any(|response| status::is_success(response.status));
-    if let (false, Some(default)) = (says_success, plans.iter().find(|plan| plan.status == StatusPattern::Default).cloned()) {
+    if let (false, Some(default)) =
+        (says_success, plans.iter().find(|plan| plan.status == StatusPattern::Default).cloned())
+    {
         let (code, reasons) = (None, Vec::new());
         plans.push(ResponsePlan { status: StatusPattern::Range(2), code, reasons, derived: true, ..default });
     }

@@ -39,7 +39,9 @@ pub fn read(document: &[u8], options: &ReadOptions) -> Result<Import, ReadError>
     }
     for overlay in &options.overlays {
         let idle = overlay.apply(&mut root)?;
-        noted.extend(idle.into_iter().map(|path| note("idle-overlay", format!("an overlay's path `{path}` finds nothing"))));
+        noted.extend(
+            idle.into_iter().map(|path| note("idle-overlay", format!("an overlay's path `{path}` finds nothing"))),
+        );
     }
     let (generation, version) = version(&root)?;
     files::join(&mut root, &options.files, options.limits)?;
@@ -113,9 +115,10 @@ fn operations(
 /// A missing thing is told apart from other failures where something helps then, and only there.
 fn without_idle_failures(imported: &mut ImportedOperation) {
     let helped = |code: &str| imported.next_calls.iter().any(|call| call.codes.iter().any(|known| *known == *code));
-    let is_idle = imported.responses.iter().any(|plan| {
-        plan.derived && plan.code.as_ref().is_some_and(|code| *code == *"HTTP_404") && !helped("HTTP_404")
-    });
+    let is_idle = imported
+        .responses
+        .iter()
+        .any(|plan| plan.derived && plan.code.as_ref().is_some_and(|code| *code == *"HTTP_404") && !helped("HTTP_404"));
     if !is_idle {
         return;
     }
@@ -169,7 +172,9 @@ impl<'d> Walk<'d, '_> {
         }
         let (item, item_pointer) = match self.source.follow(item, &place) {
             Ok(found) => (found.node, found.pointer),
-            Err(broken) => return self.skipped.push(Skipped { pointer: place.clone(), ..skip("*", broken.to_string()) }),
+            Err(broken) => {
+                return self.skipped.push(Skipped { pointer: place.clone(), ..skip("*", broken.to_string()) });
+            }
         };
         let Some(members) = item.as_object() else {
             if *item != Node::Null {
@@ -202,7 +207,9 @@ impl<'d> Walk<'d, '_> {
 /// Why an operation cannot be imported.
 fn unusable(method: &str, path: &str, node: &Node) -> Option<String> {
     let is_token = |text: &str| {
-        !text.is_empty() && text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        !text.is_empty()
+            && text.len() <= 40
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
     if node.as_object().is_none() {
         return Some("the operation is no object".to_owned());

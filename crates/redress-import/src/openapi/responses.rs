@@ -13,7 +13,13 @@ use crate::{
 
 /// Headers of an answer that are never told to a caller.
 const NOT_TOLD: [&str; 8] = [
-    "set-cookie", "set-cookie2", "authorization", "proxy-authorization", "proxy-authenticate", "x-api-key", "x-auth-token",
+    "set-cookie",
+    "set-cookie2",
+    "authorization",
+    "proxy-authorization",
+    "proxy-authenticate",
+    "x-api-key",
+    "x-auth-token",
     "x-csrf-token",
 ];
 /// How many headers of an answer are told.
@@ -39,7 +45,12 @@ pub(super) struct Content {
 }
 
 /// The declared responses of the operation `node` at `place`, in the order of the document.
-pub(super) fn responses<'d>(source: &'d Source, schemas: &Schemas<'_>, node: &'d Node, place: &str) -> Vec<Declared<'d>> {
+pub(super) fn responses<'d>(
+    source: &'d Source,
+    schemas: &Schemas<'_>,
+    node: &'d Node,
+    place: &str,
+) -> Vec<Declared<'d>> {
     let place = pointer::joined(place, "responses");
     let Some(map) = node.get("responses").and_then(Node::as_object) else {
         schemas.warn(&place, "no-responses", "no response is declared; anything may be answered");
@@ -93,10 +104,12 @@ fn content(source: &Source, schemas: &Schemas<'_>, node: &Node, place: &str) -> 
             Ok(found) => (found.node, found.pointer),
             Err(_) => (media, place),
         };
-        let read = |keyword: &str| media.get(keyword).map(|schema| schemas.read(schema, &pointer::joined(&place, keyword)));
+        let read =
+            |keyword: &str| media.get(keyword).map(|schema| schemas.read(schema, &pointer::joined(&place, keyword)));
         let item = read("itemSchema");
         let schema = read("schema");
-        let kind = kind(media_type, item.as_ref().or(schema.as_ref()).map(|schema| schemas.resolved(schema)).as_deref());
+        let kind =
+            kind(media_type, item.as_ref().or(schema.as_ref()).map(|schema| schemas.resolved(schema)).as_deref());
         let schema = match kind {
             BodyKind::Events | BodyKind::JsonLines => match (item, schema) {
                 (Some(item), _) => item,
@@ -152,10 +165,14 @@ pub(super) fn kind(media_type: &str, schema: Option<&Value>) -> BodyKind {
     match essence {
         "application/problem+json" => BodyKind::Problem,
         "text/event-stream" => BodyKind::Events,
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/x-jsonlines"
-        | "application/jsonlines" | "application/json-seq" | "application/stream+json" | "application/x-jsonl" => {
-            BodyKind::JsonLines
-        }
+        "application/x-ndjson"
+        | "application/ndjson"
+        | "application/jsonl"
+        | "application/x-jsonlines"
+        | "application/jsonlines"
+        | "application/json-seq"
+        | "application/stream+json"
+        | "application/x-jsonl" => BodyKind::JsonLines,
         "application/json" if lower.contains("stream=") => BodyKind::JsonLines,
         "application/x-www-form-urlencoded" => BodyKind::Form,
         json if json.ends_with("/json") || json.ends_with("+json") => BodyKind::Json,
@@ -231,7 +248,8 @@ pub(super) fn reasons(schemas: &Schemas<'_>, content: &[Content]) -> (Vec<String
     for content in content.iter().filter(|content| matches!(content.kind, BodyKind::Json | BodyKind::Problem)) {
         for place in PLACES {
             let Some(found) = member(schemas, &content.schema, place) else { continue };
-            let plain = types_of(&found).is_none_or(|types| types.iter().any(|name| ["string", "integer"].contains(name)));
+            let plain =
+                types_of(&found).is_none_or(|types| types.iter().any(|name| ["string", "integer"].contains(name)));
             if !plain || found.get("properties").is_some() {
                 continue;
             }
@@ -260,7 +278,11 @@ fn member(schemas: &Schemas<'_>, schema: &Value, place: &[&str]) -> Option<Value
         if looked > 24 {
             return None;
         }
-        let below = if *first == "0" { schema.get("items") } else { schema.get("properties").and_then(|members| members.get(*first)) };
+        let below = if *first == "0" {
+            schema.get("items")
+        } else {
+            schema.get("properties").and_then(|members| members.get(*first))
+        };
         if let Some(found) = below.and_then(|below| member(schemas, below, rest)) {
             return Some(found);
         }

@@ -57,7 +57,9 @@ pub(super) const fn effect(status: StatusPattern, shape: Shape) -> Effect {
         (Shape::Query | Shape::Subscription, _) => Effect::None,
         (Shape::Mutation, StatusPattern::Exact(408 | 499)) => Effect::Unknown,
         (Shape::Mutation, StatusPattern::Exact(304 | 400..=498 | 501) | StatusPattern::Range(4)) => Effect::None,
-        (Shape::Mutation, StatusPattern::Exact(_) | StatusPattern::Range(_) | StatusPattern::Default) => Effect::Unknown,
+        (Shape::Mutation, StatusPattern::Exact(_) | StatusPattern::Range(_) | StatusPattern::Default) => {
+            Effect::Unknown
+        }
     }
 }
 
@@ -69,7 +71,9 @@ pub(super) fn when(status: StatusPattern) -> String {
             None => format!("The service answered {status}."),
         },
         StatusPattern::Range(digit) => format!("The service answered with a status from {digit}00 to {digit}99."),
-        StatusPattern::Default => "The service answered with a status that it names no failure of its own for.".to_owned(),
+        StatusPattern::Default => {
+            "The service answered with a status that it names no failure of its own for.".to_owned()
+        }
     }
 }
 
@@ -122,7 +126,10 @@ mod tests {
 
     #[test]
     fn every_status_has_a_code_a_kind_and_a_status_of_a_failure() {
-        let all = (100..=999).map(StatusPattern::Exact).chain((1..=9).map(StatusPattern::Range)).chain([StatusPattern::Default]);
+        let all = (100..=999)
+            .map(StatusPattern::Exact)
+            .chain((1..=9).map(StatusPattern::Range))
+            .chain([StatusPattern::Default]);
         for status in all {
             assert!(redress_contract::Code::new(&code(status)).is_ok(), "{status}");
             assert!((400..=599).contains(&http(status)), "{status}");

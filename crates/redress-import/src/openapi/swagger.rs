@@ -6,8 +6,25 @@ use crate::document::{Members, Node, pointer};
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 /// What a parameter of 2.0 says of its value beside its name.
 const OF_VALUES: [&str; 20] = [
-    "type", "format", "items", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
-    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "enum", "multipleOf", "x-nullable", "x-example", "title",
+    "type",
+    "format",
+    "items",
+    "default",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "enum",
+    "multipleOf",
+    "x-nullable",
+    "x-example",
+    "title",
     "allOf",
 ];
 
@@ -28,7 +45,8 @@ pub(super) fn converted(root: Node) -> Node {
     }
     made.insert("paths", Node::Object(paths));
     made.insert("components", components(&root, &defaults));
-    for (name, node) in root.as_object().into_iter().flat_map(Members::iter).filter(|(name, _)| name.starts_with("x-")) {
+    for (name, node) in root.as_object().into_iter().flat_map(Members::iter).filter(|(name, _)| name.starts_with("x-"))
+    {
         made.insert(name, node.clone());
     }
     let mut made = Node::Object(made);
@@ -39,7 +57,8 @@ pub(super) fn converted(root: Node) -> Node {
 fn servers(root: &Node) -> Node {
     let base = root.text("basePath").unwrap_or_default();
     let schemes = root.get("schemes").and_then(Node::as_array).unwrap_or_default();
-    let schemes: Vec<&str> = schemes.iter().filter_map(Node::as_str).filter(|scheme| scheme.starts_with("http")).collect();
+    let schemes: Vec<&str> =
+        schemes.iter().filter_map(Node::as_str).filter(|scheme| scheme.starts_with("http")).collect();
     let address = |scheme: &str| match root.text("host") {
         Some(host) => format!("{scheme}://{host}{base}"),
         None => base.to_owned(),
@@ -130,7 +149,8 @@ fn operation(root: &Node, node: &Node, shared: &[Node], defaults: &Media) -> Nod
             _ => drop(made.insert(name, node.clone())),
         }
     }
-    let sent: Vec<&Node> = own.iter().chain(shared).map(|one| resolved(root, one)).filter(|one| !is_plain(one)).collect();
+    let sent: Vec<&Node> =
+        own.iter().chain(shared).map(|one| resolved(root, one)).filter(|one| !is_plain(one)).collect();
     if let Some(body) = request_body(&sent, &media) {
         made.insert("requestBody", body);
     }
@@ -186,7 +206,9 @@ fn style(node: &Node, is_form: bool) -> Option<(&'static str, bool)> {
 fn request_body(sent: &[&Node], media: &Media) -> Option<Node> {
     if let Some(body) = sent.iter().find(|one| one.text("in") == Some("body")) {
         let mut types = media.consumed();
-        types.retain(|media_type| !media_type.starts_with("multipart/") && media_type != "application/x-www-form-urlencoded");
+        types.retain(|media_type| {
+            !media_type.starts_with("multipart/") && media_type != "application/x-www-form-urlencoded"
+        });
         if types.is_empty() {
             types.push("application/json".to_owned());
         }
@@ -235,10 +257,7 @@ fn request_body(sent: &[&Node], media: &Media) -> Option<Node> {
         content.insert("encoding", Node::Object(encoding));
     }
     let media_type = if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
-    Some(object([
-        ("required", Node::Bool(is_required)),
-        ("content", object([(media_type, Node::Object(content))])),
-    ]))
+    Some(object([("required", Node::Bool(is_required)), ("content", object([(media_type, Node::Object(content))]))]))
 }
 
 fn responses(root: &Node, node: &Node, media: &Media) -> Node {
@@ -324,7 +343,8 @@ fn security_scheme(node: &Node) -> Node {
                 Some(_) | None => "implicit",
             };
             let mut flow = Members::new();
-            for (from, to) in [("authorizationUrl", "authorizationUrl"), ("tokenUrl", "tokenUrl"), ("scopes", "scopes")] {
+            for (from, to) in [("authorizationUrl", "authorizationUrl"), ("tokenUrl", "tokenUrl"), ("scopes", "scopes")]
+            {
                 if let Some(value) = node.get(from) {
                     flow.insert(to, value.clone());
                 }

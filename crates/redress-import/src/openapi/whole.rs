@@ -21,13 +21,8 @@ impl Import {
         let Some(node) = self.source.root.at(&operation.pointer) else { return operation.operation.input().clone() };
         let item_place = item_of(&operation.pointer);
         let Some(item) = self.source.root.at(&item_place) else { return operation.operation.input().clone() };
-        let operated = Operated {
-            node,
-            place: &operation.pointer,
-            item,
-            item_place: &item_place,
-            path: &operation.request.path,
-        };
+        let operated =
+            Operated { node, place: &operation.pointer, item, item_place: &item_place, path: &operation.request.path };
         let taken = input::input(&self.source, &schemas, operated, &self.security_schemes);
         let mut whole = schemas.full(&taken.schema, Direction::Request);
         // What an operator has fixed or hidden is no member any more.

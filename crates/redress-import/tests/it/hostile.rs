@@ -33,7 +33,12 @@ fn what_nests_too_deep_is_refused() {
             assert!(matches!(read(&nested), Err(ReadError::TooDeep { .. })), "{open} {depth}");
         }
     }
-    for nested in ["x: ".to_owned() + &"[".repeat(100_000), "x: ".to_owned() + &"[a, ".repeat(30_000), "- ".repeat(50_000), "? ".repeat(20_000)] {
+    for nested in [
+        "x: ".to_owned() + &"[".repeat(100_000),
+        "x: ".to_owned() + &"[a, ".repeat(30_000),
+        "- ".repeat(50_000),
+        "? ".repeat(20_000),
+    ] {
         assert!(read(&nested).is_err());
     }
 }
@@ -84,18 +89,28 @@ fn references_that_lead_in_a_circle_end() {
 #[test]
 fn what_is_huge_is_cut() {
     let values: Vec<String> = (0..200_000).map(|number| format!("\"value-{number}\"")).collect();
-    let many = format!("\"S0\": {{\"type\": \"object\", \"properties\": {{\"a\": {{\"enum\": [{}]}}}}}}", values.join(","));
+    let many =
+        format!("\"S0\": {{\"type\": \"object\", \"properties\": {{\"a\": {{\"enum\": [{}]}}}}}}", values.join(","));
     let import = read(&document(&many)).unwrap();
     assert!(import.operations[0].operation.output().as_value().to_string().len() <= 3 << 10);
-    let members: Vec<String> = (0..50_000).map(|number| format!("\"m{number}\": {{\"type\": \"string\", \"readOnly\": true}}")).collect();
+    let members: Vec<String> =
+        (0..50_000).map(|number| format!("\"m{number}\": {{\"type\": \"string\", \"readOnly\": true}}")).collect();
     let names: Vec<String> = (0..50_000).map(|number| format!("\"m{number}\"")).collect();
-    let wide = format!("\"S0\": {{\"type\": \"object\", \"required\": [{}], \"properties\": {{{}}}}}", names.join(","), members.join(","));
+    let wide = format!(
+        "\"S0\": {{\"type\": \"object\", \"required\": [{}], \"properties\": {{{}}}}}",
+        names.join(","),
+        members.join(",")
+    );
     let import = read(&document(&wide)).unwrap();
     assert!(import.operations[0].operation.output().as_value().to_string().len() <= 3 << 10);
     let branches: Vec<String> = (0..20_000).map(|number| format!("{{\"const\": {number}}}")).collect();
     let import = read(&document(&format!("\"S0\": {{\"oneOf\": [{}]}}", branches.join(",")))).unwrap();
     assert_eq!(import.operations.len(), 1);
-    let long = format!("\"S0\": {{\"type\": \"string\", \"description\": \"{}\", \"pattern\": \"{}\"}}", "x".repeat(1 << 20), "(a+)+".repeat(50_000));
+    let long = format!(
+        "\"S0\": {{\"type\": \"string\", \"description\": \"{}\", \"pattern\": \"{}\"}}",
+        "x".repeat(1 << 20),
+        "(a+)+".repeat(50_000)
+    );
     assert_eq!(read(&document(&long)).unwrap().operations.len(), 1);
 }
 
@@ -107,7 +122,8 @@ fn more_operations_or_bytes_than_are_read_are_refused() {
     }
     let document = format!("{{\"openapi\": \"3.0.0\", \"paths\": {{{paths}}}}}");
     assert_eq!(read(&document).unwrap().operations.len(), 3_000);
-    let limits = |limits| openapi::read(document.as_bytes(), &ReadOptions { limits, ..ReadOptions::default() }).unwrap_err();
+    let limits =
+        |limits| openapi::read(document.as_bytes(), &ReadOptions { limits, ..ReadOptions::default() }).unwrap_err();
     assert_eq!(limits(Limits { operations: 100, ..Limits::default() }), ReadError::TooManyOperations { most: 100 });
     assert_eq!(limits(Limits { values: 100, ..Limits::default() }), ReadError::TooManyValues { most: 100 });
     assert!(matches!(limits(Limits { bytes: 100, ..Limits::default() }), ReadError::TooLarge { most: 100, .. }));
@@ -115,8 +131,9 @@ fn more_operations_or_bytes_than_are_read_are_refused() {
 
 #[test]
 fn one_operation_with_very_much_in_it_is_bounded() {
-    let parameters: Vec<String> =
-        (0..20_000).map(|number| format!("{{\"name\": \"p{number}\", \"in\": \"query\", \"schema\": {{\"type\": \"string\"}}}}")).collect();
+    let parameters: Vec<String> = (0..20_000)
+        .map(|number| format!("{{\"name\": \"p{number}\", \"in\": \"query\", \"schema\": {{\"type\": \"string\"}}}}"))
+        .collect();
     let statuses: Vec<String> = (100..1000).map(|status| format!("\"{status}\": {{\"description\": \"x\"}}")).collect();
     let path = format!("/{}", "{a}".repeat(100_000));
     let document = format!(

@@ -32,7 +32,8 @@ fn a_registry_takes_every_document_without_a_finding() {
         let mut builder = Registry::builder();
         for one in &import.operations {
             assert_ne!(one.operation.shape(), Shape::Subscription, "{name}");
-            builder = builder.add(Operation::dynamic(one.operation.clone()).with_handler(|_, _| async { Ok(json!(null)) }));
+            builder =
+                builder.add(Operation::dynamic(one.operation.clone()).with_handler(|_, _| async { Ok(json!(null)) }));
         }
         if let Err(refused) = builder.build() {
             let findings: Vec<String> = refused.findings().iter().take(5).map(ToString::to_string).collect();

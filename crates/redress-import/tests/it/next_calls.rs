@@ -40,7 +40,8 @@ fn the_shape_of_the_paths_shows_what_helps() {
     things.get_part HTTP_404 -> call things.list_things() List what exists and pick one of those.
     ");
     let change = operation(&import, "things.change_thing");
-    let plan = change.responses.iter().find(|plan| plan.code.as_ref().is_some_and(|code| *code == *"HTTP_409")).unwrap();
+    let plan =
+        change.responses.iter().find(|plan| plan.code.as_ref().is_some_and(|code| *code == *"HTTP_409")).unwrap();
     assert_eq!((plan.bound[0].member.as_str(), plan.bound[0].field.as_str()), ("id", "id"));
     let failure = change.operation.failure("HTTP_409").unwrap();
     assert!(failure.details().requires("id") && failure.details().property("id").is_some());
@@ -48,13 +49,15 @@ fn the_shape_of_the_paths_shows_what_helps() {
 
 #[test]
 fn a_link_of_a_failure_is_followed() {
-    let import = read(r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {
+    let import = read(
+        r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {
         "/jobs": {"post": {"operationId": "startJob", "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
             "responses": {"201": {"description": "ok"}, "409": {"description": "there is one", "links": {
                 "known": {"operationId": "findJob", "parameters": {"name": "$request.body#/name"}, "description": "the job of that name"},
                 "odd": {"operationId": "nobody"}}}}}},
         "/jobs/by-name/{name}": {"get": {"operationId": "findJob", "parameters": [{"name": "name", "in": "path", "required": true, "schema": {"type": "string"}}], "responses": {"200": {"description": "ok"}}}}
-    }}"##);
+    }}"##,
+    );
     let start = operation(&import, "jobs.start_job");
     assert_eq!(start.next_calls[0].origin, NextCallOrigin::Link);
     let recovery = start.operation.failure("HTTP_409").and_then(|failure| failure.recovery()).unwrap();

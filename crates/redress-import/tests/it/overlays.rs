@@ -8,7 +8,8 @@ const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "Shop", "versio
     "/c": {"get": {"summary": "third", "x-internal": true, "responses": {"200": {"description": "ok"}}}}}}"#;
 
 fn changed(actions: &str) -> Result<Import, Box<dyn std::error::Error>> {
-    let overlay = Overlay::parse(format!("overlay: 1.1.0\ninfo: {{title: t, version: '1'}}\nactions:\n{actions}").as_bytes())?;
+    let overlay =
+        Overlay::parse(format!("overlay: 1.1.0\ninfo: {{title: t, version: '1'}}\nactions:\n{actions}").as_bytes())?;
     Ok(openapi::read(DOCUMENT.as_bytes(), &ReadOptions { overlays: vec![overlay], ..ReadOptions::default() })?)
 }
 
@@ -28,7 +29,15 @@ fn actions_update_copy_and_remove() {
     let told: Vec<String> = import
         .operations
         .iter()
-        .map(|one| format!("{} {} {:?} {}", one.request.path, one.operation.summary(), one.operation.tags(), one.operation.failures().len()))
+        .map(|one| {
+            format!(
+                "{} {} {:?} {}",
+                one.request.path,
+                one.operation.summary(),
+                one.operation.tags(),
+                one.operation.failures().len()
+            )
+        })
         .collect();
     assert_eq!(told, [r#"/a better ["x", "y"] 1"#, r#"/d better ["x", "y"] 1"#]);
     assert_eq!(import.title, "Other");
@@ -43,7 +52,9 @@ fn what_cannot_be_applied_says_which_action() {
     assert!(told("  - {target: '$.[', remove: true}").contains("action 1"));
     let misfit = changed("  - {target: \"$.paths['/a']\", update: 7}").unwrap_err();
     let misfit = misfit.downcast::<ReadError>().unwrap();
-    assert!(matches!(*misfit, ReadError::Overlay(OverlayError::Misfit { action: 1, ref pointer }) if pointer == "/paths/~1a"));
+    assert!(
+        matches!(*misfit, ReadError::Overlay(OverlayError::Misfit { action: 1, ref pointer }) if pointer == "/paths/~1a")
+    );
     let copy = changed("  - {target: $.info, copy: '$.paths.*'}").unwrap_err().downcast::<ReadError>().unwrap();
     assert!(matches!(*copy, ReadError::Overlay(OverlayError::Copy { action: 1, found: 3 })));
     assert!(matches!(Overlay::parse(b"overlay: 2.0.0\nactions: []"), Err(OverlayError::NotAnOverlay { .. })));

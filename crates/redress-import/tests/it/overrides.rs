@@ -24,19 +24,22 @@ fn github() -> Import {
 
 #[test]
 fn only_what_is_included_and_not_excluded_is_left() {
-    let import = applied(github(), &[
-        json!({"operation": "issues.*", "include": true}),
-        json!({"operation": "GET /repos/{owner}/{repo}", "include": true}),
-        json!({"operation": "issues/*-lock", "exclude": true}),
-        json!({"operation": "issues.lock", "exclude": true}),
-        json!({"operation": "issues.unlock", "exclude": true}),
-    ]);
+    let import = applied(
+        github(),
+        &[
+            json!({"operation": "issues.*", "include": true}),
+            json!({"operation": "GET /repos/{owner}/{repo}", "include": true}),
+            json!({"operation": "issues/*-lock", "exclude": true}),
+            json!({"operation": "issues.lock", "exclude": true}),
+            json!({"operation": "issues.unlock", "exclude": true}),
+        ],
+    );
     // The pattern with a slash is an id of the document, and no id ends so.
     assert_eq!(import.unwrap_err(), ["no operation is `issues/*-lock`; did you mean `issues.lock`?"]);
-    let import = applied(github(), &[
-        json!({"operation": "issues.*", "include": true}),
-        json!({"operation": "issues/*lock", "exclude": true}),
-    ])
+    let import = applied(
+        github(),
+        &[json!({"operation": "issues.*", "include": true}), json!({"operation": "issues/*lock", "exclude": true})],
+    )
     .unwrap();
     assert!(import.operations.len() > 30);
     assert!(import.operations.iter().all(|one| one.operation.name().namespace() == "issues"));
@@ -64,26 +67,39 @@ fn names_words_and_parameters_are_the_operators() {
     assert_eq!(change.operation.summary(), "Change an issue.");
     assert_eq!(change.operation.access(), &Access::caller().scope("write"));
     assert_eq!(change.operation.deadline().map(|deadline| deadline.as_millis()), Some(5000));
-    assert_eq!((change.operation.max_output(), change.profiles.as_slice()), (Some(10), ["triage".to_owned()].as_slice()));
-    assert!(change.operation.input().property("owner").is_none() && change.operation.input().property("assignees").is_none());
+    assert_eq!(
+        (change.operation.max_output(), change.profiles.as_slice()),
+        (Some(10), ["triage".to_owned()].as_slice())
+    );
+    assert!(
+        change.operation.input().property("owner").is_none()
+            && change.operation.input().property("assignees").is_none()
+    );
     assert!(!change.operation.input().requires("owner") && change.operation.input().requires("repo"));
-    assert_eq!(change.request.fixed.iter().map(|field| (field.name.as_str(), field.fixed.clone())).collect::<Vec<_>>(), [
-        ("owner", Some(json!("octo")))
-    ]);
+    assert_eq!(
+        change.request.fixed.iter().map(|field| (field.name.as_str(), field.fixed.clone())).collect::<Vec<_>>(),
+        [("owner", Some(json!("octo")))]
+    );
     assert!(import.full_input(change).property("owner").is_none());
     assert_eq!(operation(&import, "gists.create").operation.shape(), Shape::Query);
     operation(&import, "gh.repos.get");
     let written = openapi::to_openapi(&import).to_value();
     let node = written.pointer(&change.pointer).unwrap();
-    assert_eq!((node["x-redress-name"].as_str(), node["summary"].as_str()), (Some("issues.change"), Some("Change an issue.")));
+    assert_eq!(
+        (node["x-redress-name"].as_str(), node["summary"].as_str()),
+        (Some("issues.change"), Some("Change an issue."))
+    );
 }
 
 #[test]
 fn recoveries_next_calls_and_failures_are_the_operators() {
     let things = "/things: {get: {operationId: listThings, responses: {200: {description: ok}}}}\n/things/{id}:\n  get:\n    operationId: getThing\n    parameters: [{name: id, in: path, required: true, schema: {type: string}}]\n    responses: {200: {description: ok}, 404: {description: gone}, 429: {description: slow}}";
-    let import = applied(with_paths(things), &[json!({"operation": "things.get_thing", "refuse_next": ["things.*"],
+    let import = applied(
+        with_paths(things),
+        &[json!({"operation": "things.get_thing", "refuse_next": ["things.*"],
         "recovery": {"HTTP_429": {"verb": "ask_user", "hint": "Ask the user whether to go on."}},
-        "fails_when": [{"pointer": "/ok", "test": {"is": false}, "code": "THING_NOT_OK", "details": ["/error"]}]})])
+        "fails_when": [{"pointer": "/ok", "test": {"is": false}, "code": "THING_NOT_OK", "details": ["/error"]}]})],
+    )
     .unwrap();
     let one = operation(&import, "things.get_thing");
     assert_eq!(one.operation.failure("HTTP_404").unwrap().recovery().unwrap().target(), None);

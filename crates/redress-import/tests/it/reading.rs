@@ -26,13 +26,17 @@ fn what_one_reader_of_yaml_refuses_the_other_reads() {
     assert_eq!(read(document).operations.len(), 1);
     let anchored = "openapi: 3.0.0\ninfo: {title: a, version: '1'}\nx-shared: &shared\n  401: {description: who are you}\npaths:\n  /a:\n    get:\n      responses:\n        <<: *shared\n        200: {description: ok}\n";
     assert!(read(anchored).operations[0].operation.failure("HTTP_401").is_some());
-    let small = format!("openapi: 3.1.0\ninfo: {{title: a, version: '1'}}\nx-small: {}\npaths: {{/a: {{get: {{responses: {{}}}}}}}}", i128::MIN / 4);
+    let small = format!(
+        "openapi: 3.1.0\ninfo: {{title: a, version: '1'}}\nx-small: {}\npaths: {{/a: {{get: {{responses: {{}}}}}}}}",
+        i128::MIN / 4
+    );
     assert_eq!(read(small).operations.len(), 1);
 }
 
 #[test]
 fn references_are_followed_wherever_they_may_stand() {
-    let import = read(r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {
+    let import = read(
+        r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {
         "/a/{id}": {"$ref": "#/components/pathItems/A"},
         "/b": {"post": {"requestBody": {"$ref": "#/components/requestBodies/B"}, "responses": {"200": {"$ref": "#/components/responses/Fine"}}}},
         "/c": {"get": {"responses": {"200": {"description": "", "content": {"application/json": {"schema":
@@ -44,7 +48,8 @@ fn references_are_followed_wherever_they_may_stand() {
         "responses": {"Fine": {"$ref": "#/components/responses/Fine2"}, "Fine2": {"description": "", "content": {"application/json": {"schema": {"type": "array"}}}},
             "Bad": {"description": "no", "content": {"application/problem+json": {}}}},
         "schemas": {"Weird name": {"allOf": [{"type": "integer"}]}, "N": {"$anchor": "named", "type": "object", "properties": {"x": {"type": "string"}}}}
-    }}"##);
+    }}"##,
+    );
     assert!(import.warnings.is_empty(), "{:?}", import.warnings);
     let a = operation(&import, "a.get_a_by_id");
     assert_eq!(a.operation.input().property("id"), Some(&json!({"type": "integer"})));
@@ -95,18 +100,26 @@ fn one_odd_place_costs_one_operation_at_the_most() {
     );
     let names: Vec<&str> = import.operations.iter().map(|one| one.operation.name().as_str()).collect();
     assert_eq!(names, ["a.post_a", "d.get_d", "e.get_e_by_id"]);
-    let skipped: Vec<String> =
-        import.skipped.iter().map(|one| format!("{} {} {}: {}", one.method, one.path, one.pointer, one.reason)).collect();
-    assert_eq!(skipped, [
-        "GET /a /paths/~1a/get: the operation is no object",
-        "* /b /paths/~1b: the path is no object",
-        "* /c /paths/~1c: the reference `#/nowhere` leads to nothing",
-    ]);
+    let skipped: Vec<String> = import
+        .skipped
+        .iter()
+        .map(|one| format!("{} {} {}: {}", one.method, one.path, one.pointer, one.reason))
+        .collect();
+    assert_eq!(
+        skipped,
+        [
+            "GET /a /paths/~1a/get: the operation is no object",
+            "* /b /paths/~1b: the path is no object",
+            "* /c /paths/~1c: the reference `#/nowhere` leads to nothing",
+        ]
+    );
     let d = operation(&import, "d.get_d");
     assert_eq!(d.operation.input().properties().collect::<Vec<_>>(), ["body", "q"]);
     assert!(d.operation.failure("HTTP_4XX").is_some());
     let rules: Vec<&str> = import.warnings.iter().map(|warning| warning.rule.as_str()).collect();
-    for rule in ["bad-parameter", "broken-reference", "bad-status", "bad-schema", "undeclared-parameter", "no-responses"] {
+    for rule in
+        ["bad-parameter", "broken-reference", "bad-status", "bad-schema", "undeclared-parameter", "no-responses"]
+    {
         assert!(rules.contains(&rule), "{rule} in {rules:?}");
     }
     assert!(import.warnings.iter().all(|warning| warning.pointer.starts_with('/')));
@@ -125,11 +138,21 @@ fn all_places_and_styles_are_planned() {
         .map(|field| {
             let how = match &field.serialization {
                 Serialization::Style { style, explode, allow_reserved } => {
-                    format!("{style:?}{}{}", if *explode { " exploded" } else { "" }, if *allow_reserved { " reserved" } else { "" })
+                    format!(
+                        "{style:?}{}{}",
+                        if *explode { " exploded" } else { "" },
+                        if *allow_reserved { " reserved" } else { "" }
+                    )
                 }
                 other => format!("{other:?}"),
             };
-            format!("{} = {:?} {}: {how}{}", field.field, field.place, field.name, if field.required { ", required" } else { "" })
+            format!(
+                "{} = {:?} {}: {how}{}",
+                field.field,
+                field.place,
+                field.name,
+                if field.required { ", required" } else { "" }
+            )
         })
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
@@ -158,30 +181,48 @@ fn all_places_and_styles_are_planned() {
 #[test]
 fn all_bodies_are_planned() {
     let body = |content: &str| {
-        let import = with_paths(&format!("/a:\n  post:\n    requestBody: {{required: true, content: {content}}}\n    responses: {{}}"));
+        let import = with_paths(&format!(
+            "/a:\n  post:\n    requestBody: {{required: true, content: {content}}}\n    responses: {{}}"
+        ));
         import.operations[0].clone()
     };
     let json = body("{application/xml: {}, application/json: {schema: {type: array, items: {type: string}}}}");
     assert_eq!(json.request.body.as_ref().unwrap().media_type, "application/json");
     assert_eq!((json.request.fields[0].place, json.request.fields[0].field.as_str()), (Place::Body, "body"));
-    let open = body("{application/json: {schema: {type: object, properties: {a: {type: string}}, additionalProperties: true}}}");
+    let open = body(
+        "{application/json: {schema: {type: object, properties: {a: {type: string}}, additionalProperties: true}}}",
+    );
     assert!(open.request.body.as_ref().unwrap().rest && !open.operation.input().is_closed());
-    let form = body("{application/x-www-form-urlencoded: {schema: {type: object, properties: {a: {type: object}, b: {type: array}, c: {type: object}}}, encoding: {a: {style: deepObject, explode: true}}}}");
+    let form = body(
+        "{application/x-www-form-urlencoded: {schema: {type: object, properties: {a: {type: object}, b: {type: array}, c: {type: object}}}, encoding: {a: {style: deepObject, explode: true}}}}",
+    );
     let how: Vec<&Serialization> = form.request.fields.iter().map(|field| &field.serialization).collect();
-    assert_eq!(how, [
-        &Serialization::Style { style: Style::DeepObject, explode: true, allow_reserved: false },
-        &Serialization::Style { style: Style::Form, explode: true, allow_reserved: false },
-        &Serialization::Content { media_type: "application/json".to_owned() },
-    ]);
-    let parts = body("{multipart/form-data: {schema: {type: object, properties: {file: {type: string, format: binary}, files: {type: array, items: {type: string, format: binary}}, note: {type: string}, meta: {type: object}}}, encoding: {file: {contentType: 'image/png, image/jpeg'}}}}");
-    let how: Vec<(&str, &Serialization)> = parts.request.fields.iter().map(|field| (field.name.as_str(), &field.serialization)).collect();
-    assert_eq!(how, [
-        ("file", &Serialization::File { media_type: "image/png".to_owned() }),
-        ("files", &Serialization::File { media_type: "application/octet-stream".to_owned() }),
-        ("meta", &Serialization::Content { media_type: "application/json".to_owned() }),
-        ("note", &Serialization::Text),
-    ]);
-    assert_eq!(parts.operation.input().property("files").unwrap()["items"]["properties"]["base64"]["contentEncoding"], "base64");
+    assert_eq!(
+        how,
+        [
+            &Serialization::Style { style: Style::DeepObject, explode: true, allow_reserved: false },
+            &Serialization::Style { style: Style::Form, explode: true, allow_reserved: false },
+            &Serialization::Content { media_type: "application/json".to_owned() },
+        ]
+    );
+    let parts = body(
+        "{multipart/form-data: {schema: {type: object, properties: {file: {type: string, format: binary}, files: {type: array, items: {type: string, format: binary}}, note: {type: string}, meta: {type: object}}}, encoding: {file: {contentType: 'image/png, image/jpeg'}}}}",
+    );
+    let how: Vec<(&str, &Serialization)> =
+        parts.request.fields.iter().map(|field| (field.name.as_str(), &field.serialization)).collect();
+    assert_eq!(
+        how,
+        [
+            ("file", &Serialization::File { media_type: "image/png".to_owned() }),
+            ("files", &Serialization::File { media_type: "application/octet-stream".to_owned() }),
+            ("meta", &Serialization::Content { media_type: "application/json".to_owned() }),
+            ("note", &Serialization::Text),
+        ]
+    );
+    assert_eq!(
+        parts.operation.input().property("files").unwrap()["items"]["properties"]["base64"]["contentEncoding"],
+        "base64"
+    );
     let text = body("{text/csv: {}}");
     assert_eq!(text.operation.input().property("body"), Some(&json!({"type": "string"})));
     let bytes = body("{image/png: {schema: {type: string, format: binary}}}");
@@ -237,30 +278,41 @@ fn shapes_come_from_methods_and_from_what_is_given() {
     let import = with_paths(
         "/q: {query: {responses: {}}, get: {responses: {200: {description: ok, content: {text/event-stream: {itemSchema: {type: object, properties: {data: {type: string}}}}}}}}}\n/m:\n  additionalOperations: {COPY: {responses: {}}}\n  post: {responses: {200: {description: ok, content: {application/json: {schema: {type: object}}, text/event-stream: {}}}}}\n/lines: {get: {responses: {200: {description: ok, content: {application/x-ndjson: {schema: {type: object, properties: {id: {}}}}}}}}}",
     );
-    let shapes: Vec<(String, Shape)> =
-        import.operations.iter().map(|one| (format!("{} {}", one.request.method, one.request.path), one.operation.shape())).collect();
-    assert_eq!(shapes, [
-        ("QUERY /q".to_owned(), Shape::Query),
-        ("GET /q".to_owned(), Shape::Subscription),
-        ("POST /m".to_owned(), Shape::Mutation),
-        ("COPY /m".to_owned(), Shape::Mutation),
-        ("GET /lines".to_owned(), Shape::Subscription),
-    ]);
+    let shapes: Vec<(String, Shape)> = import
+        .operations
+        .iter()
+        .map(|one| (format!("{} {}", one.request.method, one.request.path), one.operation.shape()))
+        .collect();
+    assert_eq!(
+        shapes,
+        [
+            ("QUERY /q".to_owned(), Shape::Query),
+            ("GET /q".to_owned(), Shape::Subscription),
+            ("POST /m".to_owned(), Shape::Mutation),
+            ("COPY /m".to_owned(), Shape::Mutation),
+            ("GET /lines".to_owned(), Shape::Subscription),
+        ]
+    );
     assert_eq!(import.operations[1].operation.output().as_value()["properties"]["data"]["type"], "string");
 }
 
 #[test]
 fn security_is_kept_as_it_is_meant() {
-    let import = read(r#"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "security": [{"key": [], "oauth": ["read"]}, {}],
+    let import = read(
+        r#"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "security": [{"key": [], "oauth": ["read"]}, {}],
         "paths": {"/a": {"get": {"parameters": [{"name": "api_key", "in": "query", "schema": {"type": "string"}}], "responses": {}},
             "post": {"security": [], "responses": {}}, "put": {"security": [{"oauth": null}], "responses": {}}}},
         "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "api_key"},
             "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a.test/token", "scopes": {"read": "Read."}}}},
-            "odd": {"type": "magic"}}}}"#);
+            "odd": {"type": "magic"}}}}"#,
+    );
     let all: Vec<usize> = import.operations.iter().map(|one| one.security.len()).collect();
     assert_eq!(all, [2, 0, 1]);
     assert_eq!(import.operations[0].security[0].schemes["oauth"], ["read"]);
-    assert!(import.operations[0].security[1].schemes.is_empty() && import.operations[2].security[0].schemes["oauth"].is_empty());
+    assert!(
+        import.operations[0].security[1].schemes.is_empty()
+            && import.operations[2].security[0].schemes["oauth"].is_empty()
+    );
     // A key is the operator's: no caller gives it.
     assert!(import.operations[0].request.fields.is_empty());
     assert_eq!(import.security_schemes.len(), 2);
@@ -269,7 +321,9 @@ fn security_is_kept_as_it_is_meant() {
 
 #[test]
 fn a_default_alone_is_a_success_too() {
-    let import = with_paths("/a: {get: {responses: {default: {description: ok, content: {application/json: {schema: {type: object}}}}}}}");
+    let import = with_paths(
+        "/a: {get: {responses: {default: {description: ok, content: {application/json: {schema: {type: object}}}}}}}",
+    );
     let one = &import.operations[0];
     assert!(one.response(200).unwrap().is_success() && !one.response(500).unwrap().is_success());
     assert_eq!(one.operation.output().as_value(), &json!({"type": "object"}));
@@ -283,11 +337,14 @@ fn successes_that_are_none_are_proposed_where_the_document_shows_them() {
         "/ok: {post: {responses: {200: {description: ok, content: {application/json: {schema: {type: object, properties: {ok: {type: boolean}, error: {type: string}}}}}}}}}\n/example: {get: {responses: {200: {description: ok, content: {application/json: {examples: {bad: {value: {success: false, message: no}}}}}}}}}\n/graphql: {post: {responses: {200: {description: ok, content: {application/json: {schema: {type: object}}}}}}}\n/fine: {get: {responses: {200: {description: ok, content: {application/json: {schema: {type: object, properties: {ok: {type: boolean}}}}}}}}}",
     );
     let told: Vec<String> = redress_import::Report::of(&import).proposed_fails_when;
-    assert_eq!(told, [
-        r#"ok.post_ok: fails_when = [{ pointer = "/ok", is = false, code = "SERVICE_SAID_NO" }]"#,
-        r#"example.get_example: fails_when = [{ pointer = "/success", is = false, code = "SERVICE_SAID_NO" }]"#,
-        r#"graphql.post_graphql: fails_when = [{ pointer = "/errors", exists = true, code = "SERVICE_SAID_NO" }]"#,
-    ]);
+    assert_eq!(
+        told,
+        [
+            r#"ok.post_ok: fails_when = [{ pointer = "/ok", is = false, code = "SERVICE_SAID_NO" }]"#,
+            r#"example.get_example: fails_when = [{ pointer = "/success", is = false, code = "SERVICE_SAID_NO" }]"#,
+            r#"graphql.post_graphql: fails_when = [{ pointer = "/errors", exists = true, code = "SERVICE_SAID_NO" }]"#,
+        ]
+    );
     assert_eq!(import.operations[1].proposed_fails_when[0].details, ["/message"]);
 }
 
@@ -307,18 +364,20 @@ fn what_is_no_document_says_why() {
         let told = refused(document).to_string();
         assert!(told.contains(wanted), "{document}: {told}");
     }
-    assert!(matches!(
-        openapi::read(b"\xff\xfe", &ReadOptions::default()),
-        Err(ReadError::Syntax { .. })
-    ));
+    assert!(matches!(openapi::read(b"\xff\xfe", &ReadOptions::default()), Err(ReadError::Syntax { .. })));
 }
 
 #[test]
 fn servers_and_their_variables_are_kept() {
-    let import = read(r#"{"openapi": "3.0.0", "info": {"title": "a", "version": "1"}, "servers": [{"url": "https://{region}.a.test/{base}",
+    let import = read(
+        r#"{"openapi": "3.0.0", "info": {"title": "a", "version": "1"}, "servers": [{"url": "https://{region}.a.test/{base}",
         "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}}}], "paths": {"/a": {"servers": [{"url": "https://b.test"}], "get": {"responses": {}}},
-        "/b": {"get": {"responses": {}}}}}"#);
-    assert_eq!(import.servers[0].address(&BTreeMap::from([("region".to_owned(), "us".to_owned())])), "https://us.a.test/{base}");
+        "/b": {"get": {"responses": {}}}}}"#,
+    );
+    assert_eq!(
+        import.servers[0].address(&BTreeMap::from([("region".to_owned(), "us".to_owned())])),
+        "https://us.a.test/{base}"
+    );
     assert_eq!(import.operations[0].servers[0].url, "https://b.test");
     assert!(import.operations[1].servers.is_empty());
 }

@@ -26,8 +26,13 @@ fn every_operation_is_imported_and_every_answer_that_is_no_success_is_declared()
                 let pattern = StatusPattern::parse(status).unwrap();
                 let plan = one.responses.iter().find(|plan| plan.status == pattern && !plan.derived).unwrap();
                 let media: Vec<&str> = plan.content.iter().map(|content| content.media_type.as_str()).collect();
-                let declared: BTreeSet<&str> =
-                    response.get("content").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+                let declared: BTreeSet<&str> = response
+                    .get("content")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
+                    .map(|(key, _)| key.as_str())
+                    .collect();
                 assert_eq!(media.into_iter().collect::<BTreeSet<_>>(), declared, "{name} {pointer} {status}");
                 let code = plan.code.as_ref().map(|code| code.as_str());
                 if status.starts_with('2') {

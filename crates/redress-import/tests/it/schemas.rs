@@ -9,7 +9,9 @@ use crate::documents::{Kept, all, one, read, with_paths};
 
 /// Every schema of an operation.
 fn schemas(operation: &Operation) -> impl Iterator<Item = &Schema> {
-    [operation.input(), operation.output()].into_iter().chain(operation.failures().iter().map(|failure| failure.details()))
+    [operation.input(), operation.output()]
+        .into_iter()
+        .chain(operation.failures().iter().map(|failure| failure.details()))
 }
 
 #[test]
@@ -24,10 +26,15 @@ fn every_listed_schema_is_one_that_strict_readers_compile() {
                     continue;
                 }
                 let place = format!("{name} {}", imported.operation.name());
-                jsonschema::draft202012::meta::validate(schema.as_value()).unwrap_or_else(|error| panic!("{place}: {error}"));
+                jsonschema::draft202012::meta::validate(schema.as_value())
+                    .unwrap_or_else(|error| panic!("{place}: {error}"));
                 for words in schema.parts() {
                     for word in words.keys() {
-                        assert!(!["$ref", "$id", "$anchor", "example", "nullable", "discriminator", "xml", "oneOf"].contains(&word.as_str()), "{place} {word}");
+                        assert!(
+                            !["$ref", "$id", "$anchor", "example", "nullable", "discriminator", "xml", "oneOf"]
+                                .contains(&word.as_str()),
+                            "{place} {word}"
+                        );
                         assert!(!word.starts_with("x-"), "{place} {word}");
                     }
                     if let Some(pattern) = words.get("pattern").and_then(Value::as_str) {
@@ -91,13 +98,19 @@ fn every_generation_is_said_in_one_form() {
         ("{type: [string, 'null']}", json!({"type": ["string", "null"]})),
         ("{type: any}", json!({})),
         ("{type: string, enum: []}", json!({"type": "string"})),
-        ("{type: array, items: [{type: string}, {type: integer}]}", json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]})),
+        (
+            "{type: array, items: [{type: string}, {type: integer}]}",
+            json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
+        ),
         ("{type: string, required: true}", json!({"type": "string"})),
         ("{type: string, pattern: '(?i)^a$'}", json!({"type": "string", "pattern": "^[aA]$"})),
         ("{type: string, pattern: '['}", json!({"type": "string"})),
         ("{oneOf: [{type: string}, {type: integer}]}", json!({"anyOf": [{"type": "string"}, {"type": "integer"}]})),
         ("{oneOf: [{type: string}, {}]}", json!({})),
-        ("{allOf: [{type: object, properties: {a: {type: string}}}, {required: [a]}]}", json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})),
+        (
+            "{allOf: [{type: object, properties: {a: {type: string}}}, {required: [a]}]}",
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}),
+        ),
         ("{type: string, maxLength: -1, minLength: 1.0}", json!({"type": "string", "minLength": 1})),
         ("{type: string, const: a, nullable: true}", json!({"type": ["string", "null"], "enum": ["a", null]})),
     ] {
@@ -107,11 +120,13 @@ fn every_generation_is_said_in_one_form() {
 
 #[test]
 fn what_is_only_read_is_not_asked_for_and_what_is_only_written_does_not_come_back() {
-    let import = read(r##"{"openapi": "3.0.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"put": {
+    let import = read(
+        r##"{"openapi": "3.0.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"put": {
         "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/T"}}}},
         "responses": {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/T"}}}}}
     }}}, "components": {"schemas": {"T": {"type": "object", "required": ["id", "secret"], "properties": {
-        "id": {"type": "string", "readOnly": true}, "secret": {"type": "string", "writeOnly": true}}}}}}"##);
+        "id": {"type": "string", "readOnly": true}, "secret": {"type": "string", "writeOnly": true}}}}}}"##,
+    );
     let operation = &import.operations[0].operation;
     assert_eq!(operation.input().properties().collect::<Vec<_>>(), ["secret"]);
     assert!(operation.input().requires("secret"));
@@ -121,9 +136,11 @@ fn what_is_only_read_is_not_asked_for_and_what_is_only_written_does_not_come_bac
 
 #[test]
 fn a_recursive_schema_ends_open() {
-    let import = read(r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"get": {
+    let import = read(
+        r##"{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"get": {
         "responses": {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/T"}}}}}
-    }}}, "components": {"schemas": {"T": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/T"}}}}}}"##);
+    }}}, "components": {"schemas": {"T": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/T"}}}}}}"##,
+    );
     let operation = &import.operations[0];
     let mut schema = operation.operation.output().as_value();
     let mut depth = 0;

@@ -55,12 +55,14 @@ fn a_document_of_the_second_generation_is_read_like_one_of_the_third() {
     let import = read(SHOP);
     assert!(import.warnings.is_empty() && import.skipped.is_empty(), "{:?}", import.warnings);
     assert_eq!(import.openapi, "2.0");
-    assert_eq!(import.servers.iter().map(|server| server.url.as_str()).collect::<Vec<_>>(), [
-        "https://shop.test/v1",
-        "http://shop.test/v1"
-    ]);
-    assert!(matches!(&import.security_schemes[..], [SecurityScheme::Basic { .. }, SecurityScheme::Oauth2 { flows, .. }]
-        if flows["authorizationCode"].token_url.as_deref() == Some("https://a.test/t")));
+    assert_eq!(
+        import.servers.iter().map(|server| server.url.as_str()).collect::<Vec<_>>(),
+        ["https://shop.test/v1", "http://shop.test/v1"]
+    );
+    assert!(
+        matches!(&import.security_schemes[..], [SecurityScheme::Basic { .. }, SecurityScheme::Oauth2 { flows, .. }]
+        if flows["authorizationCode"].token_url.as_deref() == Some("https://a.test/t"))
+    );
     let list = operation(&import, "orders.list_orders");
     let how: Vec<(&str, &Serialization)> =
         list.request.fields.iter().map(|field| (field.field.as_str(), &field.serialization)).collect();
@@ -71,10 +73,10 @@ fn a_document_of_the_second_generation_is_read_like_one_of_the_third() {
     assert_eq!(list.request.narrowing, ["limit"]);
     assert_eq!(list.responses[0].headers, ["x-total"]);
     let place = operation(&import, "orders.place_order");
-    assert_eq!(place.request.fields.iter().map(|field| (field.place, field.required)).collect::<Vec<_>>(), [
-        (Place::BodyMember, true),
-        (Place::BodyMember, false)
-    ]);
+    assert_eq!(
+        place.request.fields.iter().map(|field| (field.place, field.required)).collect::<Vec<_>>(),
+        [(Place::BodyMember, true), (Place::BodyMember, false)]
+    );
     let missing = place.operation.failure("HTTP_404").unwrap();
     assert_eq!(missing.details().property("reason").unwrap()["examples"], json!(["gone", "lost"]));
     assert_eq!(place.response(404).unwrap().reasons, ["/code"]);
@@ -91,6 +93,7 @@ fn it_is_written_as_one_of_the_third() {
     assert_eq!(value["openapi"], "3.0.3");
     assert!(!value.to_string().contains("#/definitions/"));
     let again = read(written.to_json());
-    let named = |import: &redress_import::Import| import.operations.iter().map(|one| one.operation.clone()).collect::<Vec<_>>();
+    let named =
+        |import: &redress_import::Import| import.operations.iter().map(|one| one.operation.clone()).collect::<Vec<_>>();
     assert_eq!(named(&again), named(&import));
 }

@@ -228,7 +228,8 @@ impl Cutter<'_, '_> {
             "contentEncoding" => Some(value.clone()),
             "description" => value.as_str().and_then(|text| shortened(text, self.level.text)).map(Value::from),
             "default" => {
-                let kept = self.direction == Direction::Request && !value.is_null() && is_within(value, LONGEST_DEFAULT);
+                let kept =
+                    self.direction == Direction::Request && !value.is_null() && is_within(value, LONGEST_DEFAULT);
                 kept.then(|| value.clone())
             }
             "required" => {
@@ -373,7 +374,9 @@ fn join(made: &mut Map<String, Value>, more: Map<String, Value>) {
 /// Whether a schema admits everything.
 fn is_open(schema: &Value) -> bool {
     match schema {
-        Value::Object(words) => words.keys().all(|word| word == "description" || word == "default" || word == "deprecated"),
+        Value::Object(words) => {
+            words.keys().all(|word| word == "description" || word == "default" || word == "deprecated")
+        }
         Value::Bool(yes) => *yes,
         Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => true,
     }
@@ -407,12 +410,12 @@ fn is_within(value: &Value, most: usize) -> bool {
             Value::Null | Value::Bool(_) => most.checked_sub(5),
             Value::Number(_) => most.checked_sub(6),
             Value::String(text) => most.checked_sub(text.len() + 2),
-            Value::Array(items) => items.iter().try_fold(most.checked_sub(2)?, |rest, item| {
-                left(item, rest)?.checked_sub(1)
-            }),
-            Value::Object(members) => members.iter().try_fold(most.checked_sub(2)?, |rest, (name, item)| {
-                left(item, rest)?.checked_sub(name.len() + 4)
-            }),
+            Value::Array(items) => {
+                items.iter().try_fold(most.checked_sub(2)?, |rest, item| left(item, rest)?.checked_sub(1))
+            }
+            Value::Object(members) => members
+                .iter()
+                .try_fold(most.checked_sub(2)?, |rest, (name, item)| left(item, rest)?.checked_sub(name.len() + 4)),
         }
     }
     left(value, most).is_some()
@@ -451,9 +454,10 @@ pub(in crate::openapi) fn shortened(text: &str, most: usize) -> Option<String> {
         letters += length + 1;
     }
     if is_cut {
-        let end = flowing.rmatch_indices(['.', '!', '?']).map(|(place, _)| place).find(|place| {
-            flowing.get(place + 1..).is_some_and(|rest| rest.starts_with(' ') || rest.is_empty())
-        });
+        let end = flowing
+            .rmatch_indices(['.', '!', '?'])
+            .map(|(place, _)| place)
+            .find(|place| flowing.get(place + 1..).is_some_and(|rest| rest.starts_with(' ') || rest.is_empty()));
         match end.filter(|end| *end * 2 >= flowing.len()) {
             Some(end) => flowing.truncate(end + 1),
             None => flowing.push('…'),

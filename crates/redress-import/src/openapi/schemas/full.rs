@@ -10,7 +10,8 @@ use super::{Direction, Schemas, cut::is_known, name_of};
 impl Schemas<'_> {
     /// The schema with everything that it refers to, as far as it goes in this direction.
     pub(in crate::openapi) fn full(&self, schema: &Value, direction: Direction) -> Value {
-        let mut whole = Whole { schemas: self, direction, names: HashMap::new(), taken: BTreeSet::new(), left: Vec::new() };
+        let mut whole =
+            Whole { schemas: self, direction, names: HashMap::new(), taken: BTreeSet::new(), left: Vec::new() };
         let mut made = whole.schema(schema);
         let mut definitions = Map::new();
         while let Some((name, target)) = whole.left.pop() {

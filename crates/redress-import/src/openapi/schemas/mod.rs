@@ -115,11 +115,7 @@ impl<'d> Schemas<'d> {
             self.dropped.set(self.dropped.get() + 1);
             return;
         }
-        warnings.insert(Warning {
-            pointer: place.to_owned(),
-            rule: rule.to_owned(),
-            message: message.to_owned(),
-        });
+        warnings.insert(Warning { pointer: place.to_owned(), rule: rule.to_owned(), message: message.to_owned() });
     }
 
     /// What is odd, in the order of the places.
@@ -158,7 +154,8 @@ pub(super) fn name_of(place: &str) -> String {
 pub(super) fn is_binary(schema: &Value) -> bool {
     let text = |keyword| schema.get(keyword).and_then(Value::as_str);
     text("format") == Some("binary")
-        || (text("contentMediaType").is_some_and(|media| media == "application/octet-stream" || media.starts_with("image/"))
+        || (text("contentMediaType")
+            .is_some_and(|media| media == "application/octet-stream" || media.starts_with("image/"))
             && text("contentEncoding").is_none())
 }
 

@@ -56,11 +56,17 @@ impl Schemas<'_> {
         match keyword {
             "$ref" | "$dynamicRef" => {
                 if let Some(reference) = value.as_str() {
-                    match self.source.target(reference).and_then(|target| self.source.resolve(reference).map(|_| target)) {
+                    match self
+                        .source
+                        .target(reference)
+                        .and_then(|target| self.source.resolve(reference).map(|_| target))
+                    {
                         Ok(target) => {
                             made.insert("$ref".into(), target.into());
                         }
-                        Err(broken) => self.warn(&at(), "broken-reference", &format!("{broken}; anything is admitted here")),
+                        Err(broken) => {
+                            self.warn(&at(), "broken-reference", &format!("{broken}; anything is admitted here"))
+                        }
                     }
                 }
             }
@@ -146,9 +152,10 @@ impl Schemas<'_> {
             }
             "items" => match value {
                 Node::Array(items) => {
-                    let items = items.iter().enumerate().map(|(index, item)| {
-                        self.normal(item, &pointer::joined(&at(), &index.to_string()))
-                    });
+                    let items = items
+                        .iter()
+                        .enumerate()
+                        .map(|(index, item)| self.normal(item, &pointer::joined(&at(), &index.to_string())));
                     made.insert("prefixItems".into(), items.collect());
                 }
                 other => {
@@ -158,15 +165,24 @@ impl Schemas<'_> {
             "additionalItems" if matches!(whole.get("items"), Some(Node::Array(_))) => {
                 made.insert("items".into(), self.normal(value, &at()));
             }
-            "additionalProperties" | "contains" | "contentSchema" | "else" | "if" | "not" | "propertyNames" | "then"
-            | "unevaluatedItems" | "unevaluatedProperties" => {
+            "additionalProperties"
+            | "contains"
+            | "contentSchema"
+            | "else"
+            | "if"
+            | "not"
+            | "propertyNames"
+            | "then"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => {
                 made.insert(keyword.into(), self.normal(value, &at()));
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value {
                 Node::Array(several) if !several.is_empty() => {
-                    let several = several.iter().enumerate().map(|(index, one)| {
-                        self.normal(one, &pointer::joined(&at(), &index.to_string()))
-                    });
+                    let several = several
+                        .iter()
+                        .enumerate()
+                        .map(|(index, one)| self.normal(one, &pointer::joined(&at(), &index.to_string())));
                     made.insert(keyword.into(), several.collect());
                 }
                 Node::Object(_) => {
@@ -179,9 +195,9 @@ impl Schemas<'_> {
             },
             "properties" | "dependentSchemas" => match value.as_object() {
                 Some(named) => {
-                    let named = named.iter().map(|(name, schema)| {
-                        (name.to_owned(), self.normal(schema, &pointer::joined(&at(), name)))
-                    });
+                    let named = named
+                        .iter()
+                        .map(|(name, schema)| (name.to_owned(), self.normal(schema, &pointer::joined(&at(), name))));
                     made.insert(keyword.into(), Value::Object(named.collect()));
                 }
                 None if *value == Node::Null => {}
@@ -231,7 +247,8 @@ impl Schemas<'_> {
             if least > most || (open && least >= most) {
                 made.remove(lower);
                 made.remove(upper);
-                let told = format!("`{lower}` is {least} and `{upper}` is {most}, which nothing fits; both are left out");
+                let told =
+                    format!("`{lower}` is {least} and `{upper}` is {most}, which nothing fits; both are left out");
                 self.warn(place, "impossible-bounds", &told);
             }
         }
@@ -291,7 +308,11 @@ fn count(value: &Node) -> Option<u64> {
     let number = number(value)?;
     number.as_u64().or_else(|| {
         let double = number.as_f64()?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole, and within what is exact")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole, and within what is exact"
+        )]
         let whole = (0.0..=9_007_199_254_740_992.0).contains(&double).then_some(double as u64)?;
         (double.fract() == 0.0).then_some(whole)
     })

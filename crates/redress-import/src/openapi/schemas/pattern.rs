@@ -141,7 +141,8 @@ fn ranges_in_any_case(rest: &str, _had_slashes: bool) -> Option<String> {
         return None;
     }
     // Only the two whole ranges are known to mean letters of either case.
-    let held = rest.replace("A-Za-z", "\u{0}").replace("a-zA-Z", "\u{0}").replace("a-z", "\u{0}").replace("A-Z", "\u{0}");
+    let held =
+        rest.replace("A-Za-z", "\u{0}").replace("a-zA-Z", "\u{0}").replace("a-z", "\u{0}").replace("A-Z", "\u{0}");
     let made = translated(&format!("(?i){held}"))?;
     Some(made.replace('\u{0}', "a-zA-Z"))
 }
