@@ -299,7 +299,8 @@ async fn happened(code: EngineCode) -> Value {
             with(ends(query("weather.forecast"), answered)).call("weather.forecast", json!({})).await.json()
         }
         EngineCode::CredentialsRequired => {
-            let details = json!({"upstream": "weather", "who": "operator", "reason": "missing", "schemes": ["api_key"]});
+            let details =
+                json!({"upstream": "weather", "who": "operator", "reason": "missing", "schemes": ["api_key"]});
             let missing = move || Err(UpstreamFailure::credentials_required().with_details(details.clone()).into());
             with(ends(query("weather.forecast"), missing)).call("weather.forecast", json!({})).await.json()
         }
