@@ -24,13 +24,18 @@ pub struct Envelope {
     error_end: usize,
     meta: Meta,
     held: Held,
-    /// Few calls have any, so that they take no room in every envelope.
-    allowances: Option<Box<Allowances>>,
+    /// Few calls have any of it, so that it takes no room in every envelope.
+    aside: Option<Box<Aside>>,
 }
 
-/// What is left of the allowances that a call was taken from.
-#[derive(Clone, Debug)]
-struct Allowances(Box<[Allowance]>);
+/// What few envelopes have.
+#[derive(Clone, Debug, Default)]
+struct Aside {
+    /// What is left of the allowances that the call was taken from.
+    allowances: Box<[Allowance]>,
+    /// Where the output breaks its schema, of one that is delivered all the same.
+    breach: Option<Breach>,
+}
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
@@ -56,15 +61,12 @@ pub struct Meta {
     /// The session that the call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Arc<str>>,
-    /// Where the output breaks its schema, of one that is delivered all the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_breach: Option<Box<Breach>>,
 }
 
 impl Meta {
     /// What is known of a call that took no time yet.
     pub fn new(request_id: RequestId) -> Meta {
-        Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None, output_breach: None }
+        Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None }
     }
 }
 
@@ -294,9 +296,9 @@ impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: Output, mut meta: Meta) -> Envelope {
         let Output { buffer: body, characters, held, breach } = output;
-        meta.output_breach = breach;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
+        let aside = breach.map(|breach| Box::new(Aside { breach: Some(*breach), ..Aside::default() }));
+        Envelope { body, problem: None, error_end: 0, meta, held, aside }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -312,20 +314,25 @@ impl Envelope {
         }
         meta.estimated_tokens = estimate(characters(&body));
         let (problem, held) = (Some(Box::new(problem)), Held::default());
-        Envelope { body, problem, error_end, meta, held, allowances: None }
+        Envelope { body, problem, error_end, meta, held, aside: None }
     }
 
     /// The same outcome, with what is left of the allowances that its call was taken from.
     #[must_use]
     pub fn with_allowances(mut self, allowances: Box<[Allowance]>) -> Envelope {
-        self.allowances = Some(Box::new(Allowances(allowances)));
+        self.aside.get_or_insert_default().allowances = allowances;
         self
     }
 
     /// What is left of the allowances that the call was taken from, for a face that has a place for it. It is no part
     /// of the JSON.
     pub fn allowances(&self) -> &[Allowance] {
-        self.allowances.as_ref().map_or(&[], |held| &held.0)
+        self.aside.as_ref().map_or(&[], |aside| &aside.allowances)
+    }
+
+    /// Where the output breaks its schema, of one that is delivered all the same. It is told in `_meta`.
+    pub fn output_breach(&self) -> Option<&Breach> {
+        self.aside.as_ref()?.breach.as_ref()
     }
 
     /// Whether the call ended well.
@@ -378,8 +385,8 @@ impl Envelope {
 
     /// The whole envelope as JSON.
     pub fn into_bytes(self) -> Vec<u8> {
-        let Envelope { mut body, meta, .. } = self;
-        close(&mut body, &meta);
+        let Envelope { mut body, meta, aside, .. } = self;
+        close(&mut body, &meta, breach_in(aside.as_deref()));
         body
     }
 
@@ -400,18 +407,18 @@ impl Envelope {
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
     pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
-        let Envelope { mut body, problem, error_end, meta, .. } = self;
+        let Envelope { mut body, problem, error_end, meta, aside, .. } = self;
         if let Some(problem) = &problem {
             more(&mut Members::new(problem, &mut body, error_end));
         }
-        close(&mut body, &meta);
+        close(&mut body, &meta, breach_in(aside.as_deref()));
         body
     }
 
     /// Appends the whole envelope, as JSON, to `bytes`.
     pub fn write_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.body);
-        close(bytes, &self.meta);
+        close(bytes, &self.meta, self.output_breach());
     }
 
     /// The whole envelope as JSON, copied.
@@ -421,9 +428,9 @@ impl Envelope {
 }
 
 /// Appends `_meta`, the last member.
-fn close(body: &mut Vec<u8>, meta: &Meta) {
+fn close(body: &mut Vec<u8>, meta: &Meta, breach: Option<&Breach>) {
     body.extend_from_slice(br#","_meta":"#);
-    write_meta(body, meta);
+    write_meta(body, meta, breach);
     body.push(b'}');
 }
 
@@ -439,7 +446,11 @@ fn append_members(body: &mut Vec<u8>, problem: &Problem) {
     }
 }
 
-fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
+fn breach_in(aside: Option<&Aside>) -> Option<&Breach> {
+    aside?.breach.as_ref()
+}
+
+fn write_meta(body: &mut Vec<u8>, meta: &Meta, breach: Option<&Breach>) {
     // Room for the members below, so that the buffer grows once at most.
     body.reserve(128);
     body.extend_from_slice(br#"{"request_id":""#);
@@ -453,7 +464,7 @@ fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
         // Writing a string to a `Vec` cannot fail.
         let _ = serde_json::to_writer(&mut *body, session);
     }
-    if let Some(breach) = &meta.output_breach {
+    if let Some(breach) = breach {
         body.extend_from_slice(br#","output_breach":"#);
         let _ = serde_json::to_writer(&mut *body, breach);
     }

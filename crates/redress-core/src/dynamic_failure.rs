@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use crate::{AnyFailure, Failure, UpstreamFailure};
 
 /// What the call ends with instead, made of the details that do not fit.
-struct Otherwise(Box<dyn Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync>);
+struct Otherwise(Box<OtherwiseFn>);
+
+type OtherwiseFn = dyn Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync;
 
 impl fmt::Debug for Otherwise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -37,38 +37,40 @@ pub struct UpstreamFailure {
     pub(crate) retry_after_ms: Option<u64>,
     /// The member of the input that has to be another.
     pub(crate) pointer: Option<String>,
+    /// What sort of error an operator reads of in the metrics; nothing where nobody has to look.
+    pub(crate) cause_kind: Option<Kind>,
     cause: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl UpstreamFailure {
     /// UPSTREAM_UNREACHABLE: the service cannot be reached, or broke off. `effect` says whether it may have done something.
     pub fn unreachable(effect: Effect) -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::UpstreamUnreachable, effect)
+        UpstreamFailure::new(EngineCode::UpstreamUnreachable, effect, Some(Kind::Unavailable))
     }
 
     /// UPSTREAM_UNDECLARED: the service answered what its contract does not say.
     pub fn undeclared() -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::UpstreamUndeclared, Effect::Unknown)
+        UpstreamFailure::new(EngineCode::UpstreamUndeclared, Effect::Unknown, Some(Kind::Serialization))
     }
 
     /// CREDENTIALS_REQUIRED: the service asks for credentials that nobody has given, or refuses those that were.
     pub fn credentials_required() -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::CredentialsRequired, Effect::None)
+        UpstreamFailure::new(EngineCode::CredentialsRequired, Effect::None, Some(Kind::Unauthorized))
     }
 
     /// RESULT_TOO_LARGE: the service answered with more than is read of one answer.
     pub fn result_too_large() -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::ResultTooLarge, Effect::None)
+        UpstreamFailure::new(EngineCode::ResultTooLarge, Effect::None, None)
     }
 
     /// CONTRACT_CHANGED: what the service says of the operation is not what was pinned.
     pub fn contract_changed() -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::ContractChanged, Effect::None)
+        UpstreamFailure::new(EngineCode::ContractChanged, Effect::None, Some(Kind::Configuration))
     }
 
     /// OVERLOADED: there is no room for another call of that service. Nothing was sent.
     pub fn overloaded() -> UpstreamFailure {
-        UpstreamFailure::new(EngineCode::Overloaded, Effect::None)
+        UpstreamFailure::new(EngineCode::Overloaded, Effect::None, None)
     }
 
     /// INVALID_INPUT: the schema admits the input's member `field`, and it cannot be sent to the service all the same.
@@ -76,14 +78,15 @@ impl UpstreamFailure {
     pub fn unsendable(field: &str, expected: &str) -> UpstreamFailure {
         let pointer = if field.is_empty() { String::new() } else { member_pointer(field) };
         let issue = json!({"pointer": pointer, "rule": "sendable", "expected": expected});
-        let failure = UpstreamFailure::new(EngineCode::InvalidInput, Effect::None);
+        let failure = UpstreamFailure::new(EngineCode::InvalidInput, Effect::None, None);
         let mut failure = failure.with_details(json!({"issues": [issue]}));
         failure.pointer = Some(pointer);
         failure
     }
 
-    fn new(code: EngineCode, effect: Effect) -> UpstreamFailure {
-        UpstreamFailure { code, effect, details: Map::new(), retry_after_ms: None, pointer: None, cause: None }
+    fn new(code: EngineCode, effect: Effect, cause_kind: Option<Kind>) -> UpstreamFailure {
+        let (details, retry_after_ms, pointer, cause) = (Map::new(), None, None, None);
+        UpstreamFailure { code, effect, details, retry_after_ms, pointer, cause_kind, cause }
     }
 
     /// Adds members to the details, which the caller sees. What is no object is none.
@@ -112,17 +115,6 @@ impl UpstreamFailure {
     /// The code that the caller is told.
     pub fn code(&self) -> EngineCode {
         self.code
-    }
-
-    /// What sort of error an operator reads of in the metrics; nothing where nobody has to look.
-    pub(crate) fn cause_kind(&self) -> Option<Kind> {
-        match self.code {
-            EngineCode::UpstreamUnreachable => Some(Kind::Unavailable),
-            EngineCode::UpstreamUndeclared => Some(Kind::Serialization),
-            EngineCode::CredentialsRequired => Some(Kind::Unauthorized),
-            EngineCode::ContractChanged => Some(Kind::Configuration),
-            _ => None,
-        }
     }
 }
 

@@ -24,10 +24,11 @@ static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::he
 pub(crate) fn plain(mut envelope: Envelope) -> Response {
     let reservation = envelope.take_reservation();
     let fields = http::rate_limit(envelope.allowances());
+    let breach = envelope.output_breach().cloned();
     match envelope.into_output() {
         Ok((buffer, start, meta)) => {
             let output = held(buffer, reservation).slice(start..);
-            let answer = with_breach(body(StatusCode::OK, JSON, output), meta.output_breach.as_deref());
+            let answer = with_breach(body(StatusCode::OK, JSON, output), breach.as_ref());
             with_id(with_rate_limit(answer, fields), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),

@@ -73,7 +73,6 @@ impl Call {
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             estimated_tokens: 0,
             session_id: self.ctx.session_id.clone(),
-            output_breach: None,
         }
     }
 

@@ -265,7 +265,7 @@ impl Call {
         if let Some(pointer) = &failure.pointer {
             bad.problem.recovery = Some(RecoveryStep::FixInput { pointer: pointer.as_str().into() });
         }
-        match failure.cause_kind() {
+        match failure.cause_kind {
             Some(kind) => bad.by(Fault::Contained).caused_by(kind),
             None => bad,
         }

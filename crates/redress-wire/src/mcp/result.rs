@@ -45,8 +45,7 @@ pub fn write_call(
         return match carriage.envelope {
             _ if carriage.shows_blocks => write_blocks(id, envelope.output().unwrap_or(b"[]"), carriage.era, out),
             EnvelopeUse::Failures => {
-                let breach = envelope.meta().output_breach.as_deref();
-                write_marked(id, envelope.output().unwrap_or(b"null"), breach, carriage, out);
+                write_marked(id, envelope.output().unwrap_or(b"null"), envelope.output_breach(), carriage, out);
             }
             EnvelopeUse::Always => write_output(id, &envelope.to_bytes(), carriage, out),
         };
