@@ -6,6 +6,9 @@ use redress_import::FailsWhen;
 
 use crate::{BreakerConfig, Credential};
 
+/// Gives the headers by which a request joins the trace of its call, by name and value.
+pub type TraceHeaders = fn() -> Vec<(&'static str, String)>;
+
 /// What an operator says about an upstream. Every number has a default.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -53,7 +56,7 @@ pub struct UpstreamConfig {
     /// A proxy through which requests go.
     pub proxy: Option<String>,
     /// Gives the headers by which a request joins the trace of its call.
-    pub trace_headers: Option<fn() -> Vec<(&'static str, String)>>,
+    pub trace_headers: Option<TraceHeaders>,
 }
 
 impl UpstreamConfig {

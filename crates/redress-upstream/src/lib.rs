@@ -29,7 +29,7 @@ mod stream;
 mod upstream;
 
 pub use breaker::{BreakerConfig, BreakerState};
-pub use config::UpstreamConfig;
+pub use config::{TraceHeaders, UpstreamConfig};
 pub use credentials::{ClientCredentials, Credential, CredentialStatus, SecretFrom, SecretMissing};
 pub use error::UpstreamError;
 pub use status::UpstreamStatus;

@@ -159,13 +159,14 @@ impl Upstream {
     /// What is known about it. Secrets are read from where they come, and nothing is connected to.
     pub async fn status(&self) -> UpstreamStatus {
         let inner = &self.inner;
+        let trouble = *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         UpstreamStatus {
             name: inner.config.name.clone(),
             address: client::shown(inner.base.as_str()),
             operations: self.planned.len(),
             breaker: inner.breaker.state(),
             failures: inner.breaker.failures(),
-            trouble: *inner.trouble.lock().unwrap_or_else(PoisonError::into_inner),
+            trouble,
             in_flight: inner.gate.in_flight(),
             sent: inner.counters.sent.load(Ordering::Relaxed),
             retried: inner.counters.retried.load(Ordering::Relaxed),

@@ -296,17 +296,15 @@ impl Held {
 
 /// Whether what is given can be sent as the scheme says.
 fn check(scheme: &SecurityScheme, given: &Given) -> Result<(), UpstreamError> {
-    let fits = match (scheme, given) {
-        (_, Given::Nothing) | (SecurityScheme::MutualTls { .. }, Given::Connection) => true,
-        (
-            SecurityScheme::ApiKey { .. } | SecurityScheme::Http { .. } | SecurityScheme::Bearer { .. },
-            Given::Secret(_),
-        ) => true,
-        (SecurityScheme::Oauth2 { .. } | SecurityScheme::OpenIdConnect { .. }, Given::Secret(_) | Given::Token(_)) => {
-            true
-        }
-        (SecurityScheme::Bearer { .. }, Given::Token(_)) | (SecurityScheme::Basic { .. }, Given::Basic { .. }) => true,
-        _ => false,
+    let fits = match given {
+        Given::Nothing => true,
+        Given::Connection => matches!(scheme, SecurityScheme::MutualTls { .. }),
+        Given::Basic { .. } => matches!(scheme, SecurityScheme::Basic { .. }),
+        Given::Secret(_) => !matches!(scheme, SecurityScheme::MutualTls { .. } | SecurityScheme::Basic { .. }),
+        Given::Token(_) => matches!(
+            scheme,
+            SecurityScheme::Oauth2 { .. } | SecurityScheme::OpenIdConnect { .. } | SecurityScheme::Bearer { .. }
+        ),
     };
     if fits { Ok(()) } else { Err(UpstreamError::CredentialUnfit { scheme: scheme.scheme().to_owned() }) }
 }

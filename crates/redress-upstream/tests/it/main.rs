@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is part of a test, and a helper that fails fails its test")]
 
 mod calls;
+mod certificates;
 mod credentials;
 mod documents;
 mod faces;

@@ -28,15 +28,18 @@ fn value(schema: &Value, root: &Value, depth: usize) -> Value {
     for part in words.get("allOf").and_then(Value::as_array).into_iter().flatten() {
         match deeper(part) {
             Value::Object(members) => made.extend(members),
-            other => return other,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                return other;
+            }
         }
     }
     for word in ["oneOf", "anyOf"] {
         if let Some(first) = words.get(word).and_then(Value::as_array).and_then(|several| several.first()) {
-            match deeper(first) {
-                Value::Object(members) => made.extend(members),
-                other if !words.contains_key("properties") => return other,
-                _ => {}
+            let made_first = deeper(first);
+            if let Value::Object(members) = made_first {
+                made.extend(members);
+            } else if !words.contains_key("properties") {
+                return made_first;
             }
         }
     }
