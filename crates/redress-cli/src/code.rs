@@ -62,6 +62,10 @@ pub enum TroubleCode {
     RegistryInvalid,
     /// The program could not make its operations.
     SetupFailed,
+    /// A file is no document that can be imported.
+    DocumentUnreadable,
+    /// What is said of a service does not fit its document.
+    UpstreamUnusable,
     /// The server stopped listening.
     ListenerFailed,
     /// The system gave the command no threads to run on.
@@ -72,7 +76,7 @@ pub enum TroubleCode {
 
 impl TroubleCode {
     /// Every code.
-    pub const ALL: [TroubleCode; 31] = [
+    pub const ALL: [TroubleCode; 33] = [
         TroubleCode::Usage,
         TroubleCode::ConfigUnknownKey,
         TroubleCode::ConfigInvalid,
@@ -101,6 +105,8 @@ impl TroubleCode {
         TroubleCode::PageUnknown,
         TroubleCode::RegistryInvalid,
         TroubleCode::SetupFailed,
+        TroubleCode::DocumentUnreadable,
+        TroubleCode::UpstreamUnusable,
         TroubleCode::ListenerFailed,
         TroubleCode::RuntimeUnavailable,
         TroubleCode::OutputUnwritable,
@@ -155,6 +161,8 @@ impl TroubleCode {
             TroubleCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
             TroubleCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
             TroubleCode::SetupFailed => ("SETUP_FAILED", include_str!("codes/SETUP_FAILED.md")),
+            TroubleCode::DocumentUnreadable => ("DOCUMENT_UNREADABLE", include_str!("codes/DOCUMENT_UNREADABLE.md")),
+            TroubleCode::UpstreamUnusable => ("UPSTREAM_UNUSABLE", include_str!("codes/UPSTREAM_UNUSABLE.md")),
             TroubleCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
             TroubleCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
             TroubleCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),

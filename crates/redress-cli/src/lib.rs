@@ -25,7 +25,11 @@ mod consent;
 mod doctor;
 mod explain;
 mod faces;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod generated;
+#[cfg(feature = "gateway")]
+mod import;
 mod input;
 mod listening;
 mod logs;

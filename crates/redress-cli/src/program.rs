@@ -6,13 +6,13 @@ use std::{
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
-use redress_core::{BuildError, Registry};
+use redress_core::{BuildError, Operation, Registry};
 use redress_telemetry::{Otlp, OwnCrates};
 use tokio::runtime::Handle;
 
 use crate::{
     apart,
-    arguments::{self, Bounds, Color, Command, Folder},
+    arguments::{self, Bounds, Color, Command, Folder, Openapi},
     audit, call,
     config::{Document, File, Format, Level, Settings},
     consent, doctor, explain, generated, logs, mcp, new,
@@ -80,6 +80,8 @@ pub struct BuiltIn {
     pub write: bool,
     /// How long a call may take where its operation does not say.
     pub deadline: Duration,
+    /// Operations of other services, to be added beside the built-in ones.
+    pub operations: Vec<Operation>,
 }
 
 /// Why there are no built-in operations.
@@ -105,6 +107,8 @@ pub(crate) struct Setup {
     pub(crate) program: Program,
     pub(crate) folder: Folder,
     pub(crate) bounds: Bounds,
+    /// Documents of other services that were typed.
+    pub(crate) openapi: Openapi,
     /// What to log, where it was typed.
     pub(crate) level: Option<Level>,
     /// The command.
@@ -228,9 +232,9 @@ impl Program {
     }
 
     fn carry_out(&self, typed: Typed, terminal: &mut Terminal<'_>) -> Result<Ended, Trouble> {
-        let Typed { arguments, folder, bounds } = typed;
+        let Typed { arguments, folder, bounds, openapi } = typed;
         let command = arguments.command.word();
-        let setup = Setup { program: self.clone(), folder, bounds, level: arguments.log_level, command };
+        let setup = Setup { program: self.clone(), folder, bounds, openapi, level: arguments.log_level, command };
         let colored = terminal.err().is_colored();
         let log = |file: (Option<Level>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
@@ -268,6 +272,8 @@ impl Program {
             Command::Quota(typed) => quota::run(&setup, &typed, terminal),
             Command::Gen(typed) => generated::contract(&setup, &typed, terminal),
             Command::Doctor(typed) => doctor::run(&setup, &typed, terminal),
+            #[cfg(feature = "gateway")]
+            Command::Import(typed) => crate::import::run(&setup, &typed, terminal),
             Command::New(typed) => new::run(&typed, terminal),
             Command::Completions(typed) => generated::completions(&setup, &typed, terminal),
             Command::Man(typed) => generated::man(&setup, &typed, terminal),
@@ -346,7 +352,7 @@ impl Setup {
             let read = File::in_place(written)?;
             file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
-        let mut settings = Settings::of(typed, &self.folder, &self.bounds, file, document)?;
+        let mut settings = self.with_openapi(Settings::of(typed, &self.folder, &self.bounds, file, document)?)?;
         // A program of one's own has the bounds that its registry was built with.
         settings.max_in_flight = settings.max_in_flight.filter(|_| self.program.is_built_in());
         Ok(settings)
@@ -363,7 +369,12 @@ impl Setup {
             Source::BuiltIn(make) => make,
         };
         apart::check(settings)?;
-        let built_in = BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline };
+        let built_in = BuiltIn {
+            root: settings.root.clone(),
+            write: settings.write,
+            deadline: settings.deadline,
+            operations: self.upstream_operations(settings)?,
+        };
         make(&built_in).map_err(|unserved| match unserved {
             Unserved::Registry(error) => Trouble::RegistryInvalid(error),
             Unserved::Root(error) => {
@@ -389,7 +400,36 @@ impl Setup {
 
     /// The operations as this process itself runs them.
     pub(crate) fn local(&self) -> Result<Registry, Trouble> {
-        self.registry(&Settings::local(&self.folder)?)
+        self.registry(&self.with_openapi(Settings::local(&self.folder)?)?)
+    }
+
+    /// The same settings, with the services that were typed.
+    fn with_openapi(&self, mut settings: Settings) -> Result<Settings, Trouble> {
+        let usage =
+            |says: &str| Trouble::Usage { says: says.to_owned(), tip: None, command: self.program.name.clone() };
+        if self.openapi.openapi_url.is_some() && self.openapi.openapi.len() > 1 {
+            return Err(usage("`--openapi-url` says where one service is, and several documents were given"));
+        }
+        let typed = self.openapi.tables();
+        if !typed.is_empty() {
+            settings.upstreams.extend(typed);
+            settings.check()?;
+        }
+        Ok(settings)
+    }
+
+    /// The operations of other services.
+    fn upstream_operations(&self, settings: &Settings) -> Result<Vec<Operation>, Trouble> {
+        #[cfg(feature = "gateway")]
+        return Ok(crate::gateway::open(settings)?.iter().flat_map(|upstream| upstream.operations()).collect());
+        #[cfg(not(feature = "gateway"))]
+        match settings.upstreams.first() {
+            None => Ok(Vec::new()),
+            Some(upstream) => Err(Trouble::UpstreamUnusable {
+                name: upstream.name.clone(),
+                says: "this program was built without the feature `gateway`".to_owned(),
+            }),
+        }
     }
 
     /// The flags that make another call see the same operations.
@@ -407,6 +447,12 @@ impl Setup {
         }
         if self.folder.write == Some(true) {
             flags.push("--write".to_owned());
+        }
+        for path in &self.openapi.openapi {
+            flags.extend(["--openapi".to_owned(), path.display().to_string()]);
+        }
+        if let Some(url) = &self.openapi.openapi_url {
+            flags.extend(["--openapi-url".to_owned(), url.clone()]);
         }
         flags
     }

@@ -71,6 +71,10 @@ pub(crate) enum Trouble {
     RegistryInvalid(BuildError),
     #[error("the program could not set itself up: {says}")]
     SetupFailed { says: String, hint: Option<String> },
+    #[error("{path} is no document that can be imported: {says}")]
+    DocumentUnreadable { path: String, says: String },
+    #[error("the upstream `{name}` cannot be used: {says}")]
+    UpstreamUnusable { name: String, says: String },
     #[error("the listener failed: {}", reason(.0))]
     ListenerFailed(io::Error),
     #[error("the system gave no threads: {}", reason(.0))]
@@ -150,6 +154,8 @@ impl Trouble {
             Trouble::PageUnknown { .. } => TroubleCode::PageUnknown,
             Trouble::RegistryInvalid(_) => TroubleCode::RegistryInvalid,
             Trouble::SetupFailed { .. } => TroubleCode::SetupFailed,
+            Trouble::DocumentUnreadable { .. } => TroubleCode::DocumentUnreadable,
+            Trouble::UpstreamUnusable { .. } => TroubleCode::UpstreamUnusable,
             Trouble::ListenerFailed(_) => TroubleCode::ListenerFailed,
             Trouble::RuntimeUnavailable(_) => TroubleCode::RuntimeUnavailable,
             Trouble::OutputUnwritable(_) => TroubleCode::OutputUnwritable,
@@ -212,6 +218,10 @@ impl Trouble {
             Trouble::SetupFailed { hint, .. } => {
                 hint.clone().unwrap_or_else(|| "Look at what the program opens first, such as its database.".to_owned())
             }
+            Trouble::DocumentUnreadable { .. } => "Give an OpenAPI document, 2.0 to 3.2, as JSON or YAML.".to_owned(),
+            Trouble::UpstreamUnusable { .. } => {
+                "Correct its `[[upstream]]` table or flags; `redress import` shows what the document has.".to_owned()
+            }
             Trouble::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
             Trouble::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
             Trouble::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
@@ -263,6 +273,8 @@ impl Trouble {
             | Trouble::FileUnreadable { .. }
             | Trouble::FileUnwritable { .. }
             | Trouble::SetupFailed { .. }
+            | Trouble::DocumentUnreadable { .. }
+            | Trouble::UpstreamUnusable { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
@@ -299,6 +311,8 @@ impl Trouble {
             | Trouble::RootNotApart { .. }
             | Trouble::RegistryInvalid(_)
             | Trouble::SetupFailed { .. }
+            | Trouble::DocumentUnreadable { .. }
+            | Trouble::UpstreamUnusable { .. }
             | Trouble::ListenerFailed(_)
             | Trouble::RuntimeUnavailable(_)
             | Trouble::OutputUnwritable(_) => &[],

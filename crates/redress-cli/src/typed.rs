@@ -2,7 +2,7 @@
 
 use clap::{FromArgMatches as _, parser::ValueSource};
 
-use crate::arguments::{Arguments, Bounds, Command, ConsentCommand, Folder, TokenCommand};
+use crate::arguments::{Arguments, Bounds, Command, ConsentCommand, Folder, Openapi, TokenCommand, WITH_OPENAPI};
 
 /// All that was typed.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub(crate) struct Typed {
     pub(crate) arguments: Arguments,
     pub(crate) folder: Folder,
     pub(crate) bounds: Bounds,
+    pub(crate) openapi: Openapi,
 }
 
 /// Reads what was typed.
@@ -21,11 +22,18 @@ pub(crate) fn read(
     let matches = command.try_get_matches_from(words)?;
     let mut arguments = Arguments::from_arg_matches(&matches)?;
     typed_first(&mut arguments.command, &matches);
-    let mut typed = Typed { arguments, folder: Folder::default(), bounds: Bounds::default() };
+    let mut typed =
+        Typed { arguments, folder: Folder::default(), bounds: Bounds::default(), openapi: Openapi::default() };
     if built_in {
         typed.folder = Folder::from_arg_matches(&matches)?;
         if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
             typed.bounds = Bounds::from_arg_matches(bounded)?;
+        }
+        if let Some((name, matches)) = matches.subcommand()
+            && cfg!(feature = "gateway")
+            && WITH_OPENAPI.contains(&name)
+        {
+            typed.openapi = Openapi::from_arg_matches(matches)?;
         }
     }
     Ok(typed)
@@ -71,6 +79,8 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
         | Command::New(_)
         | Command::Completions(_)
         | Command::Man(_) => {}
+        #[cfg(feature = "gateway")]
+        Command::Import(_) => {}
     }
 }
 

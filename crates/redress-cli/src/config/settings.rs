@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     AccessTable, AuditTable, Document, Envelope, File, Format, HttpTable, Level, LimitsTable, Listen, McpTable,
-    OutputSchema, Span, StateTable, TelemetryTable, WhereState, read::folder,
+    OutputSchema, Span, StateTable, TelemetryTable, UpstreamTable, WhereState, read::folder,
 };
 use crate::{
     arguments::{Bounds, Folder, Serve, Tools},
@@ -51,6 +51,7 @@ pub(crate) struct Settings {
     pub(crate) level: Option<Level>,
     pub(crate) format: Option<Format>,
     pub(crate) tools: ToolSettings,
+    pub(crate) upstreams: Vec<UpstreamTable>,
     /// The file, where there is one, to tell what is wrong with its line.
     pub(crate) document: Option<Document>,
 }
@@ -105,7 +106,7 @@ impl Settings {
         file: File,
         document: Option<Document>,
     ) -> Result<Settings, Trouble> {
-        let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp } = file;
+        let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp, upstream } = file;
         let span = |typed: Option<Span>, file: Option<Span>, default| typed.or(file).map_or(default, |span| span.0);
         let mut access = access;
         if let Some(tokens) = &typed.tokens {
@@ -132,6 +133,7 @@ impl Settings {
             level: log.level,
             format: log.format,
             tools: ToolSettings::of(&typed.tools, mcp),
+            upstreams: upstream,
             access,
             document,
         };
@@ -195,6 +197,7 @@ impl Settings {
             ("telemetry.sample", format!("{:?}", self.telemetry.sample)),
             ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),
             ("log.format", format!("{:?}", self.format)),
+            ("upstream", format!("{:?}", self.upstreams)),
         ]
     }
 }
@@ -224,6 +227,7 @@ impl File {
             ("serve.write", serve.write.is_some()),
             ("serve.max_in_flight", serve.max_in_flight.is_some()),
             ("serve.deadline", serve.deadline.is_some()),
+            ("upstream", !self.upstream.is_empty()),
         ];
         match set.into_iter().find(|(_, is_set)| *is_set) {
             None => Ok(self),
