@@ -34,6 +34,7 @@ mod next_actions;
 mod obedient;
 mod observers;
 mod offload;
+mod other_services;
 mod path_order;
 mod registration;
 mod roles;
