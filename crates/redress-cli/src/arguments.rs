@@ -11,7 +11,7 @@ use redress_wire::http::header;
 use crate::{
     config::{
         ByteSize, EnvelopeSetting, Format, ListenSetting, LogLevel, NamedProfile, OutputSchemaSetting, Span,
-        moment::Moment,
+        UpstreamTable, moment::Moment,
     },
     program::Program,
 };
@@ -93,6 +93,9 @@ pub(crate) enum Command {
     Quota(QuotaArgs),
     /// Write a file that is made from the operations
     Gen(GenArgs),
+    /// Show what an OpenAPI document would become, and how to serve it
+    #[cfg(feature = "gateway")]
+    Import(Import),
     /// Make a project of your own that builds, serves and passes its tests
     New(NewArgs),
     /// Print completions for a shell
@@ -117,6 +120,8 @@ impl Command {
             Command::Audit(_) => "audit",
             Command::Quota(_) => "quota",
             Command::Gen(_) => "gen",
+            #[cfg(feature = "gateway")]
+            Command::Import(_) => "import",
             Command::New(_) => "new",
             Command::Completions(_) => "completions",
             Command::Man(_) => "man",
@@ -230,6 +235,61 @@ pub(crate) struct BoundsArgs {
     /// How many calls may run at once [default: 1024]
     #[arg(long, value_name = "CALLS", env = "REDRESS_MAX_IN_FLIGHT", hide_env_values = true)]
     pub(crate) max_in_flight: Option<usize>,
+}
+
+// Services whose operations are served beside the built-in ones. A doc comment would become the text of the help.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Openapi {
+    /// Serve the operations of the service with this OpenAPI document too; again for each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) openapi: Vec<PathBuf>,
+    /// Where that service is [default: the first server of the document]
+    #[arg(long, value_name = "URL", requires = "openapi")]
+    pub(crate) openapi_url: Option<String>,
+}
+
+impl Openapi {
+    /// What was typed, as tables of the configuration.
+    pub(crate) fn tables(&self) -> Vec<UpstreamTable> {
+        let table = |path: &PathBuf| UpstreamTable {
+            name: upstream_name(path),
+            openapi: path.clone(),
+            url: self.openapi_url.clone(),
+            ..UpstreamTable::default()
+        };
+        self.openapi.iter().map(table).collect()
+    }
+}
+
+/// What a service is called after the file of its document: `My Shop.yaml` is `my_shop`.
+pub(crate) fn upstream_name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let words: Vec<&str> = stem.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("_");
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        name.insert_str(0, "api");
+    }
+    name.truncate(24);
+    name.trim_end_matches('_').to_owned()
+}
+
+#[cfg(feature = "gateway")]
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The OpenAPI document: 2.0 to 3.2, JSON or YAML
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What the service is called, before the names of its operations [default: after the file]
+    #[arg(long, value_name = "NAME", value_parser = prefix)]
+    pub(crate) name: Option<String>,
+}
+
+#[cfg(feature = "gateway")]
+fn prefix(text: &str) -> Result<String, String> {
+    match crate::config::is_prefix(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a word of at most 24 lower-case letters, digits and `_`".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -579,11 +639,18 @@ pub(crate) fn command(program: &Program) -> clap::Command {
             None => command,
         };
     }
-    FolderArgs::augment_args(command)
+    let command = FolderArgs::augment_args(command)
         .mut_subcommand("serve", BoundsArgs::augment_args)
         .mut_subcommand("mcp", BoundsArgs::augment_args)
-        .mut_subcommand("doctor", BoundsArgs::augment_args)
+        .mut_subcommand("doctor", BoundsArgs::augment_args);
+    if !cfg!(feature = "gateway") {
+        return command;
+    }
+    WITH_OPENAPI.iter().fold(command, |command, name| command.mut_subcommand(name, Openapi::augment_args))
 }
+
+/// The commands that take the document of another service.
+pub(crate) const WITH_OPENAPI: [&str; 5] = ["serve", "mcp", "call", "ops", "doctor"];
 
 #[cfg(test)]
 mod tests {

@@ -77,6 +77,10 @@ pub(crate) enum CliError {
     RegistryInvalid(BuildError),
     #[error("the program could not set itself up: {says}")]
     SetupFailed { says: String, hint: Option<String> },
+    #[error("{path} is no document that can be imported: {says}")]
+    DocumentUnreadable { path: String, says: String },
+    #[error("the upstream `{name}` cannot be used: {says}")]
+    UpstreamUnusable { name: String, says: String },
     #[error("the listener failed: {}", reason(.0))]
     ListenerFailed(io::Error),
     #[error("the system gave no threads: {}", reason(.0))]
@@ -156,6 +160,8 @@ impl CliError {
             CliError::PageUnknown { .. } => CliErrorCode::PageUnknown,
             CliError::RegistryInvalid(_) => CliErrorCode::RegistryInvalid,
             CliError::SetupFailed { .. } => CliErrorCode::SetupFailed,
+            CliError::DocumentUnreadable { .. } => CliErrorCode::DocumentUnreadable,
+            CliError::UpstreamUnusable { .. } => CliErrorCode::UpstreamUnusable,
             CliError::ListenerFailed(_) => CliErrorCode::ListenerFailed,
             CliError::RuntimeUnavailable(_) => CliErrorCode::RuntimeUnavailable,
             CliError::OutputUnwritable(_) => CliErrorCode::OutputUnwritable,
@@ -218,6 +224,10 @@ impl CliError {
             CliError::SetupFailed { hint, .. } => {
                 hint.clone().unwrap_or_else(|| "Look at what the program opens first, such as its database.".to_owned())
             }
+            CliError::DocumentUnreadable { .. } => "Give an OpenAPI document, 2.0 to 3.2, as JSON or YAML.".to_owned(),
+            CliError::UpstreamUnusable { .. } => {
+                "Correct its `[[upstream]]` table or flags; `redress import` shows what the document has.".to_owned()
+            }
             CliError::ListenerFailed(_) => "Look at the limits of the process, then start it again.".to_owned(),
             CliError::RuntimeUnavailable(_) => "Look at the limits of the process and try again.".to_owned(),
             CliError::OutputUnwritable(_) => "Make room or write elsewhere, then run it again.".to_owned(),
@@ -269,6 +279,8 @@ impl CliError {
             | CliError::FileUnreadable { .. }
             | CliError::FileUnwritable { .. }
             | CliError::SetupFailed { .. }
+            | CliError::DocumentUnreadable { .. }
+            | CliError::UpstreamUnusable { .. }
             | CliError::ListenerFailed(_)
             | CliError::RuntimeUnavailable(_)
             | CliError::OutputUnwritable(_) => line(&["explain", self.code().as_str()]),
@@ -305,6 +317,8 @@ impl CliError {
             | CliError::RootNotApart { .. }
             | CliError::RegistryInvalid(_)
             | CliError::SetupFailed { .. }
+            | CliError::DocumentUnreadable { .. }
+            | CliError::UpstreamUnusable { .. }
             | CliError::ListenerFailed(_)
             | CliError::RuntimeUnavailable(_)
             | CliError::OutputUnwritable(_) => &[],

@@ -62,6 +62,10 @@ pub enum CliErrorCode {
     RegistryInvalid,
     /// The program could not make its operations.
     SetupFailed,
+    /// A file is no document that can be imported.
+    DocumentUnreadable,
+    /// What is said of a service does not fit its document.
+    UpstreamUnusable,
     /// The server stopped listening.
     ListenerFailed,
     /// The system gave the command no threads to run on.
@@ -72,7 +76,7 @@ pub enum CliErrorCode {
 
 impl CliErrorCode {
     /// Every code.
-    pub const ALL: [CliErrorCode; 31] = [
+    pub const ALL: [CliErrorCode; 33] = [
         CliErrorCode::Usage,
         CliErrorCode::ConfigUnknownKey,
         CliErrorCode::ConfigInvalid,
@@ -101,6 +105,8 @@ impl CliErrorCode {
         CliErrorCode::PageUnknown,
         CliErrorCode::RegistryInvalid,
         CliErrorCode::SetupFailed,
+        CliErrorCode::DocumentUnreadable,
+        CliErrorCode::UpstreamUnusable,
         CliErrorCode::ListenerFailed,
         CliErrorCode::RuntimeUnavailable,
         CliErrorCode::OutputUnwritable,
@@ -155,6 +161,8 @@ impl CliErrorCode {
             CliErrorCode::PageUnknown => ("PAGE_UNKNOWN", include_str!("codes/PAGE_UNKNOWN.md")),
             CliErrorCode::RegistryInvalid => ("REGISTRY_INVALID", include_str!("codes/REGISTRY_INVALID.md")),
             CliErrorCode::SetupFailed => ("SETUP_FAILED", include_str!("codes/SETUP_FAILED.md")),
+            CliErrorCode::DocumentUnreadable => ("DOCUMENT_UNREADABLE", include_str!("codes/DOCUMENT_UNREADABLE.md")),
+            CliErrorCode::UpstreamUnusable => ("UPSTREAM_UNUSABLE", include_str!("codes/UPSTREAM_UNUSABLE.md")),
             CliErrorCode::ListenerFailed => ("LISTENER_FAILED", include_str!("codes/LISTENER_FAILED.md")),
             CliErrorCode::RuntimeUnavailable => ("RUNTIME_UNAVAILABLE", include_str!("codes/RUNTIME_UNAVAILABLE.md")),
             CliErrorCode::OutputUnwritable => ("OUTPUT_UNWRITABLE", include_str!("codes/OUTPUT_UNWRITABLE.md")),

@@ -22,6 +22,10 @@ mod config;
 mod debounce;
 mod error;
 mod error_code;
+#[cfg(feature = "gateway")]
+mod gateway;
+#[cfg(feature = "gateway")]
+mod import;
 mod input;
 mod layers;
 mod listening;

@@ -2,7 +2,9 @@
 
 use clap::{FromArgMatches as _, parser::ValueSource};
 
-use crate::arguments::{Arguments, BoundsArgs, Command, ConsentCommand, FolderArgs, TokenCommand};
+use crate::arguments::{
+    Arguments, BoundsArgs, Command, ConsentCommand, FolderArgs, Openapi, TokenCommand, WITH_OPENAPI,
+};
 
 /// All that was typed.
 #[derive(Debug)]
@@ -10,6 +12,7 @@ pub(crate) struct ParsedArgs {
     pub(crate) arguments: Arguments,
     pub(crate) folder: FolderArgs,
     pub(crate) bounds: BoundsArgs,
+    pub(crate) openapi: Openapi,
 }
 
 /// Reads what was typed.
@@ -21,11 +24,22 @@ pub(crate) fn read(
     let matches = command.try_get_matches_from(words)?;
     let mut arguments = Arguments::from_arg_matches(&matches)?;
     typed_first(&mut arguments.command, &matches);
-    let mut args = ParsedArgs { arguments, folder: FolderArgs::default(), bounds: BoundsArgs::default() };
+    let mut args = ParsedArgs {
+        arguments,
+        folder: FolderArgs::default(),
+        bounds: BoundsArgs::default(),
+        openapi: Openapi::default(),
+    };
     if built_in {
         args.folder = FolderArgs::from_arg_matches(&matches)?;
         if let Some(("serve" | "mcp" | "doctor", bounded)) = matches.subcommand() {
             args.bounds = BoundsArgs::from_arg_matches(bounded)?;
+        }
+        if let Some((name, matches)) = matches.subcommand()
+            && cfg!(feature = "gateway")
+            && WITH_OPENAPI.contains(&name)
+        {
+            args.openapi = Openapi::from_arg_matches(matches)?;
         }
     }
     Ok(args)
@@ -71,6 +85,8 @@ fn typed_first(command: &mut Command, matches: &clap::ArgMatches) {
         | Command::New(_)
         | Command::Completions(_)
         | Command::Man(_) => {}
+        #[cfg(feature = "gateway")]
+        Command::Import(_) => {}
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redress_contract::ProgramInfo;
-use redress_core::{BuildError, Registry};
+use redress_core::{BuildError, Operation, Registry};
 use redress_telemetry::LogTargets;
 use tokio::runtime::Handle;
 
@@ -17,7 +17,7 @@ use crate::commands::{audit, quota};
 #[cfg(not(feature = "state"))]
 use crate::config::without;
 use crate::{
-    arguments::{self, BoundsArgs, Color, Command, FolderArgs},
+    arguments::{self, BoundsArgs, Color, Command, FolderArgs, Openapi},
     commands::{call, consent, doctor, explain, generated, mcp, new, ops, serve, token},
     config::{ConfigDocument, File, Format, LogLevel, ServeSettings, secrets_outside_root},
     error::CliError,
@@ -85,6 +85,8 @@ pub struct BuiltIn {
     pub write: bool,
     /// How long a call may take where its operation does not say.
     pub deadline: Duration,
+    /// Operations of other services, to be added beside the built-in ones.
+    pub operations: Vec<Operation>,
 }
 
 /// Why there are no built-in operations.
@@ -110,6 +112,8 @@ pub(crate) struct Setup {
     pub(crate) program: Program,
     pub(crate) folder: FolderArgs,
     pub(crate) bounds: BoundsArgs,
+    /// Documents of other services that were typed.
+    pub(crate) openapi: Openapi,
     /// What to log, where it was typed.
     pub(crate) level: Option<LogLevel>,
     /// The command.
@@ -240,9 +244,9 @@ impl Program {
     }
 
     fn carry_out(&self, args: ParsedArgs, terminal: &mut Terminal<'_>) -> Result<CommandEnd, CliError> {
-        let ParsedArgs { arguments, folder, bounds } = args;
+        let ParsedArgs { arguments, folder, bounds, openapi } = args;
         let command = arguments.command.word();
-        let setup = Setup { program: self.clone(), folder, bounds, level: arguments.log_level, command };
+        let setup = Setup { program: self.clone(), folder, bounds, openapi, level: arguments.log_level, command };
         let colored = terminal.err().is_colored();
         let log = |file: (Option<LogLevel>, Option<Format>), default, otlp: Option<&Otlp>| {
             let level = arguments.log_level.or(file.0).unwrap_or(default);
@@ -287,6 +291,8 @@ impl Program {
             }
             Command::Gen(args) => generated::contract(&setup, &args, terminal),
             Command::Doctor(args) => doctor::run(&setup, &args, terminal),
+            #[cfg(feature = "gateway")]
+            Command::Import(args) => crate::import::run(&setup, &args, terminal),
             Command::New(args) => new::run(&args, terminal),
             Command::Completions(args) => generated::completions(&setup, &args, terminal),
             Command::Man(args) => generated::man(&setup, &args, terminal),
@@ -365,7 +371,7 @@ impl Setup {
             let read = File::in_place(written)?;
             file = if self.program.is_built_in() { read } else { read.for_a_registry(written)? };
         }
-        let mut settings = ServeSettings::of(args, &self.folder, &self.bounds, file, document)?;
+        let mut settings = self.with_openapi(ServeSettings::of(args, &self.folder, &self.bounds, file, document)?)?;
         // A program of one's own has the bounds that its registry was built with.
         settings.max_in_flight = settings.max_in_flight.filter(|_| self.program.is_built_in());
         Ok(settings)
@@ -382,7 +388,12 @@ impl Setup {
             OperationSource::BuiltIn(make) => make,
         };
         secrets_outside_root::check(settings)?;
-        let built_in = BuiltIn { root: settings.root.clone(), write: settings.write, deadline: settings.deadline };
+        let built_in = BuiltIn {
+            root: settings.root.clone(),
+            write: settings.write,
+            deadline: settings.deadline,
+            operations: self.upstream_operations(settings)?,
+        };
         make(&built_in).map_err(|unserved| match unserved {
             NotServed::Registry(error) => CliError::RegistryInvalid(error),
             NotServed::Root(error) => {
@@ -409,7 +420,36 @@ impl Setup {
 
     /// The operations as this process itself runs them.
     pub(crate) fn local(&self) -> Result<Registry, CliError> {
-        self.registry(&ServeSettings::local(&self.folder)?)
+        self.registry(&self.with_openapi(ServeSettings::local(&self.folder)?)?)
+    }
+
+    /// The same settings, with the services that were typed.
+    fn with_openapi(&self, mut settings: ServeSettings) -> Result<ServeSettings, CliError> {
+        let usage =
+            |says: &str| CliError::Usage { says: says.to_owned(), tip: None, command: self.program.name.clone() };
+        if self.openapi.openapi_url.is_some() && self.openapi.openapi.len() > 1 {
+            return Err(usage("`--openapi-url` says where one service is, and several documents were given"));
+        }
+        let args = self.openapi.tables();
+        if !args.is_empty() {
+            settings.upstreams.extend(args);
+            settings.check()?;
+        }
+        Ok(settings)
+    }
+
+    /// The operations of other services.
+    fn upstream_operations(&self, settings: &ServeSettings) -> Result<Vec<Operation>, CliError> {
+        #[cfg(feature = "gateway")]
+        return Ok(crate::gateway::open(settings)?.iter().flat_map(|upstream| upstream.operations()).collect());
+        #[cfg(not(feature = "gateway"))]
+        match settings.upstreams.first() {
+            None => Ok(Vec::new()),
+            Some(upstream) => Err(CliError::UpstreamUnusable {
+                name: upstream.name.clone(),
+                says: "this program was built without the feature `gateway`".to_owned(),
+            }),
+        }
     }
 
     /// The flags that make another call see the same operations.
@@ -427,6 +467,12 @@ impl Setup {
         }
         if self.folder.write == Some(true) {
             flags.push("--write".to_owned());
+        }
+        for path in &self.openapi.openapi {
+            flags.extend(["--openapi".to_owned(), path.display().to_string()]);
+        }
+        if let Some(url) = &self.openapi.openapi_url {
+            flags.extend(["--openapi-url".to_owned(), url.clone()]);
         }
         flags
     }

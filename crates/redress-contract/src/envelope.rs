@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Allowance, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
+    Allowance, Breach, Code, Done, Effect, Json, Kind, Name, Printed, RequestId, Reservation, Retry,
     encode::{BoundedBuffer, EncodeError},
     members::{BEFORE_ERROR, Members},
     reservation::HeldReservation,
@@ -26,13 +26,18 @@ pub struct Envelope {
     error_end: usize,
     meta: Meta,
     held: HeldReservation,
-    /// Few calls have any, so that they take no room in every envelope.
-    allowances: Option<Box<Allowances>>,
+    /// Few calls have any of it, so that it takes no room in every envelope.
+    aside: Option<Box<Aside>>,
 }
 
-/// What is left of the allowances that a call was taken from.
-#[derive(Clone, Debug)]
-struct Allowances(Box<[Allowance]>);
+/// What few envelopes have.
+#[derive(Clone, Debug, Default)]
+struct Aside {
+    /// What is left of the allowances that the call was taken from.
+    allowances: Box<[Allowance]>,
+    /// Where the output breaks its schema, of one that is delivered all the same.
+    breach: Option<Breach>,
+}
 
 /// An output, already written as JSON.
 #[derive(Clone, Debug)]
@@ -42,6 +47,8 @@ pub struct OutputJson {
     /// How many characters the buffer has, where they were counted.
     characters: Option<u64>,
     held: HeldReservation,
+    /// Where it breaks its schema, of one that is delivered all the same.
+    breach: Option<Box<Breach>>,
 }
 
 /// What is known about the call itself.
@@ -56,6 +63,13 @@ pub struct Meta {
     /// The session that the call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Arc<str>>,
+}
+
+impl Meta {
+    /// What is known of a call that took no time yet.
+    pub fn new(request_id: RequestId) -> Meta {
+        Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None }
+    }
 }
 
 /// A bad ending, as the caller sees it. It holds nothing that was not declared.
@@ -206,7 +220,7 @@ impl OutputJson {
         let mut buffer = Vec::with_capacity(256);
         buffer.extend_from_slice(OK);
         serde_json::to_writer(&mut buffer, value)?;
-        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default() })
+        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default(), breach: None })
     }
 
     /// Writes `value` as JSON, if it has `max` bytes at most. Beyond `room` bytes, `grow` is asked whether there is
@@ -218,7 +232,7 @@ impl OutputJson {
         grow: impl FnMut(usize) -> bool,
     ) -> Result<OutputJson, EncodeError> {
         let buffer = BoundedBuffer::encode(value, OK, max, room, grow)?;
-        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default() })
+        Ok(OutputJson { buffer, characters: None, held: HeldReservation::default(), breach: None })
     }
 
     /// The same output with its characters counted, so that whoever puts it into an envelope need not.
@@ -226,6 +240,18 @@ impl OutputJson {
     pub fn counted(mut self) -> OutputJson {
         self.characters = Some(characters(&self.buffer));
         self
+    }
+
+    /// The same output, marked as one that breaks its schema there.
+    #[must_use]
+    pub fn marked(mut self, breach: Breach) -> OutputJson {
+        self.breach = Some(Box::new(breach));
+        self
+    }
+
+    /// Where it breaks its schema, of one that is delivered all the same.
+    pub fn breach(&self) -> Option<&Breach> {
+        self.breach.as_deref()
     }
 
     /// The output as JSON.
@@ -274,9 +300,10 @@ impl OutputJson {
 impl Envelope {
     /// A success. The estimate of tokens is filled in here.
     pub fn success(output: OutputJson, mut meta: Meta) -> Envelope {
-        let OutputJson { buffer: body, characters, held } = output;
+        let OutputJson { buffer: body, characters, held, breach } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        Envelope { body, problem: None, error_end: 0, meta, held, allowances: None }
+        let aside = breach.map(|breach| Box::new(Aside { breach: Some(*breach), ..Aside::default() }));
+        Envelope { body, problem: None, error_end: 0, meta, held, aside }
     }
 
     /// A bad ending, partly printed before where that is at hand. The estimate of tokens is
@@ -292,20 +319,25 @@ impl Envelope {
         }
         meta.estimated_tokens = estimate(characters(&body));
         let (problem, held) = (Some(Box::new(problem)), HeldReservation::default());
-        Envelope { body, problem, error_end, meta, held, allowances: None }
+        Envelope { body, problem, error_end, meta, held, aside: None }
     }
 
     /// The same outcome, with what is left of the allowances that its call was taken from.
     #[must_use]
     pub fn with_allowances(mut self, allowances: Box<[Allowance]>) -> Envelope {
-        self.allowances = Some(Box::new(Allowances(allowances)));
+        self.aside.get_or_insert_default().allowances = allowances;
         self
     }
 
     /// What is left of the allowances that the call was taken from, for a face that has a place for it. It is no part
     /// of the JSON.
     pub fn allowances(&self) -> &[Allowance] {
-        self.allowances.as_ref().map_or(&[], |held| &held.0)
+        self.aside.as_ref().map_or(&[], |aside| &aside.allowances)
+    }
+
+    /// Where the output breaks its schema, of one that is delivered all the same. It is told in `_meta`.
+    pub fn output_breach(&self) -> Option<&Breach> {
+        self.aside.as_ref()?.breach.as_ref()
     }
 
     /// Whether the call ended well.
@@ -358,8 +390,8 @@ impl Envelope {
 
     /// The whole envelope as JSON.
     pub fn into_bytes(self) -> Vec<u8> {
-        let Envelope { mut body, meta, .. } = self;
-        close(&mut body, &meta);
+        let Envelope { mut body, meta, aside, .. } = self;
+        close(&mut body, &meta, breach_in(aside.as_deref()));
         body
     }
 
@@ -371,7 +403,7 @@ impl Envelope {
     /// # let page = EngineCode::Timeout.page();
     /// # let example = page.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     /// # let problem: Problem = serde_json::from_str(example).unwrap();
-    /// # let meta = Meta { request_id: RequestId::given("a").unwrap(), elapsed_ms: 0, estimated_tokens: 0, session_id: None };
+    /// # let meta = Meta::new(RequestId::given("a").unwrap());
     /// let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
     ///     let status = members.problem().http.to_string();
     ///     members.json("status", status.as_bytes());
@@ -380,11 +412,11 @@ impl Envelope {
     /// assert_eq!((json["code"].as_str(), json["status"].as_u64()), (Some("TIMEOUT"), Some(504)));
     /// ```
     pub fn into_bytes_with(self, more: impl FnOnce(&mut Members<'_>)) -> Vec<u8> {
-        let Envelope { mut body, problem, error_end, meta, .. } = self;
+        let Envelope { mut body, problem, error_end, meta, aside, .. } = self;
         if let Some(problem) = &problem {
             more(&mut Members::new(problem, &mut body, error_end));
         }
-        close(&mut body, &meta);
+        close(&mut body, &meta, breach_in(aside.as_deref()));
         body
     }
 
@@ -396,7 +428,7 @@ impl Envelope {
     /// Appends the whole envelope, as JSON, to `bytes`.
     pub fn write_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.body);
-        close(bytes, &self.meta);
+        close(bytes, &self.meta, self.output_breach());
     }
 
     /// The whole envelope as JSON, copied.
@@ -406,9 +438,9 @@ impl Envelope {
 }
 
 /// Appends `_meta`, the last member.
-fn close(body: &mut Vec<u8>, meta: &Meta) {
+fn close(body: &mut Vec<u8>, meta: &Meta, breach: Option<&Breach>) {
     body.extend_from_slice(br#","_meta":"#);
-    write_meta(body, meta);
+    write_meta(body, meta, breach);
     body.push(b'}');
 }
 
@@ -424,7 +456,11 @@ fn append_members(body: &mut Vec<u8>, problem: &Problem) {
     }
 }
 
-fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
+fn breach_in(aside: Option<&Aside>) -> Option<&Breach> {
+    aside?.breach.as_ref()
+}
+
+fn write_meta(body: &mut Vec<u8>, meta: &Meta, breach: Option<&Breach>) {
     // Room for the members below, so that the buffer grows once at most.
     body.reserve(128);
     body.extend_from_slice(br#"{"request_id":""#);
@@ -437,6 +473,10 @@ fn write_meta(body: &mut Vec<u8>, meta: &Meta) {
         body.extend_from_slice(br#","session_id":"#);
         // Writing a string to a `Vec` cannot fail.
         let _ = serde_json::to_writer(&mut *body, session);
+    }
+    if let Some(breach) = breach {
+        body.extend_from_slice(br#","output_breach":"#);
+        let _ = serde_json::to_writer(&mut *body, breach);
     }
     body.push(b'}');
 }
@@ -478,7 +518,7 @@ mod tests {
 
     fn meta() -> Meta {
         let request_id = RequestId::given("req-1").unwrap();
-        Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None }
+        Meta { elapsed_ms: 3, ..Meta::new(request_id) }
     }
 
     fn problem() -> Problem {

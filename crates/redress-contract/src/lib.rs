@@ -24,6 +24,7 @@
 mod access;
 mod allowance;
 mod block;
+mod breach;
 mod caller;
 mod code;
 mod content;
@@ -60,6 +61,7 @@ mod verification;
 pub use access::{Access, Denied};
 pub use allowance::Allowance;
 pub use block::{Block, Blocks, ResourceContents};
+pub use breach::{Breach, OutputBreach};
 pub use caller::{CONSENT_GRANT, Caller};
 pub use code::{Code, CodeError};
 pub use content::Content;

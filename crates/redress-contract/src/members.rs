@@ -82,7 +82,7 @@ mod tests {
             problem.error = text.to_owned().into();
             problem.docs_url = text.into();
             let request_id = RequestId::given("a").unwrap();
-            let meta = Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id: None };
+            let meta = Meta::new(request_id);
             let bytes = Envelope::failure(problem, None, meta).into_bytes_with(|members| {
                 members.error("detail");
                 members.docs_url("type");

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Content, Deprecation, Example, FailureDeclaration, Gives, Name, Origin, Role, Schema, Shape, Streaming,
-    Verification, Visibility,
+    Access, Content, Deprecation, Example, FailureDeclaration, Gives, Name, Origin, OutputBreach, Role, Schema, Shape,
+    Streaming, Verification, Visibility,
 };
 
 /// What may be asked for: what it takes, what it gives, and every way it can fail.
@@ -26,6 +26,8 @@ pub struct OperationDeclaration {
     visibility: Visibility,
     input: Schema,
     output: Schema,
+    #[serde(default, skip_serializing_if = "OutputBreach::is_invalid")]
+    output_breach: OutputBreach,
     failures: Vec<FailureDeclaration>,
     access: Access,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +36,10 @@ pub struct OperationDeclaration {
     max_input: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_output: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_output_agents: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    narrowing: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     idempotency_key: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,11 +83,14 @@ impl OperationDeclaration {
             visibility: Visibility::External,
             input: Schema::nothing(),
             output: Schema::anything(),
+            output_breach: OutputBreach::Invalid,
             failures: Vec::new(),
             access: Access::default(),
             deadline_ms: None,
             max_input: None,
             max_output: None,
+            max_output_agents: None,
+            narrowing: Vec::new(),
             idempotency_key: false,
             verify: None,
             tags: Vec::new(),
@@ -178,6 +187,13 @@ impl OperationDeclaration {
         self
     }
 
+    /// Says what becomes of an output that breaks its schema.
+    #[must_use]
+    pub fn with_output_breach(mut self, becomes: OutputBreach) -> OperationDeclaration {
+        self.output_breach = becomes;
+        self
+    }
+
     /// The same operation with every schema [bundled](Schema::bundled), which is how documents show it. A
     /// schema that cannot be bundled stays as it is; a registry refuses it.
     #[must_use]
@@ -216,6 +232,21 @@ impl OperationDeclaration {
     #[must_use]
     pub fn with_max_output(mut self, bytes: usize) -> OperationDeclaration {
         self.max_output = Some(bytes);
+        self
+    }
+
+    /// Sets how many bytes of output it may give at once to an agent, whose context is small.
+    #[must_use]
+    pub fn with_max_output_for_agents(mut self, bytes: usize) -> OperationDeclaration {
+        self.max_output_agents = Some(bytes);
+        self
+    }
+
+    /// Names the members of the input by which a caller asks for less: a page, a maximum, the fields that are wanted. They
+    /// are told to a caller whose answer was too large.
+    #[must_use]
+    pub fn with_narrowing<S: Into<String>>(mut self, members: impl IntoIterator<Item = S>) -> OperationDeclaration {
+        self.narrowing = members.into_iter().map(Into::into).collect();
         self
     }
 
@@ -370,6 +401,11 @@ impl OperationDeclaration {
         &self.output
     }
 
+    /// What becomes of an output that breaks its schema.
+    pub fn output_breach(&self) -> OutputBreach {
+        self.output_breach
+    }
+
     /// Every way it can fail, the engine's own not counted.
     pub fn failures(&self) -> &[FailureDeclaration] {
         &self.failures
@@ -398,6 +434,16 @@ impl OperationDeclaration {
     /// How many bytes of output it may give at once.
     pub fn max_output(&self) -> Option<usize> {
         self.max_output
+    }
+
+    /// How many bytes of output it may give at once to an agent, where that is less than to others.
+    pub fn max_output_for_agents(&self) -> Option<usize> {
+        self.max_output_agents
+    }
+
+    /// The members of the input by which a caller asks for less.
+    pub fn narrowing(&self) -> &[String] {
+        &self.narrowing
     }
 
     /// Whether callers may send an idempotency key.

@@ -223,7 +223,7 @@ mod tests {
 
     fn bytes(problem: Problem, printed: Option<&Printed>) -> String {
         let request_id = RequestId::given("req-1").unwrap();
-        let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
+        let meta = Meta { elapsed_ms: 3, ..Meta::new(request_id) };
         String::from_utf8(Envelope::failure(problem, printed, meta).into_bytes()).unwrap()
     }
 

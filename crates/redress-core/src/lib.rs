@@ -17,6 +17,7 @@ mod rfc3339;
 mod similar;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod upstream_failure;
 mod warm_up;
 
 pub use redress_contract as contract;
@@ -71,4 +72,5 @@ pub use printable::{is_unprintable, printable};
 pub use registry::settings::Settings;
 pub use registry::{BuildError, Builder, Registry, Shown};
 pub use rfc3339::rfc3339;
+pub use upstream_failure::UpstreamFailure;
 pub use warm_up::warm_up;

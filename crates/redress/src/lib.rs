@@ -101,8 +101,8 @@ pub use redress_core::{
     Note, Nothing, Notification, Observer, Operation, Outcome, PatternError, Permit, Progress, ProgressListener,
     ProgressReceiver, ProgressSender, Question, QuestionKind, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
     QuotaWindow, Receipt, Recorded, Registry, Request, Root, Sample, Sampled, Secret, Settings, Settled, Shown, State,
-    StateError, StoreError, Subscription, Turn, Veto, WhenBroken, consent_grant, consent_list, consent_revoke,
-    progress_channel,
+    StateError, StoreError, Subscription, Turn, UpstreamFailure, Veto, WhenBroken, consent_grant, consent_list,
+    consent_revoke, progress_channel,
 };
 #[cfg(feature = "limits")]
 pub use redress_limits as limits;

@@ -114,6 +114,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("mcp.subscriptions", "`false`"),
     Setting::new("mcp.subscription_time", "`4s`"),
     Setting::new("mcp.host_fields", "none"),
+    Setting::new("upstream", "none").built_in().fixed(),
 ];
 
 /// Every value that can be set, as a Markdown table.

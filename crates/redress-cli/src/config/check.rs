@@ -13,7 +13,7 @@ type ConfigMistake = (&'static str, String);
 
 impl ServeSettings {
     /// Refuses values that contradict each other or lack another.
-    pub(super) fn check(&self) -> Result<(), CliError> {
+    pub(crate) fn check(&self) -> Result<(), CliError> {
         let wrong = BOUNDS
             .iter()
             .find_map(|bound| bound.wrong(self))
@@ -23,7 +23,8 @@ impl ServeSettings {
             .or_else(|| self.of_both_limits())
             .or_else(|| of_http(&self.http))
             .or_else(|| self.of_telemetry())
-            .or_else(|| self.of_tools());
+            .or_else(|| self.of_tools())
+            .or_else(|| self.of_upstreams());
         wrong.map_or(Ok(()), |(key, says)| Err(self.wrong(key, says)))
     }
 
@@ -116,6 +117,14 @@ impl ServeSettings {
             }
         }
         None
+    }
+
+    fn of_upstreams(&self) -> Option<ConfigMistake> {
+        if let Some(says) = self.upstreams.iter().find_map(|upstream| upstream.wrong()) {
+            return Some(("upstream", says));
+        }
+        let names: Vec<&str> = self.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+        twice(&names).map(|name| ("upstream", format!("two upstreams are called `{name}`: give one another name")))
     }
 
     fn of_tools(&self) -> Option<ConfigMistake> {

@@ -137,6 +137,15 @@ const ROWS: &[ExtremesRow] = &[
     ("mcp.subscriptions", "", &[("true", Holds), ("false", Holds), ("1", TYPE)]),
     ("mcp.subscription_time", "", &[("\"1ms\"", Holds), ("\"1h\"", Holds), ("\"1ns\"", Refused("write at least `1ms`")), ("\"2h\"", Refused("write at most `1h`")), ("\"0s\"", TIME), ("4", TYPE)]),
     ("mcp.host_fields", "", &[("[]", Holds), ("[\"trace_id\"]", Holds), ("\"trace_id\"", TYPE), ("[1]", TYPE), ("[\"\"]", Refused("is empty"))]),
+    ("upstream", "", &[
+        ("[]", Holds), ("[{name=\"shop\", openapi=\"shop.yaml\", url=\"https://a.example/v1\", deadline=\"5s\", max_in_flight=8, rate=5, strict=true}]", Holds),
+        ("[{name=\"shop\", openapi=\"s\", credentials={key={env=\"KEY\"}}, fails_when=[{pointer=\"/ok\", is=false}]}]", Holds),
+        ("[{openapi=\"s\"}]", Refused("needs a `name`")), ("[{name=\"Shop.x\", openapi=\"s\"}]", Refused("has no name that can stand")), ("[{name=\"shop\"}]", EMPTY),
+        ("[{name=\"shop\", openapi=\"s\", url=\"ftp://a\"}]", Refused("is none that is called")), ("[{name=\"shop\", openapi=\"s\", deadline=\"2d\"}]", Refused("from `1ms` to `1day`")),
+        ("[{name=\"shop\", openapi=\"s\", max_in_flight=0}]", COUNT), ("[{name=\"shop\", openapi=\"s\", rate=0}]", COUNT), ("[{name=\"a\", openapi=\"s\"}, {name=\"a\", openapi=\"t\"}]", Refused("two upstreams are called `a`")),
+        ("[{name=\"a\", openapi=\"s\", credentials={key={env=\"K\", file=\"f\"}}}]", Refused("more than one place")), ("[{name=\"a\", openapi=\"s\", credentials={key={}}}]", Refused("must be one of")),
+        ("[{name=\"a\", openapi=\"s\", fails_when=[{pointer=\"/ok\"}]}]", Refused("needs one of `is`")), ("[{nam=\"a\"}]", Refused("`upstream.nam` is not a setting")), ("1", TYPE),
+    ]),
 ];
 
 fn judged(text: &str) -> Result<(), String> {

@@ -24,6 +24,7 @@ mod state;
 mod telemetry;
 mod tools;
 mod units;
+mod upstream;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -52,6 +53,9 @@ pub(crate) use state::{AuditTable, StateTable, WhereState};
 pub(crate) use telemetry::{AccessLogSetting, TelemetryTable};
 pub(crate) use tools::{EnvelopeSetting, McpTable, OutputSchemaSetting};
 pub(crate) use units::{ByteSize, QuotasSetting, RateSetting, Span, When};
+#[cfg(feature = "gateway")]
+pub(crate) use upstream::{CredentialTable, FailsWhenTable, SecretTable};
+pub(crate) use upstream::{UpstreamTable, is_prefix};
 
 /// What `redress serve` reads. Every value is optional, and a flag or an environment
 /// variable of the same name goes before it.
@@ -79,4 +83,6 @@ pub(crate) struct File {
     pub(crate) log: LogTable,
     /// How operations become MCP tools.
     pub(crate) mcp: McpTable,
+    /// Services with an OpenAPI document, whose operations are served beside the others.
+    pub(crate) upstream: Vec<UpstreamTable>,
 }

@@ -46,10 +46,12 @@ impl File {
             ("tls.key", tls.and_then(|tls| tls.key.as_ref())),
             ("telemetry.headers_file", self.telemetry.headers_file.as_ref()),
         ];
-        all.into_iter().filter_map(|(key, path)| Some((key, path?.as_path()))).collect()
+        let upstreams = self.upstream.iter().flat_map(|upstream| upstream.paths()).map(|path| ("upstream", path));
+        all.into_iter().filter_map(|(key, path)| Some((key, path?.as_path()))).chain(upstreams).collect()
     }
 
     fn start_from(&mut self, folder: &Path) {
+        self.upstream.iter_mut().for_each(|upstream| upstream.start_from(folder));
         self.serve.listen = self.serve.listen.take().map(|listen| listen.starting_from(folder));
         let access = self.access.iter_mut().flat_map(|access| access.paths());
         let tls = self.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);

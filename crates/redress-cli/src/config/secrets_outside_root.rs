@@ -34,7 +34,8 @@ pub(crate) fn check(settings: &ServeSettings) -> Result<(), CliError> {
     });
     let told = log.chain(settings.telemetry.headers_file.clone());
     let access = access.paths().map(|path| path.clone());
-    let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told);
+    let secrets = settings.upstreams.iter().flat_map(|upstream| upstream.private()).cloned();
+    let mut private = configuration.into_iter().chain(access).chain(tls).chain(state).chain(told).chain(secrets);
     match private.find(|path| is_inside(path, &root)) {
         None => Ok(()),
         Some(path) => Err(CliError::RootNotApart {

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     AccessTable, AuditTable, ConfigDocument, EnvelopeSetting, File, Format, HttpTable, LimitsTable, ListenSetting,
-    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, WhereState, read::folder,
+    LogLevel, McpTable, OutputSchemaSetting, Span, StateTable, TelemetryTable, UpstreamTable, WhereState, read::folder,
 };
 use crate::{
     arguments::{BoundsArgs, FolderArgs, ServeArgs, ToolsArgs},
@@ -51,6 +51,7 @@ pub(crate) struct ServeSettings {
     pub(crate) level: Option<LogLevel>,
     pub(crate) format: Option<Format>,
     pub(crate) tools: ToolSettings,
+    pub(crate) upstreams: Vec<UpstreamTable>,
     /// The file, where there is one, to tell what is wrong with its line.
     pub(crate) document: Option<ConfigDocument>,
 }
@@ -105,7 +106,7 @@ impl ServeSettings {
         file: File,
         document: Option<ConfigDocument>,
     ) -> Result<ServeSettings, CliError> {
-        let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp } = file;
+        let File { serve, access, state, audit, limits, tls, http, mut telemetry, log, mcp, upstream } = file;
         let span = |args: Option<Span>, file: Option<Span>, default| args.or(file).map_or(default, |span| span.0);
         let mut access = access;
         if let Some(tokens) = &args.tokens {
@@ -136,6 +137,7 @@ impl ServeSettings {
             level: log.level,
             format: log.format,
             tools: ToolSettings::of(&args.tools, mcp),
+            upstreams: upstream,
             access,
             document,
         };
@@ -202,6 +204,7 @@ impl ServeSettings {
             ("telemetry.sample", format!("{:?}", self.telemetry.sample)),
             ("telemetry.access_log", format!("{:?}", self.telemetry.access_log)),
             ("log.format", format!("{:?}", self.format)),
+            ("upstream", format!("{:?}", self.upstreams)),
         ]
     }
 }
@@ -231,6 +234,7 @@ impl File {
             ("serve.write", serve.write.is_some()),
             ("serve.max_in_flight", serve.max_in_flight.is_some()),
             ("serve.deadline", serve.deadline.is_some()),
+            ("upstream", !self.upstream.is_empty()),
         ];
         match set.into_iter().find(|(_, is_set)| *is_set) {
             None => Ok(self),

@@ -64,11 +64,15 @@ pub enum EngineCode {
     UpstreamUnreachable,
     /// The service behind the gateway answered what its contract does not say.
     UpstreamUndeclared,
+    /// The service behind the gateway asks for credentials that nobody has given.
+    CredentialsRequired,
+    /// The operation of another service is no longer what was pinned, and is held back.
+    ContractChanged,
 }
 
 impl EngineCode {
     /// Every engine code, in the order of the design's table.
-    pub const ALL: [EngineCode; 26] = [
+    pub const ALL: [EngineCode; 28] = [
         EngineCode::NotFound,
         EngineCode::AuthRequired,
         EngineCode::Forbidden,
@@ -95,6 +99,8 @@ impl EngineCode {
         EngineCode::InvalidRequest,
         EngineCode::UpstreamUnreachable,
         EngineCode::UpstreamUndeclared,
+        EngineCode::CredentialsRequired,
+        EngineCode::ContractChanged,
     ];
 
     /// The code as text.
@@ -125,9 +131,9 @@ impl EngineCode {
     }
 
     /// Whether time alone heals it, soon enough for a program to wait: what its kind says, but an allowance that is used
-    /// up may take a month to be whole again.
+    /// up may take a month to be whole again, and what changed waits for a person.
     const fn retryable(self) -> bool {
-        self.kind().retryable() && !matches!(self, EngineCode::QuotaExhausted)
+        self.kind().retryable() && !matches!(self, EngineCode::QuotaExhausted | EngineCode::ContractChanged)
     }
 
     /// Its status.

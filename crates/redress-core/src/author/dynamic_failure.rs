@@ -10,7 +10,18 @@ use std::{
 use redress_contract::Json;
 use serde_json::{Map, Value};
 
-use crate::{AnyFailure, Failure};
+use crate::{AnyFailure, Failure, UpstreamFailure};
+
+/// What the call ends with instead, made of the details that do not fit.
+struct Otherwise(Box<OtherwiseFn>);
+
+type OtherwiseFn = dyn Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync;
+
+impl fmt::Debug for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Otherwise(…)")
+    }
+}
 
 /// A failure made at run time, from a declaration that is data.
 #[derive(Debug)]
@@ -19,6 +30,7 @@ pub struct DynamicFailure {
     details: Map<String, Value>,
     retry_after_ms: Option<u64>,
     cause: Option<Box<dyn Error + Send + Sync>>,
+    otherwise: Option<Otherwise>,
 }
 
 impl DynamicFailure {
@@ -31,7 +43,7 @@ impl DynamicFailure {
                 [("value".to_owned(), other)].into_iter().collect()
             }
         };
-        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None, cause: None }
+        DynamicFailure { code: code.to_owned(), details, retry_after_ms: None, cause: None, otherwise: None }
     }
 
     /// Says how long to wait, where the declaration names no field for it.
@@ -46,6 +58,21 @@ impl DynamicFailure {
     pub fn caused_by(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> DynamicFailure {
         self.cause = Some(cause.into());
         self
+    }
+
+    /// Says what the call ends with where the details break the schema that is declared for them: another service gave
+    /// them, so that it is not this one that is broken. It is made of the details, and only then.
+    #[must_use]
+    pub fn otherwise(
+        mut self,
+        failure: impl Fn(&Map<String, Value>) -> UpstreamFailure + Send + Sync + 'static,
+    ) -> DynamicFailure {
+        self.otherwise = Some(Otherwise(Box::new(failure)));
+        self
+    }
+
+    pub(crate) fn if_unfit(&self) -> Option<UpstreamFailure> {
+        self.otherwise.as_ref().map(|Otherwise(failure)| failure(&self.details))
     }
 
     pub(crate) fn fields(&self) -> &Map<String, Value> {

@@ -182,7 +182,7 @@ impl<T> InputReader for DynamicHandler<T> {
     }
 }
 
-impl UnaryHandler for DynamicHandler<Value> {
+impl<T: serde::Serialize + Send + 'static> UnaryHandler for DynamicHandler<T> {
     fn ready<'a>(
         &self,
         ctx: &'a Ctx,
@@ -197,7 +197,7 @@ impl UnaryHandler for DynamicHandler<Value> {
     }
 }
 
-impl DynamicHandler<Value> {
+impl<T: serde::Serialize + Send + 'static> DynamicHandler<T> {
     fn once<'a>(&self, ctx: &'a Ctx, input: Value) -> BoxFuture<'a, HandlerResult> {
         let function = Arc::clone(&self.0);
         Box::pin(async move {

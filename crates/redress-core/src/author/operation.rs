@@ -107,6 +107,19 @@ impl Operation {
         self
     }
 
+    /// Binds a function that answers once, with JSON that is already written: another service's answer, say, which is
+    /// passed on as it came, with every digit of its numbers.
+    #[must_use]
+    pub fn with_json_handler<F, R>(mut self, function: F) -> Operation
+    where
+        F: Fn(Ctx, Value) -> R + Send + Sync + 'static,
+        R: Future<Output = Outcome<contract::Json, DynamicFailure>> + Send + 'static,
+    {
+        self.bound =
+            BoundHandler::Once(Arc::new(DynamicHandler(Arc::new(move |ctx, input| Box::pin(function(ctx, input))))));
+        self
+    }
+
     /// Binds a function that answers with a stream.
     #[must_use]
     pub fn with_stream_handler<F, R>(mut self, function: F) -> Operation

@@ -151,8 +151,11 @@ fn free(ctx: &Ctx) -> usize {
 
 /// How many bytes the output may have.
 pub(crate) fn max_output(ctx: &Ctx) -> usize {
-    let declared = ctx.entry.as_ref().and_then(|entry| entry.declaration.max_output());
-    declared.unwrap_or(ctx.registry.0.settings.max_output)
+    let declaration = ctx.entry.as_ref().map(|entry| &entry.declaration);
+    let max =
+        declaration.and_then(|declaration| declaration.max_output()).unwrap_or(ctx.registry.0.settings.max_output);
+    let for_agents = declaration.and_then(|declaration| declaration.max_output_for_agents());
+    for_agents.filter(|_| ctx.face.is_for_agents()).map_or(max, |min| min.min(max))
 }
 
 /// Why the output was not written; of one that is too large also what makes it so.

@@ -59,7 +59,9 @@ impl Fault {
             | EngineCode::ParseError
             | EngineCode::InvalidRequest
             | EngineCode::UpstreamUnreachable
-            | EngineCode::UpstreamUndeclared => None,
+            | EngineCode::UpstreamUndeclared
+            | EngineCode::CredentialsRequired
+            | EngineCode::ContractChanged => None,
         }
     }
 }

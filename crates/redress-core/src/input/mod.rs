@@ -49,7 +49,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use breach::Breach;
+pub(crate) use breach::breach_of;
 pub(crate) use decode::{DecodeError, accept, decode, document};
 pub(crate) use explain::{Explanation, InputIssue, explain, pointer_of};
 pub(crate) use extent::{Beyond, Extent};

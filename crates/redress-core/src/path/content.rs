@@ -3,8 +3,8 @@
 use redress_contract::{EngineCode, RecoveryStep};
 use serde_json::{Value, json};
 
-use super::{Call, FailedCall, map::pointer};
-use crate::{Blocked, Registry, registry::RegisteredOperation};
+use super::{Call, FailedCall};
+use crate::{Blocked, Registry, registry::RegisteredOperation, upstream_failure::member_pointer};
 
 /// Why source is not run, and what is said about it.
 pub(super) struct BlockedSource {
@@ -19,7 +19,7 @@ impl Registry {
     /// so none at all is a refusal too.
     pub(super) fn content(&self, entry: &RegisteredOperation, input: &[u8]) -> Result<(), BlockedSource> {
         let Some((member, language)) = entry.source() else { return Ok(()) };
-        let pointer = || pointer(member);
+        let pointer = || member_pointer(member);
         let Some(guard) = self.0.content.get(language) else {
             return Err(BlockedSource { code: EngineCode::EvalUnparsable, details: None, pointer: pointer() });
         };

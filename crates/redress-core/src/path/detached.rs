@@ -72,7 +72,7 @@ impl Detached {
             let mut problem = crate::Refusal::new(EngineCode::OutcomeUnknown).into_problem();
             problem.effect = Effect::Unknown;
             let (request_id, session_id) = (self.request_id, self.session_id);
-            Envelope::failure(problem, None, Meta { request_id, elapsed_ms: 0, estimated_tokens: 0, session_id })
+            Envelope::failure(problem, None, Meta { session_id, ..Meta::new(request_id) })
         })
     }
 }

@@ -30,7 +30,10 @@ impl Call {
         let elapsed = self.since.elapsed();
         let meta = self.meta(elapsed);
         let (envelope, failure, fault, cause) = match outcome {
-            Ok(output) => (Envelope::success(output, meta), None, None, None),
+            Ok(output) => {
+                let fault = output.breach().map(|_| Fault::Output);
+                (Envelope::success(output, meta), None, fault, None)
+            }
             Err(mut bad) => {
                 self.keep_callable(&mut bad);
                 (Envelope::failure(bad.problem, bad.printed.as_deref(), meta), bad.failure, bad.fault, bad.cause)

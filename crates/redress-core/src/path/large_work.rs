@@ -164,8 +164,15 @@ impl Call {
         output: OutputJson,
     ) -> Result<OutputJson, Box<FailedCall>> {
         let checked = Arc::clone(entry);
-        let fits = offload(move || checked.output_breach(&output).map_or(Ok(output), Err)).await;
-        fits.map_err(|breach| self.unfit_output(&breach))
+        let (output, breach) = offload(move || {
+            let breach = checked.output_breach(&output);
+            (output, breach)
+        })
+        .await;
+        match breach {
+            None => Ok(output),
+            Some(breach) => self.broken_output(entry, output, breach),
+        }
     }
 
     /// Whether to check the output is work for another thread.

@@ -12,16 +12,17 @@ use std::{
 };
 
 use redress_contract::{
-    Category, Code, Effect, EncodeError, EngineCode, Json, OutputJson, Problem, Recovery, Retry, Shape, Started,
+    Breach, Category, Code, Effect, EncodeError, EngineCode, Json, OutputBreach, OutputJson, Problem, Recovery,
+    RecoveryStep, Retry, Shape, Started,
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{
     Call, FailedCall,
     drive::{HandlerRun, panic_text},
 };
 use crate::{
-    AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault,
+    AnyFailure, AskError, CallFailed, Classification, DynamicFailure, Fault, UpstreamFailure,
     author::fail::{ErasedFail, FailCause},
     call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
     hooks::classify::Judged,
@@ -30,6 +31,7 @@ use crate::{
         RegisteredOperation,
         prepared::{Occurrence, Prepared},
     },
+    upstream_failure::member_pointer,
 };
 
 impl Call {
@@ -126,6 +128,10 @@ impl Call {
         if (self.checks(entry) || dynamic.is_some())
             && let Some(Breach { pointer, rule }) = prepared.details_breach(details.as_ref())
         {
+            if let Some(otherwise) = dynamic.and_then(DynamicFailure::if_unfit) {
+                tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "a failure of another service breaks its schema");
+                return self.map_upstream(&otherwise);
+            }
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = failure.code(), details_pointer = pointer, rule, "the details of a failure break their schema");
             return self.refuse(EngineCode::Internal).by(Fault::Output);
         }
@@ -212,6 +218,9 @@ impl Call {
             tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), cause = %self.logged(error), "the output of a handler cannot be written");
             return self.refuse(EngineCode::InvalidOutput);
         }
+        if let Some(failure) = error.downcast_ref::<UpstreamFailure>() {
+            return self.map_upstream(failure);
+        }
         if let Some(error) = error.downcast_ref::<AskError>() {
             return self.map_ask(error);
         }
@@ -244,6 +253,44 @@ impl Call {
         FailedCall::new(problem).by(Fault::Contained).caused_by(kind)
     }
 
+    /// Another service is the reason, and the handler knows how far the call had come there.
+    fn map_upstream(&self, failure: &UpstreamFailure) -> Box<FailedCall> {
+        let code = failure.code;
+        if let Some(cause) = std::error::Error::source(failure) {
+            tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), code = code.as_str(), cause = %self.logged(cause), "another service did not do its part");
+        }
+        let mut details = failure.details.clone();
+        if code == EngineCode::ResultTooLarge {
+            self.tell_narrowing(&mut details);
+        }
+        let details = (!details.is_empty()).then(|| Json::of(&details).ok()).flatten();
+        let mut problem = self.engine(code, details, failure.retry_after_ms);
+        problem.effect = failure.effect;
+        let recovery = Prepared::engine(code).declaration.recovery();
+        let retryable = Prepared::engine(code).declaration.retryable();
+        problem.retry = Retry::advise(retryable, failure.effect, self.shape_called(), self.started(), recovery);
+        problem.retryable = retryable && problem.retry.says_yes();
+        if problem.retryable {
+            problem.retry_after_ms.get_or_insert(COME_AGAIN_MS);
+        } else {
+            problem.retry_after_ms = None;
+            if problem.retry == Retry::Unsafe {
+                problem.hint = Problem::FIND_OUT.into();
+            }
+        }
+        let mut bad = FailedCall::new(problem);
+        if code == EngineCode::ResultTooLarge {
+            self.made_all_the_same(&mut bad);
+        }
+        if let Some(pointer) = &failure.pointer {
+            bad.problem.recovery = Some(RecoveryStep::FixInput { pointer: pointer.as_str().into() });
+        }
+        match failure.cause_kind {
+            Some(kind) => bad.by(Fault::Contained).caused_by(kind),
+            None => bad,
+        }
+    }
+
     /// The name of the operation, for the log.
     pub(super) fn operation(&self) -> &str {
         self.ctx.entry.as_ref().map_or("", |entry| entry.declaration.name().as_str())
@@ -268,18 +315,35 @@ impl Call {
         let declared = |name: &str| self.ctx.entry.as_ref()?.declaration.output().property(name).map(drop);
         let much = |(name, bytes): &&(String, usize)| bytes.saturating_mul(16) >= max && declared(name).is_some();
         let largest = measured.iter().flat_map(|measured| &measured.largest).filter(much);
-        let largest: Vec<_> = largest.map(|(name, bytes)| json!({"pointer": pointer(name), "bytes": bytes})).collect();
+        let largest: Vec<_> =
+            largest.map(|(name, bytes)| json!({"pointer": member_pointer(name), "bytes": bytes})).collect();
         if !largest.is_empty() {
             details["largest"] = largest.into();
         }
+        if let Value::Object(details) = &mut details {
+            self.tell_narrowing(details);
+        }
         let mut bad = self.refuse_with(EngineCode::ResultTooLarge, &details);
-        if self.ctx.entry.as_ref().is_some_and(|entry| entry.declaration.shape() == Shape::Mutation) {
+        self.made_all_the_same(&mut bad);
+        bad
+    }
+
+    /// Names what makes the answer smaller, where the operation says that.
+    fn tell_narrowing(&self, details: &mut Map<String, Value>) {
+        let narrowing = self.ctx.entry.as_ref().map_or(&[][..], |entry| entry.declaration.narrowing());
+        if !narrowing.is_empty() {
+            details.insert("narrow_by".to_owned(), narrowing.into());
+        }
+    }
+
+    /// A mutation whose answer alone is too large has done its work.
+    fn made_all_the_same(&self, bad: &mut FailedCall) {
+        if self.shape_called() == Shape::Mutation {
             bad.problem.effect = Effect::Unknown;
             bad.problem.retry = Retry::Never;
             bad.problem.recovery = None;
             bad.problem.hint = "The change was made; read what it changed instead of making it again.".into();
         }
-        bad
     }
 
     /// A question that has no answer says so, since it is the caller who can do something.
@@ -321,7 +385,30 @@ impl Call {
     ) -> Result<OutputJson, Box<FailedCall>> {
         match self.checks(entry).then(|| entry.output_breach(&output)).flatten() {
             None => Ok(output),
-            Some(breach) => Err(self.unfit_output(&breach)),
+            Some(breach) => self.broken_output(entry, output, breach),
+        }
+    }
+
+    /// What becomes of an output that breaks its schema.
+    #[cold]
+    pub(super) fn broken_output(
+        &self,
+        entry: &RegisteredOperation,
+        output: OutputJson,
+        breach: Breach,
+    ) -> Result<OutputJson, Box<FailedCall>> {
+        match entry.declaration.output_breach() {
+            // What is no JSON, or is nested too deep to be read, is of no use to anybody.
+            OutputBreach::Marked if breach.rule != "json" => {
+                tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), output_pointer = breach.pointer, rule = breach.rule, "an output breaks its schema, and is marked");
+                Ok(output.marked(breach))
+            }
+            OutputBreach::Marked | OutputBreach::Undeclared => {
+                tracing::warn!(request_id = %self.ctx.request_id, operation = self.operation(), output_pointer = breach.pointer, rule = breach.rule, "the output of another service breaks its schema");
+                let details = json!({"reason": "output", "rule": breach.rule});
+                Err(self.map_upstream(&UpstreamFailure::undeclared().with_details(details)))
+            }
+            OutputBreach::Invalid => Err(self.unfit_output(&breach)),
         }
     }
 
@@ -332,11 +419,6 @@ impl Call {
         tracing::error!(request_id = %self.ctx.request_id, operation = self.operation(), code = EngineCode::InvalidOutput.as_str(), output_pointer = pointer, rule, "an output breaks its schema");
         self.refuse(EngineCode::InvalidOutput)
     }
-}
-
-/// Where the member of this name is, as a JSON pointer.
-pub(super) fn pointer(member: &str) -> String {
-    format!("/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
 /// When a call for which there was no capacity may be made again.

@@ -82,6 +82,8 @@ fn leaves_open(code: EngineCode) -> bool {
         | EngineCode::HandlerNotBound
         | EngineCode::StreamOverflow
         | EngineCode::ParseError
-        | EngineCode::InvalidRequest => false,
+        | EngineCode::InvalidRequest
+        | EngineCode::CredentialsRequired
+        | EngineCode::ContractChanged => false,
     }
 }

@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
-use redress_contract::{self as contract, Caller, Code, Content, Origin, OutputJson};
+use redress_contract::{self as contract, Breach, Caller, Code, Content, Origin, OutputJson};
 
 use crate::{
     Credentials, Guard, Operation, Settings,
     author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying},
-    input::{Breach, InputShape, SchemaError},
+    input::{InputShape, SchemaError, breach_of},
     path::StillCalled,
     registry::prepared::Prepared,
 };
@@ -134,7 +134,7 @@ impl RegisteredOperation {
     /// Where `output` is not what the declaration says. The schema is compiled on first use.
     pub(crate) fn output_breach(&self, output: &OutputJson) -> Option<Breach> {
         let shape = self.output.get_or_init(|| InputShape::dynamic(self.declaration.output().as_value().clone()).ok());
-        Breach::of(shape.as_ref(), output.json())
+        breach_of(shape.as_ref(), output.json())
     }
 
     /// The input member that holds source to be run, and its language.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use redress_contract::{
-    Binding, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep, Retry,
-    Shape, Started, Template, Verb,
+    Binding, Breach, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep,
+    Retry, Shape, Started, Template, Verb,
 };
 use serde_json::Value;
 
@@ -150,10 +150,10 @@ impl Prepared {
 
     /// Where `details` are not what the declaration says. The schema is compiled when the
     /// failure first happens.
-    pub(crate) fn details_breach(&self, details: Option<&Json>) -> Option<input::Breach> {
+    pub(crate) fn details_breach(&self, details: Option<&Json>) -> Option<Breach> {
         let shape =
             self.details.get_or_init(|| input::InputShape::dynamic(self.declaration.details().as_value().clone()).ok());
-        input::Breach::of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
+        input::breach_of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
     }
 }
 

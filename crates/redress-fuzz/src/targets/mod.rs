@@ -18,7 +18,9 @@ mod lines;
 mod mcp;
 mod messages;
 mod names;
+mod openapi;
 mod operation;
+mod overlay;
 mod paths;
 mod patterns;
 mod query;
@@ -52,7 +54,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("mcp", |data| work::sent(data, mcp::target)),
     ("messages", |data| work::sent(data, messages::target)),
     ("names", |data| work::sent(data, names::target)),
+    ("openapi", |data| work::sent(data, openapi::target)),
     ("operation", |data| work::sent(data, operation::target)),
+    ("overlay", |data| work::sent(data, overlay::target)),
     ("paths", |data| work::sent(data, paths::target)),
     ("patterns", |data| work::sent(data, patterns::target)),
     ("query", |data| work::sent(data, query::target)),

@@ -15,7 +15,7 @@ const SENT: HeaderValue = HeaderValue::from_static(
 );
 /// What a page may see of an answer.
 const SEEN: HeaderValue = HeaderValue::from_static(
-    "deprecation, etag, link, mcp-session-id, ratelimit, ratelimit-policy, retry-after, sunset, www-authenticate, x-request-id",
+    "deprecation, etag, link, mcp-session-id, ratelimit, ratelimit-policy, redress-output-breach, retry-after, sunset, www-authenticate, x-request-id",
 );
 /// For how many seconds a page need not ask again.
 const LASTS: HeaderValue = HeaderValue::from_static("600");

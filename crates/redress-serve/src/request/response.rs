@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use redress_contract::{Envelope, RequestId};
+use redress_contract::{Breach, Envelope, RequestId};
 use redress_wire::http::{self, OPERATION_JSON, PROBLEM_JSON, ProblemDocument, RateLimitFields};
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -17,16 +17,19 @@ pub(crate) const OPERATION: HeaderValue = HeaderValue::from_static(OPERATION_JSO
 const PROBLEM: HeaderValue = HeaderValue::from_static(PROBLEM_JSON);
 static RATE_LIMIT: header::HeaderName = header::HeaderName::from_static(http::header::RATE_LIMIT);
 static RATE_LIMIT_POLICY: header::HeaderName = header::HeaderName::from_static(http::header::RATE_LIMIT_POLICY);
+static OUTPUT_BREACH: header::HeaderName = header::HeaderName::from_static(http::header::OUTPUT_BREACH);
 static REQUEST_ID: header::HeaderName = header::HeaderName::from_static(http::header::REQUEST_ID);
 
 /// The output alone, or a problem document.
 pub(crate) fn plain(mut envelope: Envelope) -> Response {
     let reservation = envelope.take_reservation();
     let fields = http::rate_limit(envelope.allowances());
+    let breach = envelope.output_breach().cloned();
     match envelope.into_output() {
         Ok((buffer, start, meta)) => {
             let output = held(buffer, reservation).slice(start..);
-            with_id(with_rate_limit(body(StatusCode::OK, JSON, output), fields), request_id(&meta.request_id))
+            let answer = with_breach(body(StatusCode::OK, JSON, output), breach.as_ref());
+            with_id(with_rate_limit(answer, fields), request_id(&meta.request_id))
         }
         Err(envelope) => problem(envelope, None),
     }
@@ -123,6 +126,14 @@ pub(crate) fn request_id(id: &RequestId) -> Option<HeaderValue> {
 pub(crate) fn with_id(mut response: Response, id: Option<HeaderValue>) -> Response {
     if let Some(id) = id {
         response.headers_mut().insert(REQUEST_ID.clone(), id);
+    }
+    response
+}
+
+/// The same answer, marked where its output breaks the schema that it is promised by.
+fn with_breach(mut response: Response, breach: Option<&Breach>) -> Response {
+    if let Some(value) = breach.and_then(|breach| HeaderValue::from_str(&http::output_breach(breach)).ok()) {
+        response.headers_mut().insert(OUTPUT_BREACH.clone(), value);
     }
     response
 }

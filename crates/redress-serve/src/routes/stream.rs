@@ -128,7 +128,7 @@ impl Carried {
     fn cut_off(&self) -> Envelope {
         let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         let request_id = self.subscription.request_id().clone();
-        let meta = Meta { request_id, elapsed_ms, estimated_tokens: 0, session_id: None };
+        let meta = Meta { elapsed_ms, ..Meta::new(request_id) };
         Envelope::failure(going_down().into_problem(), None, meta)
     }
 }

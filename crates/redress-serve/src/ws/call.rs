@@ -244,10 +244,9 @@ impl WsSession {
     /// reader is told that it may come again.
     fn cut_off(&self, subscription: &Subscription, since: Instant) -> Envelope {
         let meta = Meta {
-            request_id: subscription.request_id().clone(),
             elapsed_ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX),
-            estimated_tokens: 0,
             session_id: Some(Arc::clone(&self.id)),
+            ..Meta::new(subscription.request_id().clone())
         };
         Envelope::failure(going_down().into_problem(), None, meta)
     }

@@ -126,7 +126,13 @@ impl OperationCounts {
         }
         let ending = match (call.problem, call.fault) {
             (None, _) if call.asks => OutcomeLabel::Asked,
-            (None, _) => OutcomeLabel::Ok,
+            (None, fault) => {
+                // An output that breaks its schema, and is delivered all the same.
+                if let Some(fault) = fault {
+                    add(self.faults.get(Fault::ALL.iter().position(|one| *one == fault).unwrap_or_default()), 1);
+                }
+                OutcomeLabel::Ok
+            }
             (Some(problem), fault) => {
                 let last = self.codes.len() - 1;
                 let place = self.places.get(problem.code.as_str()).copied().unwrap_or(last);

@@ -16,6 +16,9 @@ pub const TRACESTATE: &str = "tracestate";
 /// The last event that the reader of a stream saw.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
+/// Where an output breaks its schema, of one that is delivered all the same: the rule and the pointer.
+pub const OUTPUT_BREACH: &str = "redress-output-breach";
+
 /// What is left of the caller's allowances (draft-ietf-httpapi-ratelimit-headers).
 pub const RATE_LIMIT: &str = "ratelimit";
 /// What the caller's allowances are.

@@ -121,7 +121,10 @@ fn is_met(code: EngineCode) -> bool {
         | EngineCode::EvalUnparsable
         | EngineCode::HandlerNotBound
         | EngineCode::ParseError
-        | EngineCode::UpstreamUndeclared => false,
+        // Only tools that another service carries out end with these.
+        | EngineCode::UpstreamUndeclared
+        | EngineCode::CredentialsRequired
+        | EngineCode::ContractChanged => false,
     }
 }
 

@@ -59,6 +59,8 @@ pub use tool::{Tool, ToolText};
 
 /// Where a result carries the envelope of a bad ending.
 pub const ERROR_META: &str = "dev.redress/error";
+/// Where, in the `_meta` of a result, an output is marked that breaks its schema.
+pub const BREACH_META: &str = "dev.redress/output_breach";
 /// Where a tool carries the failures that it declares.
 pub const FAILURES_META: &str = "dev.redress/failures";
 /// The member of a tool's `_meta` that says how to find out whether a call that was cut off took place.

@@ -1,6 +1,6 @@
 //! What a tool says of its output, and what may stand as `structuredContent` because of it.
 
-use redress_contract::{Gives, OperationDeclaration, Retry, Shape};
+use redress_contract::{Gives, OperationDeclaration, OutputBreach, Retry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::{Era, schema};
@@ -48,8 +48,10 @@ impl Default for OutputForm {
 /// The output schema that a tool advertises in this era; none where it may not be, because
 /// the legacy era knows objects only.
 pub(super) fn advertised(operation: &OperationDeclaration, form: OutputForm, era: Era) -> Option<Value> {
-    // Pieces to look at are shown and not read, so there is nothing to promise of them.
-    if form.output_schema == OutputSchema::None || operation.gives() == Gives::Blocks {
+    // Pieces to look at are shown and not read, so there is nothing to promise of them. Nor is there of what may break its
+    // schema and be delivered: strict clients throw such a result away.
+    let promised = operation.gives() != Gives::Blocks && operation.output_breach() != OutputBreach::Marked;
+    if form.output_schema == OutputSchema::None || !promised {
         return None;
     }
     let schema::PlainSchema { schema: given, mut definitions } = schema::apart(operation.output());

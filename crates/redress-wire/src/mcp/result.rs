@@ -1,10 +1,10 @@
 //! The result of `tools/call`, written straight from the outcome.
 
-use redress_contract::Envelope;
+use redress_contract::{Breach, Envelope};
 
 use crate::jsonrpc::Id;
 
-use super::{ERROR_META, EnvelopeUse, Era, text::escaped};
+use super::{BREACH_META, ERROR_META, EnvelopeUse, Era, text::escaped};
 
 /// Up to how many bytes an output is not looked through before it is written.
 const LARGE: usize = 64 * 1024;
@@ -44,7 +44,9 @@ pub fn write_call(
     if envelope.is_ok() {
         return match carriage.envelope {
             _ if carriage.shows_blocks => write_blocks(id, envelope.output().unwrap_or(b"[]"), carriage.era, out),
-            EnvelopeUse::Failures => write_output(id, envelope.output().unwrap_or(b"null"), carriage, out),
+            EnvelopeUse::Failures => {
+                write_marked(id, envelope.output().unwrap_or(b"null"), envelope.output_breach(), carriage, out);
+            }
             EnvelopeUse::Always => write_output(id, &envelope.to_bytes(), carriage, out),
         };
     }
@@ -79,6 +81,11 @@ pub fn write_call(
 
 /// Appends the response to a call that ended well with this output, which is JSON.
 pub fn write_output(id: Id<'_>, output: &[u8], carriage: ResultOptions, out: &mut Vec<u8>) {
+    write_marked(id, output, None, carriage, out);
+}
+
+/// The same, marked where the output breaks its schema.
+fn write_marked(id: Id<'_>, output: &[u8], breach: Option<&Breach>, carriage: ResultOptions, out: &mut Vec<u8>) {
     out.reserve(output.len() * 2 + escapes(output) + 160);
     open(id, carriage.era, out);
     out.extend_from_slice(br#""content":[{"type":"text","text":""#);
@@ -88,6 +95,14 @@ pub fn write_output(id: Id<'_>, output: &[u8], carriage: ResultOptions, out: &mu
     if carriage.era == Era::Modern || output.first() == Some(&b'{') {
         out.extend_from_slice(br#","structuredContent":"#);
         out.extend_from_slice(output);
+    }
+    if let Some(breach) = breach {
+        out.extend_from_slice(br#","_meta":{""#);
+        out.extend_from_slice(BREACH_META.as_bytes());
+        out.extend_from_slice(br#"":"#);
+        // Two strings can be written.
+        let _ = serde_json::to_writer(&mut *out, breach);
+        out.push(b'}');
     }
     out.extend_from_slice(b"}}");
 }

@@ -96,7 +96,7 @@ pub(crate) fn contract() -> Contract {
 }
 
 pub(crate) fn meta() -> Meta {
-    Meta { request_id: RequestId::given("req-1").unwrap(), elapsed_ms: 3, estimated_tokens: 0, session_id: None }
+    Meta { elapsed_ms: 3, ..Meta::new(RequestId::given("req-1").unwrap()) }
 }
 
 pub(crate) fn success(output: &serde_json::Value) -> Envelope {

@@ -14,7 +14,7 @@ use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use redress::{
     Access, Blocked, Caller, Consent, ConsentMemory, ConsentScope, ConsentStore, ContentGuard, DynamicFailure,
     EngineCode, Event, Events, Exhausted, HeldConsent, Operation, QuotaHold, QuotaRefused, QuotaShare, QuotaStore,
-    QuotaWindow, Registry, Request, StoreError, consent_grant,
+    QuotaWindow, Registry, Request, StoreError, UpstreamFailure, consent_grant,
     contract::{self, Streaming},
     limits::{LimitOptions, LimitRule, Limits},
     serve::Faces,
@@ -145,9 +145,9 @@ impl QuotaStore for UsedUp {
     }
 }
 
-/// Makes the code happen, as its page tells it; nothing for one that nothing here ends with.
-async fn happened(code: EngineCode) -> Option<Value> {
-    Some(match code {
+/// Makes the code happen, as its page tells it.
+async fn happened(code: EngineCode) -> Value {
+    match code {
         EngineCode::NotFound => {
             let files = ["files.read", "files.list"].map(|name| ends(query(name), || Ok(json!(null))));
             let builder = files.into_iter().fold(Registry::builder(), redress::Builder::add);
@@ -295,17 +295,30 @@ async fn happened(code: EngineCode) -> Option<Value> {
             let down = || Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
             with(ends(query("weather.forecast"), down)).call("weather.forecast", json!({})).await.json()
         }
-        // Only what stands in front of other services can end a call with it, and nothing here does.
-        EngineCode::UpstreamUndeclared => return None,
-    })
+        EngineCode::UpstreamUndeclared => {
+            let details = json!({"upstream": "weather", "status": 418, "reason": "status", "excerpt": "I'm a teapot"});
+            let answered = move || Err(UpstreamFailure::undeclared().with_details(details.clone()).into());
+            with(ends(query("weather.forecast"), answered)).call("weather.forecast", json!({})).await.json()
+        }
+        EngineCode::CredentialsRequired => {
+            let details =
+                json!({"upstream": "weather", "who": "operator", "reason": "missing", "schemes": ["api_key"]});
+            let missing = move || Err(UpstreamFailure::credentials_required().with_details(details.clone()).into());
+            with(ends(query("weather.forecast"), missing)).call("weather.forecast", json!({})).await.json()
+        }
+        EngineCode::ContractChanged => {
+            let changed =
+                || Err(UpstreamFailure::contract_changed().with_details(json!({"upstream": "weather"})).into());
+            with(ends(query("weather.forecast"), changed)).call("weather.forecast", json!({})).await.json()
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_page_of_every_engine_code_shows_what_is_answered() {
     let mut stale = Vec::new();
     for code in EngineCode::ALL {
-        let Some(happened) = happened(code).await else { continue };
-        let (shown, happened) = (shown(code), alike(happened));
+        let (shown, happened) = (shown(code), alike(happened(code).await));
         if shown != happened {
             stale.push(format!("{code}\n  its page: {shown}\n  answered: {happened}"));
         }

@@ -37,6 +37,7 @@ mod next_actions;
 mod obedient;
 mod observers;
 mod offload;
+mod other_services;
 mod packages;
 mod path_order;
 mod registration;

@@ -763,6 +763,7 @@ fn example(input: Value, ending: ExampleEnding) -> Example {
 
 #[test]
 fn every_engine_code_is_the_engines_alone() {
+    assert_eq!(EngineCode::ALL.len(), 28);
     for code in EngineCode::ALL {
         let error = refusal(registry([failing(failure(code.as_str()))]));
         assert_eq!(told(&error), [("engine-code", format!("files.read/{code}").as_str())]);

@@ -1,6 +1,9 @@
 //! One schema for each failure, shared by the operations that declare it alike.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use redress_contract::{
     Effect, EngineCode, Envelope, FailureDeclaration, Json, Meta, OperationDeclaration, Problem, RecoveryStep,
@@ -14,31 +17,35 @@ use crate::http::problem;
 /// The schemas of all failures in a document, by the name of their component.
 pub(super) struct FailureSchemas {
     declared: BTreeMap<String, FailureDeclaration>,
+    /// The component of each declaration, by the declaration as it is written.
+    names: HashMap<String, String>,
 }
 
 impl FailureSchemas {
     pub(super) fn of(operations: &[&OperationDeclaration]) -> FailureSchemas {
-        let mut declared: BTreeMap<String, FailureDeclaration> = BTreeMap::new();
+        let mut made = FailureSchemas { declared: BTreeMap::new(), names: HashMap::new() };
         for operation in operations {
             for failure in operation.failures() {
-                // The first to declare a code names it; one that declares it otherwise gets
-                // a name of its own.
-                let shared = declared.entry(shared_name(failure)).or_insert_with(|| failure.clone());
-                if shared != failure {
-                    declared.insert(own_name(operation, failure), failure.clone());
+                let written = written(failure);
+                if made.names.contains_key(&written) {
+                    continue;
                 }
+                // The first to declare a code names it; the first that declares it otherwise names that.
+                let shared = shared_name(failure);
+                let name = if made.declared.contains_key(&shared) { own_name(operation, failure) } else { shared };
+                made.declared.insert(name.clone(), failure.clone());
+                made.names.insert(written, name);
             }
         }
         for code in answered(operations.iter().copied()) {
-            declared.insert(engine_name(code), code.declaration());
+            made.declared.insert(engine_name(code), code.declaration());
         }
-        FailureSchemas { declared }
+        made
     }
 
-    /// The component that holds the schema of an operation's failure.
-    pub(super) fn name(&self, operation: &OperationDeclaration, failure: &FailureDeclaration) -> String {
-        let own = own_name(operation, failure);
-        if self.declared.contains_key(&own) { own } else { shared_name(failure) }
+    /// The component that holds the schema of a failure.
+    pub(super) fn name(&self, failure: &FailureDeclaration) -> String {
+        self.names.get(&written(failure)).cloned().unwrap_or_else(|| shared_name(failure))
     }
 
     pub(super) fn insert_into(&self, schemas: &mut Map<String, Value>) {
@@ -51,6 +58,11 @@ impl FailureSchemas {
 
 pub(super) fn details_name(failure: &str) -> String {
     format!("{failure}.details")
+}
+
+/// A declaration as text, by which two that say the same are known to.
+fn written(failure: &FailureDeclaration) -> String {
+    serde_json::to_string(failure).unwrap_or_default()
 }
 
 fn shared_name(failure: &FailureDeclaration) -> String {
@@ -120,10 +132,12 @@ fn can_answer(operation: &OperationDeclaration, code: EngineCode) -> bool {
             matches!(operation.content(), Content::Eval { .. })
         }
         EngineCode::IdempotencyConflict | EngineCode::OutcomeUnknown => operation.takes_idempotency_key(),
-        EngineCode::UpstreamUndeclared => match operation.origin() {
-            Origin::Openapi | Origin::Mcp | Origin::Call => true,
-            Origin::Local | Origin::Extension => false,
-        },
+        EngineCode::UpstreamUndeclared | EngineCode::CredentialsRequired | EngineCode::ContractChanged => {
+            match operation.origin() {
+                Origin::Openapi | Origin::Mcp | Origin::Call => true,
+                Origin::Local | Origin::Extension => false,
+            }
+        }
         // These come from another path or another way of asking; an overflow comes as the
         // last event of a stream, which has had its status long before.
         EngineCode::NotFound
@@ -171,11 +185,17 @@ fn is_of_every_service(code: EngineCode) -> bool {
         | EngineCode::IdempotencyConflict
         | EngineCode::OutcomeUnknown
         | EngineCode::UpstreamUndeclared
+        | EngineCode::CredentialsRequired
+        | EngineCode::ContractChanged
         | EngineCode::StreamOverflow
         // A registry does not build with an operation that nothing runs.
         | EngineCode::HandlerNotBound => false,
     }
 }
+
+/// How many examples a document has. They are made up from schemas, and where thousands of operations were imported they
+/// would be a third of it.
+const MAX_EXAMPLES: usize = 200;
 
 /// What the answers of all operations share: each example once, and each answer.
 #[derive(Default)]
@@ -209,6 +229,11 @@ impl SharedAnswers {
         // What a mutation is told may be another thing than what a query is told.
         let told = format!("{name}.{}", value["retry"].as_str().unwrap_or_default());
         let example = json!({"summary": failure.when(), "value": value});
+        if self.examples.len() >= MAX_EXAMPLES
+            && ![&name, &told].into_iter().any(|name| self.examples.contains_key(name))
+        {
+            return None;
+        }
         for name in [name, told] {
             let known = self.examples.entry(name.clone()).or_insert_with(|| example.clone());
             if *known == example {
@@ -229,7 +254,7 @@ pub(super) fn responses(
 ) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<(String, FailureDeclaration)>> = BTreeMap::new();
     for failure in operation.failures() {
-        let name = schemas.name(operation, failure);
+        let name = schemas.name(failure);
         by_status.entry(failure.http()).or_default().push((name, failure.clone()));
     }
     for code in engine_codes(operation).into_iter().chain(asked.iter().copied()) {
@@ -312,7 +337,7 @@ pub(super) fn example(shape: Shape, failure: &FailureDeclaration) -> Option<Valu
         ending.hint = Problem::FIND_OUT.into();
     }
     let request_id = RequestId::given("0199b3f2-4df1-7249-9d5f-3c8e41f239d9")?;
-    let meta = Meta { request_id, elapsed_ms: 3, estimated_tokens: 0, session_id: None };
+    let meta = Meta { elapsed_ms: 3, ..Meta::new(request_id) };
     let document = problem(Envelope::failure(ending, None, meta)).ok()?;
     serde_json::from_slice(&document.body).ok()
 }

@@ -231,7 +231,7 @@ fn extensions(operation: &OperationDeclaration, schemas: &FailureSchemas) -> Map
     map.insert("x-redress-tags".into(), json!(operation.tags()));
     let failures = operation.failures().iter().filter_map(|failure| {
         let mut declaration = serde_json::to_value(failure).ok()?;
-        let details = failures::details_name(&schemas.name(operation, failure));
+        let details = failures::details_name(&schemas.name(failure));
         declaration.as_object_mut()?.insert("details".into(), reference::to(&details));
         Some(declaration)
     });
