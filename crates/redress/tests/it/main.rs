@@ -36,6 +36,7 @@ mod names;
 mod next_actions;
 mod obedient;
 mod observers;
+#[cfg(feature = "serve")]
 mod offload;
 mod other_services;
 mod packages;

@@ -173,7 +173,7 @@ impl Subscriber for Writer {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_handler_logs_belongs_to_the_span_of_its_call() {
     let _log = Log::start();
     let inside = ends(query("demo.inside"), || Ok(json!(ENTERED.get())));
@@ -207,7 +207,7 @@ async fn observers_are_told_of_a_beginning_where_there_is_such_an_operation() {
     assert_eq!(*both.0.lock().unwrap(), ["demo.read began", "demo.read ended", "nothing ended"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_log_says_which_next_action_of_a_call_site_is_left_out_and_why() {
     let declaration = query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound));
     let read = Operation::dynamic(declaration).with_handler(|_, _| async {
@@ -243,7 +243,7 @@ async fn the_log_says_which_next_action_of_a_call_site_is_left_out_and_why() {
     assert!(!left_out.join("").contains("files.none"), "a name that is not known may come from anywhere");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_span_says_operation_code_kind_and_request_id_and_no_input_value() {
     let log = Log::start();
     let declaration = query("files.read").fails(failure("FILE_NOT_FOUND", Kind::NotFound)).with_input(json!({
@@ -267,7 +267,7 @@ fn by_default(log: &Log) -> Vec<String> {
     log.lines().into_iter().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|on| line.starts_with(on))).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_contained_cause_is_in_the_log_once_with_operation_code_and_request_id() {
     for (text, code, kind) in [
         ("the disk is on fire", "INTERNAL", "internal"),
@@ -289,7 +289,7 @@ async fn a_contained_cause_is_in_the_log_once_with_operation_code_and_request_id
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_declared_says_so_in_the_log() {
     let log = Log::start();
     let outer = Operation::dynamic(query("files.copy"))
@@ -340,7 +340,7 @@ async fn get_thing(input: Thing) -> Outcome<u8, Caused> {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_cause_of_a_declared_failure_is_in_the_log_once_at_the_default_level() {
     for (id, level, code) in [("busy", "WARN", "STORE_BUSY"), ("hunter2", "INFO", "THING_MISSING")] {
         let log = Log::start();
@@ -366,7 +366,7 @@ async fn read_planted(State(planted): State<Planted>) -> Outcome<u8, Caused> {
     Err(Caused::StoreBusy { cause: std::io::Error::other(planted.0) })?
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
     let secret = redress::Secret::new("plain words");
     let texts = [
@@ -398,7 +398,7 @@ async fn secrets_queries_and_values_of_databases_are_in_no_line_of_the_log() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cause_of_any_length_makes_a_short_line() {
     let log = Log::start();
     let operation = ends(query("files.read"), || Err(std::io::Error::other("word ".repeat(100_000)))?);
@@ -407,7 +407,7 @@ async fn a_cause_of_any_length_makes_a_short_line() {
     assert!(lines.len() == 1 && lines[0].len() < 1500, "{}", lines.iter().map(String::len).sum::<usize>());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_log_says_where_an_output_and_where_details_break_their_schema() {
     let rows = json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "string"}}}});
     let output = ends(query("files.output").with_output(rows.clone()), || Ok(json!({"rows": ["a", 7]})));
@@ -425,7 +425,7 @@ async fn the_log_says_where_an_output_and_where_details_break_their_schema() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_its_caller_left_ends_its_span_as_cancelled() {
     let log = Log::start();
     let operation = Operation::dynamic(query("slow.wait")).with_handler(|_, _| std::future::pending());
@@ -476,7 +476,7 @@ async fn a_stream_that_is_open_for_long_is_not_slow_and_one_that_is_long_to_open
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_text_in_the_place_of_a_code_is_in_no_line_of_the_log() {
     // An exporter would send it.
     let log = Log::start();
@@ -503,7 +503,7 @@ impl redress::ContentGuard for RefusesAll {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn refused_source_is_in_the_log_by_the_hash_that_its_caller_has() {
     let log = Log::start();
     let declaration = crate::service::mutation("page.evaluate").with_eval("source", "toy").with_input(json!({
@@ -525,7 +525,7 @@ async fn refused_source_is_in_the_log_by_the_hash_that_its_caller_has() {
     assert!(!log.lines().join("\n").contains("hunter2"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn where_an_output_breaks_its_schema_is_in_the_log() {
     let log = Log::start();
     let declaration = query("orders.get").with_output(json!({
@@ -543,7 +543,7 @@ async fn where_an_output_breaks_its_schema_is_in_the_log() {
     assert!(!log.lines().join("\n").contains("hunter2"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whoever_still_calls_a_deprecated_operation_is_in_the_log_once() {
     let log = Log::start();
     let deprecation = redress::contract::Deprecation {
@@ -566,7 +566,7 @@ async fn whoever_still_calls_a_deprecated_operation_is_in_the_log_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whoever_still_calls_by_an_alias_is_in_the_log_once() {
     let log = Log::start();
     let renamed = ends(query("orders.fetch").with_alias("orders.get").with_alias("orders.read"), || Ok(json!(null)));
@@ -601,7 +601,7 @@ impl IdentityProvider for Away {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn that_nobody_can_tell_who_calls_is_a_fault_and_blames_no_caller() {
     let watch = Watch::default();
     let operation = ends(query("files.read"), || Ok(json!(1)));
@@ -638,7 +638,7 @@ async fn that_nobody_can_tell_who_calls_is_a_fault_and_blames_no_caller() {
 }
 
 #[cfg(feature = "serve")]
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_id_that_a_client_gave_its_request_is_in_the_log_beside_ours() {
     use axum::{body::Body, extract::Request as HttpRequest};
     use tower::ServiceExt as _;
