@@ -26,7 +26,6 @@ use crate::{
     author::fail::{ErasedFail, FailCause},
     call::{encode::OutputUnwritten, logged_cause::LoggedCause, measure::Measured},
     hooks::classify::Judged,
-    input::Breach,
     registry::{
         RegisteredOperation,
         prepared::{Occurrence, Prepared},
