@@ -12,11 +12,12 @@ const PROGRAMS: [&str; 4] = ["redress-bench", "redress-fuzz", "redress-soak", "h
 
 /// One thing that two crates have to define: the macros cannot use what they write, what a build leaves out has a stand-in,
 /// and an alias of the library's type or a pair of bytes and what they hold is nobody's to share.
-const SAME: [(&str, &[&str]); 11] = [
+const SAME: [(&str, &[&str]); 12] = [
     ("BoxFuture", &["redress-core", "redress-state"]),
     ("Deprecation", &["redress-contract", "redress-macros"]),
     ("ExampleEnding", &["redress-contract", "redress-macros"]),
     ("HeldBytes", &["redress-mcp", "redress-serve"]),
+    ("Kind", &["redress-contract", "redress-macros"]),
     ("Otlp", &["redress-cli", "redress-telemetry"]),
     ("Overflow", &["redress-contract", "redress-macros"]),
     ("Recovery", &["redress-contract", "redress-macros"]),

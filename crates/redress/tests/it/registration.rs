@@ -1029,7 +1029,7 @@ fn workspace() -> &'static Path {
 fn rules() -> BTreeSet<String> {
     let core = workspace().join("crates/redress-core/src");
     let folders =
-        ["registry/check", "extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
+        ["registry/check", "hooks/extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
     let files: Vec<_> = folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
     assert!(files.len() > 5, "the rules have moved");
     let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
