@@ -5,6 +5,8 @@ mod certificate;
 mod configuration;
 mod machine;
 mod server;
+#[cfg(feature = "gateway")]
+mod upstreams;
 
 use std::{io, path::Path, time::SystemTime};
 
@@ -92,6 +94,8 @@ pub(crate) fn run(setup: &Setup, typed: &arguments::Doctor, terminal: &mut Termi
         // Whoever asks about a server, and names no configuration, asks about the server alone.
         if sound && (typed.server.url.is_none() || settings.document.is_some()) {
             checks.extend(configuration::checks(setup, &settings, typed.server.url.is_some()).await);
+            #[cfg(feature = "gateway")]
+            checks.extend(upstreams::checks(program, &settings).await);
         }
         if let Some(url) = &typed.server.url {
             checks.extend(server::checks(program, url, &typed.server).await?);
