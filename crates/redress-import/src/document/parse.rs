@@ -55,6 +55,21 @@ fn json(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
 
 fn yaml(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
     nesting::check(text, DEEPEST)?;
+    match yaml_as_it_is(text, limits) {
+        // YAML has no control characters, and documents have them: pasted from elsewhere into some description.
+        Err(ReadError::Syntax { .. }) if text.contains(is_control) => {
+            yaml_as_it_is(&text.replace(is_control, "\u{fffd}"), limits)
+        }
+        read => read,
+    }
+}
+
+/// Whether YAML does not take a character, wherever it stands.
+fn is_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{85}')
+}
+
+fn yaml_as_it_is(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
     let seen = Seen::new(limits, Merge::Yes);
     let read = Seed(&seen).deserialize(yaml_serde::Deserializer::from_str(text));
     let refused = match seen.judge(read) {
