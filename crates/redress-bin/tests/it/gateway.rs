@@ -96,7 +96,7 @@ fn an_upstream_is_served_with_its_failures_over_http_and_mcp() {
     assert_eq!(call("1"), json!({"id": "1"}));
     let missing = call("2");
     assert_eq!(missing["code"], "HTTP_404", "{missing}");
-    assert!(missing["details"].to_string().contains("order 2 was never made"), "{missing}");
+    assert_eq!(missing["details"]["body"], json!({"error": "order 2 was never made"}), "{missing}");
     let teapot = call("3");
     assert_eq!(
         (&teapot["code"], &teapot["details"]["status"]),
@@ -139,5 +139,40 @@ fn a_table_of_the_configuration_serves_a_document_and_what_does_not_fit_it_is_to
         let place = Place::new().with("shop.yaml", SHOP).with("redress.toml", &format!("{table}{lines}"));
         let ran = place.run(&["serve", "redress.toml", "--listen", "127.0.0.1:0"]);
         assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.seen());
+    }
+}
+
+#[test]
+fn credentials_that_are_missing_are_told_by_the_doctor_and_by_the_call_and_those_given_are_sent() {
+    let url = format!("http://{}", service());
+    let secured = format!(
+        "{SHOP}components: {{securitySchemes: {{token: {{type: http, scheme: bearer}}}}}}\nsecurity: [{{token: []}}]\n"
+    );
+    let table = format!(
+        "state = \"memory\"\n[[upstream]]\nname = \"shop\"\nopenapi = \"shop.yaml\"\nurl = \"{url}\"\n\
+         [upstream.credentials.token]\nenv = \"SHOP_TOKEN\"\n"
+    );
+    let place = Place::new().with("shop.yaml", &secured).with("redress.toml", &table);
+    let upstream = |told: &Value| {
+        let all = told.as_array().unwrap().iter();
+        all.clone().find(|check| check["check"] == "upstream").unwrap().clone()
+    };
+    let told = upstream(&place.run(&["doctor", "redress.toml", "--listen", "127.0.0.1:0", "--json"]).json());
+    assert_eq!(told["status"], "warn", "{told}");
+    assert!(
+        told["says"].as_str().unwrap().contains("token (the environment variable `SHOP_TOKEN` is not set)"),
+        "{told}"
+    );
+    for (given, code) in [(false, json!("CREDENTIALS_REQUIRED")), (true, Value::Null)] {
+        let mut command = place.command(&["serve", "redress.toml", "--json", "--listen", "127.0.0.1:0"]);
+        if given {
+            command.env("SHOP_TOKEN", "canary-of-the-shop");
+        }
+        let served = Served::start(&mut command);
+        let words = ["call", "shop.orders.get_order", r#"{"id": "1"}"#, "--json", "--server", &served.url()];
+        let ran = place.run(&words);
+        assert_eq!(ran.json()["code"], code, "{}", ran.seen());
+        assert!(!ran.seen().contains("canary-of-the-shop"));
+        served.stop();
     }
 }
