@@ -53,6 +53,7 @@ fn answer(mut connection: TcpStream) {
     }
     let head = String::from_utf8(head).unwrap();
     let (status, body) = match head.split_whitespace().nth(1).unwrap() {
+        "/orders/9" if head.contains("Bearer canary-of-the-shop\r\n") => ("200 OK", json!({"id": "9"})),
         "/orders/1" => ("200 OK", json!({"id": "1"})),
         "/orders/2" => ("404 Not Found", json!({"error": "order 2 was never made"})),
         _ => ("418 I'm a teapot", json!({"short": true, "stout": true})),
@@ -169,7 +170,7 @@ fn credentials_that_are_missing_are_told_by_the_doctor_and_by_the_call_and_those
             command.env("SHOP_TOKEN", "canary-of-the-shop");
         }
         let served = Served::start(&mut command);
-        let words = ["call", "shop.orders.get_order", r#"{"id": "1"}"#, "--json", "--server", &served.url()];
+        let words = ["call", "shop.orders.get_order", r#"{"id": "9"}"#, "--json", "--server", &served.url()];
         let ran = place.run(&words);
         assert_eq!(ran.json()["code"], code, "{}", ran.seen());
         assert!(!ran.seen().contains("canary-of-the-shop"));
