@@ -146,7 +146,10 @@ fn all_places_and_styles_are_planned() {
                         if *allow_reserved { " reserved" } else { "" }
                     )
                 }
-                other => format!("{other:?}"),
+                other @ (Serialization::Content { .. }
+                | Serialization::Json
+                | Serialization::File { .. }
+                | Serialization::Text) => format!("{other:?}"),
             };
             format!(
                 "{} = {:?} {}: {how}{}",
