@@ -9,6 +9,7 @@ mod config;
 mod consent;
 mod descriptors;
 mod doctor;
+mod gateway;
 mod guide;
 mod keys;
 mod killed;
