@@ -634,6 +634,9 @@ pub(crate) fn command(program: &Program) -> clap::Command {
     if !program.is_built_in() {
         // A project is made by `redress` itself.
         let command = command.mut_subcommand("new", |new| new.hide(true));
+        // And it alone serves other services from a configuration.
+        #[cfg(feature = "gateway")]
+        let command = command.mut_subcommand("import", |import| import.hide(true));
         return match program.about().description() {
             Some(text) => command.about(text.to_owned()),
             None => command,

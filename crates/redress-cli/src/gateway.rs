@@ -29,7 +29,7 @@ pub(crate) fn upstream(table: &UpstreamTable) -> Result<Upstream, CliError> {
     let mut import = read(&table.openapi, &table.name)?;
     let unusable = |says: String| CliError::UpstreamUnusable { name: table.name.clone(), says };
     let overrides: Vec<Override> =
-        table.overrides.iter().map(overridden).collect::<Result<_, _>>().map_err(|says| unusable(says))?;
+        table.overrides.iter().map(overridden).collect::<Result<_, _>>().map_err(&unusable)?;
     Override::apply(&overrides, &mut import).map_err(|errors| {
         let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
         unusable(format!("an override cannot be applied: {}", said.join("; ")))

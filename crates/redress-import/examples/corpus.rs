@@ -1,5 +1,5 @@
 //! Imports every OpenAPI document below a folder, and counts what came of it:
-//! `cargo run --release -p redress-import --example corpus -- DIR [--reports]`.
+//! `cargo run --release -p redress-import --example corpus -- DIR [--reports] [--sizes]`.
 #![expect(clippy::print_stdout, reason = "it is a program that tells what it counted")]
 
 use std::{
@@ -9,14 +9,20 @@ use std::{
     time::Instant,
 };
 
-use redress_import::{ReadOptions, Report, openapi};
+use redress_contract::Contract;
+use redress_import::{Import, ReadOptions, Report, openapi};
+use redress_wire::{
+    http,
+    mcp::{Era, OutputForm, Tool},
+};
 
 fn main() {
     let mut folders = Vec::new();
-    let mut reports = false;
+    let (mut reports, mut sizes) = (false, false);
     for argument in env::args().skip(1) {
         match argument.as_str() {
             "--reports" => reports = true,
+            "--sizes" => sizes = true,
             folder => folders.push(PathBuf::from(folder)),
         }
     }
@@ -25,7 +31,7 @@ fn main() {
     files.sort();
     let mut total = Total::default();
     for file in &files {
-        one(file, reports, &mut total);
+        one(file, reports, sizes, &mut total);
     }
     println!(
         "{} documents, {} imported, {} refused; {} operations imported, {} skipped; {} failures declared; {} warnings",
@@ -67,7 +73,7 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn one(file: &Path, reports: bool, total: &mut Total) {
+fn one(file: &Path, reports: bool, sizes: bool, total: &mut Total) {
     let Ok(bytes) = fs::read(file) else { return println!("{}: cannot be read", file.display()) };
     let begun = Instant::now();
     match openapi::read(&bytes, &ReadOptions::default()) {
@@ -82,6 +88,10 @@ fn one(file: &Path, reports: bool, total: &mut Total) {
             for warning in &report.warnings {
                 *total.rules.entry(warning.rule.clone()).or_default() += 1;
             }
+            if sizes {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                println!("| {name} | {} | {} | {} |", bytes.len(), tool_list(&import), own_document(&import));
+            }
             if reports {
                 println!("== {} ({} ms)\n{report}", file.display(), took.as_millis());
             }
@@ -90,4 +100,16 @@ fn one(file: &Path, reports: bool, total: &mut Total) {
             println!("{}: {error}", file.display());
         }
     }
+}
+
+/// How many bytes a list of all tools has.
+fn tool_list(import: &Import) -> usize {
+    let tools = import.operations.iter().map(|one| Tool::of(&one.operation, OutputForm::default()));
+    tools.map(|tool| tool.text(Era::Modern).json().len() + 1).sum()
+}
+
+/// How many bytes our own document of the operations has.
+fn own_document(import: &Import) -> usize {
+    let contract = Contract::new(import.operations.iter().map(|one| one.operation.clone()));
+    http::openapi(&contract, &http::Info::default()).to_string().len()
 }

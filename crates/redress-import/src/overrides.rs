@@ -11,7 +11,7 @@ use redress_contract::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{FailsWhen, Import, ImportedOperation, NextCall, NextCallOrigin, openapi::next_calls};
+use crate::{FailsWhen, Import, ImportedOperation, NextCall, NextCallOrigin, OverrideError, openapi::next_calls};
 
 /// What an operator says otherwise than the document, for the operations that a pattern finds. They are applied in their
 /// order, a later one to what an earlier one has left.
@@ -72,78 +72,6 @@ pub struct Override {
     /// Profiles that they belong to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<String>,
-}
-
-/// What is wrong with an override.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OverrideError {
-    /// It finds no operation.
-    #[error("no operation is `{pattern}`{}", nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
-    NothingFound {
-        /// What was looked for.
-        pattern: String,
-        /// The operation whose name is nearest.
-        nearest: Option<String>,
-    },
-    /// It names a member that the input does not have.
-    #[error("`{operation}` takes no `{field}`{}", nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
-    NoField {
-        /// The operation.
-        operation: String,
-        /// The member.
-        field: String,
-        /// The member whose name is nearest.
-        nearest: Option<String>,
-    },
-    /// It hides what the service cannot do without.
-    #[error("`{operation}` cannot do without `{field}`, which is hidden; give it a fixed value instead")]
-    HiddenRequired {
-        /// The operation.
-        operation: String,
-        /// The member.
-        field: String,
-    },
-    /// It names a failure that none of the operations declares.
-    #[error("`{pattern}` does not fail with `{code}`{}", nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
-    NoFailure {
-        /// What was looked for.
-        pattern: String,
-        /// The code.
-        code: String,
-        /// The code that is nearest.
-        nearest: Option<String>,
-    },
-    /// It refuses a next call that nobody proposed.
-    #[error("no next call of `{pattern}` is `{refused}`")]
-    NoNextCall {
-        /// What was looked for.
-        pattern: String,
-        /// What was refused.
-        refused: String,
-    },
-    /// It renames more than one operation.
-    #[error("`{pattern}` is {found} operations, and only one can be called `{rename}`")]
-    RenamesMany {
-        /// What was looked for.
-        pattern: String,
-        /// How many there are.
-        found: usize,
-        /// The name.
-        rename: String,
-    },
-    /// What it would be called is no name.
-    #[error("`{name}` is not an operation name: write lower-case words joined by dots, at most {} letters", Name::MAX)]
-    BadName {
-        /// The name.
-        name: String,
-    },
-    /// Two operations would be called alike.
-    #[error("two operations would be called `{name}`")]
-    SameName {
-        /// The name.
-        name: String,
-    },
 }
 
 impl Override {

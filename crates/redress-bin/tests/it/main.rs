@@ -10,6 +10,7 @@ mod consent;
 mod descriptors;
 mod doctor;
 mod floods;
+mod gateway;
 mod guide;
 mod keys;
 mod killed;

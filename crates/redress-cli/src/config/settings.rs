@@ -262,15 +262,17 @@ mod tests {
     #[test]
     fn what_only_the_built_in_operations_have_is_refused_elsewhere() {
         let refused = |text: &str| toml::from_str::<File>(text).unwrap().for_a_registry(&document(text)).is_err();
-        for setting in SETTINGS.iter().filter(|setting| setting.path.starts_with("serve.")) {
+        let is_tried = |path: &str| path == "upstream" || path.starts_with("serve.");
+        for setting in SETTINGS.iter().filter(|setting| is_tried(setting.path)) {
             let value = match setting.path {
+                "upstream" => "[{name = \"shop\", openapi = \"shop.yaml\"}]",
                 "serve.write" | "serve.check_outputs" => "true",
                 "serve.max_in_flight" | "serve.max_body" => "1",
                 _ => "\"1s\"",
             };
             assert_eq!(refused(&format!("{} = {value}\n", setting.path)), setting.built_in, "{}", setting.path);
         }
-        assert!(SETTINGS.iter().all(|setting| !setting.built_in || setting.path.starts_with("serve.")));
+        assert!(SETTINGS.iter().all(|setting| !setting.built_in || is_tried(setting.path)));
     }
 
     #[test]

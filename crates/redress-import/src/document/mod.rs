@@ -3,6 +3,7 @@
 //! `serde_json::Value` sorts the members of its objects here, and operations are told in the order of their document, so
 //! the tree is one of our own.
 
+mod nesting;
 mod node;
 mod parse;
 pub(crate) mod pointer;

@@ -27,7 +27,7 @@ pub(crate) enum Node {
 pub(crate) struct Members {
     entries: Vec<(Box<str>, Node)>,
     /// Where each member is, once there are many.
-    index: Option<Box<HashMap<Box<str>, usize>>>,
+    index: Option<HashMap<Box<str>, usize>>,
 }
 
 impl Node {
@@ -192,7 +192,7 @@ impl Members {
             }
             None if place >= FEW => {
                 let known = self.entries.iter().enumerate().map(|(place, (name, _))| (name.clone(), place));
-                self.index = Some(Box::new(known.chain([(name.clone(), place)]).collect()));
+                self.index = Some(known.chain([(name.clone(), place)]).collect());
             }
             None => {}
         }

@@ -12,7 +12,7 @@ use std::{
 use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_json::Number;
 
-use super::{Members, Node};
+use super::{Members, Node, nesting};
 use crate::{Limits, ReadError};
 
 /// How deep documents may nest: what both parsers follow.
@@ -54,7 +54,22 @@ fn json(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
 }
 
 fn yaml(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
-    check_nesting(text)?;
+    nesting::check(text, MAX_DEPTH)?;
+    match yaml_as_it_is(text, limits) {
+        // YAML has no control characters, and documents have them: pasted from elsewhere into some description.
+        Err(ReadError::Syntax { .. }) if text.contains(is_control) => {
+            yaml_as_it_is(&text.replace(is_control, "\u{fffd}"), limits)
+        }
+        read => read,
+    }
+}
+
+/// Whether YAML does not take a character, wherever it stands.
+fn is_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{85}')
+}
+
+fn yaml_as_it_is(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
     let seen = Seen::new(limits, Merge::Yes);
     let read = Seed(&seen).deserialize(yaml_serde::Deserializer::from_str(text));
     let refused = match seen.judge(read) {
@@ -71,64 +86,6 @@ fn yaml(text: &str, limits: Limits) -> Result<Parsed, ReadError> {
         Err(ReadError::Syntax { .. }) => Err(refused),
         Err(other) => Err(other),
     }
-}
-
-/// Each token costs the scanner of YAML as much as brackets are open around it, and nothing bounds those. So they are
-/// counted first, by what opens and closes them: texts in quotes, comments and block scalars are passed over.
-fn check_nesting(text: &str) -> Result<(), ReadError> {
-    let mut depth = 0_usize;
-    // Until a line is indented no more than this, what stands there is text.
-    let mut block: Option<usize> = None;
-    let mut quote: Option<u8> = None;
-    for line in text.split('\n') {
-        let bytes = line.as_bytes();
-        let indent = bytes.iter().take_while(|byte| **byte == b' ').count();
-        let is_blank = bytes.iter().all(|byte| byte.is_ascii_whitespace());
-        match block {
-            Some(outer) if is_blank || indent > outer => continue,
-            Some(_) | None => block = None,
-        }
-        // Where a value may begin: at the beginning, and behind what stands before one.
-        let mut begins = true;
-        let mut place = 0;
-        while let Some(byte) = bytes.get(place).copied() {
-            place += 1;
-            match (quote, byte) {
-                (Some(b'"'), b'\\') => place += 1,
-                (Some(b'\''), b'\'') if bytes.get(place) == Some(&b'\'') => place += 1,
-                (Some(open), _) if open == byte => {
-                    quote = None;
-                    begins = false;
-                }
-                (Some(_), _) => {}
-                (None, b' ' | b'\t' | b'\r') => {
-                    if bytes.get(place) == Some(&b'#') {
-                        break;
-                    }
-                }
-                (None, b'#') if place == 1 => break,
-                (None, b'"' | b'\'') if begins || depth > 0 => quote = Some(byte),
-                (None, b'[' | b'{') if begins || depth > 0 => {
-                    depth += 1;
-                    if depth > MAX_DEPTH {
-                        return Err(ReadError::TooDeep { max: MAX_DEPTH });
-                    }
-                    begins = true;
-                }
-                (None, b']' | b'}') => depth = depth.saturating_sub(1),
-                (None, b',' | b':' | b'?' | b'-') => begins = true,
-                // A tag or an anchor stands before a value.
-                (None, b'&' | b'!' | b'*') if begins => {
-                    while bytes.get(place).is_some_and(|byte| !byte.is_ascii_whitespace()) {
-                        place += 1;
-                    }
-                }
-                (None, b'|' | b'>') if begins && depth == 0 => block = Some(indent),
-                (None, _) => begins = false,
-            }
-        }
-    }
-    Ok(())
 }
 
 fn saphyr_options(limits: Limits) -> serde_saphyr::Options {

@@ -57,7 +57,8 @@ pub(crate) fn from_fragment(fragment: &str) -> Cow<'_, str> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut place = 0;
     while let Some(byte) = bytes.get(place) {
-        let digits = bytes.get(place + 1..place + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = bytes.get(place + 1..place + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         match digits.filter(|_| *byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(value) => {
                 decoded.push(value);

@@ -278,7 +278,7 @@ mod tests {
                 "account.get_account",
                 "files_api.post_files_by_id",
                 "api.get_by_id",
-                "n2fa.n2fa_status",
+                "n2fa.n2_fa_status",
                 "x.get_x"
             ]
         );

@@ -123,12 +123,12 @@ fn hint(failure: &FailureDeclaration, call: &NextCall) -> String {
     if call.verifies && failure.effect() != Effect::None {
         return "Look first whether it took place, and make the same call again only if it did not.".to_owned();
     }
-    match failure.kind() {
-        Kind::NotFound => format!("List what exists and pick one of those. {}", said(plain.hint())),
-        _ => format!("Look at what is there now, and change the input to fit it. {}", said(plain.hint())),
-    }
-    .trim_end()
-    .to_owned()
+    let what = if failure.kind() == Kind::NotFound {
+        "List what exists and pick one of those."
+    } else {
+        "Look at what is there now, and change the input to fit it."
+    };
+    format!("{what} {}", said(plain.hint())).trim_end().to_owned()
 }
 
 /// The document's own words in a hint.

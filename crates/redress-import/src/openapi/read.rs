@@ -122,7 +122,7 @@ fn without_idle_failures(imported: &mut ImportedOperation) {
     if !is_idle {
         return;
     }
-    imported.responses.retain(|plan| !plan.code.as_ref().is_some_and(|code| *code == *"HTTP_404"));
+    imported.responses.retain(|plan| plan.code.as_ref().is_none_or(|code| *code != *"HTTP_404"));
     let failures: Vec<_> =
         imported.operation.failures().iter().filter(|failure| *failure.code() != *"HTTP_404").cloned().collect();
     imported.operation = imported.operation.clone().without_failures().with_failures(failures);

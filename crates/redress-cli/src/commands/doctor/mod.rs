@@ -5,6 +5,8 @@ mod certificate;
 mod configuration;
 mod machine;
 mod server;
+#[cfg(feature = "gateway")]
+mod upstreams;
 
 use std::{io, path::Path, time::SystemTime};
 
@@ -98,6 +100,8 @@ pub(crate) fn run(
         // Whoever asks about a server, and names no configuration, asks about the server alone.
         if sound && (args.server.url.is_none() || settings.document.is_some()) {
             checks.extend(configuration::checks(setup, &settings, args.server.url.is_some()).await);
+            #[cfg(feature = "gateway")]
+            checks.extend(upstreams::checks(program, &settings).await);
         }
         if let Some(url) = &args.server.url {
             checks.extend(server::checks(program, url, &args.server).await?);

@@ -15,7 +15,11 @@ use std::{
 use redress_contract::Holds;
 use serde_json::{Map, Value, json};
 
-use super::{Direction, Schemas};
+use super::{
+    Direction, Schemas,
+    join::join,
+    measure::{is_within, shortened, size},
+};
 
 /// How many references in a row are followed without going deeper.
 const MAX_HOPS: usize = 16;
@@ -328,49 +332,6 @@ impl Cutter<'_, '_> {
     }
 }
 
-/// Puts the words of one schema beside those of another, both of which have to hold.
-fn join(made: &mut Map<String, Value>, more: Map<String, Value>) {
-    let mut apart = Map::new();
-    for (word, value) in more {
-        let Some(known) = made.get_mut(&word) else {
-            made.insert(word, value);
-            continue;
-        };
-        if *known == value {
-            continue;
-        }
-        match (word.as_str(), known, value) {
-            ("description" | "deprecated" | "default", _, _) => {}
-            ("required", Value::Array(known), Value::Array(names)) => {
-                for name in names {
-                    if !known.contains(&name) {
-                        known.push(name);
-                    }
-                }
-            }
-            ("properties", Value::Object(known), Value::Object(members)) => {
-                for (name, member) in members {
-                    match (known.get_mut(&name), member) {
-                        (None, member) => drop(known.insert(name, member)),
-                        (Some(Value::Object(known)), Value::Object(member)) => join(known, member),
-                        (Some(_), _) => {}
-                    }
-                }
-            }
-            // Together they would close each other's members out, which nobody means.
-            ("additionalProperties", _, _) => drop(made.remove("additionalProperties")),
-            ("allOf", Value::Array(known), Value::Array(more)) => known.extend(more),
-            (_, _, value) => drop(apart.insert(word, value)),
-        }
-    }
-    if apart.is_empty() {
-        return;
-    }
-    if let Value::Array(all) = made.entry("allOf").or_insert_with(|| json!([])) {
-        all.push(Value::Object(apart));
-    }
-}
-
 /// Whether a schema admits everything.
 fn is_open(schema: &Value) -> bool {
     match schema {
@@ -401,67 +362,4 @@ fn common_type(values: &Value) -> Option<&'static str> {
     let mut values = values.iter();
     let first = name(values.next()?)?;
     values.all(|value| name(value) == Some(first)).then_some(first)
-}
-
-/// Whether a value has at most so many bytes, nearly. It stops where it has more: the same value may be met many times.
-fn is_within(value: &Value, max: usize) -> bool {
-    fn left(value: &Value, max: usize) -> Option<usize> {
-        match value {
-            Value::Null | Value::Bool(_) => max.checked_sub(5),
-            Value::Number(_) => max.checked_sub(6),
-            Value::String(text) => max.checked_sub(text.len() + 2),
-            Value::Array(items) => {
-                items.iter().try_fold(max.checked_sub(2)?, |rest, item| left(item, rest)?.checked_sub(1))
-            }
-            Value::Object(members) => members
-                .iter()
-                .try_fold(max.checked_sub(2)?, |rest, (name, item)| left(item, rest)?.checked_sub(name.len() + 4)),
-        }
-    }
-    left(value, max).is_some()
-}
-
-/// How many bytes a value has as compact JSON, nearly.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 5,
-        Value::Number(_) => 6,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(|item| size(item) + 1).sum::<usize>(),
-        Value::Object(members) => 2 + members.iter().map(|(name, item)| name.len() + size(item) + 4).sum::<usize>(),
-    }
-}
-
-/// A text with at most `max` letters, ended at a sentence or a word; none where nothing would be left of it.
-pub(in crate::openapi) fn shortened(text: &str, max: usize) -> Option<String> {
-    if max == 0 {
-        return None;
-    }
-    let mut flowing = String::with_capacity(text.len().min(max * 4));
-    let mut letters = 0;
-    let mut is_cut = false;
-    for word in text.split_whitespace() {
-        // A text without spaces may be long, and is met many times.
-        let length = if word.len() > max * 4 { max } else { word.chars().count() };
-        if letters + length + 1 > max {
-            is_cut = true;
-            break;
-        }
-        if !flowing.is_empty() {
-            flowing.push(' ');
-        }
-        flowing.push_str(word);
-        letters += length + 1;
-    }
-    if is_cut {
-        let end = flowing
-            .rmatch_indices(['.', '!', '?'])
-            .map(|(place, _)| place)
-            .find(|place| flowing.get(place + 1..).is_some_and(|rest| rest.starts_with(' ') || rest.is_empty()));
-        match end.filter(|end| *end * 2 >= flowing.len()) {
-            Some(end) => flowing.truncate(end + 1),
-            None => flowing.push('…'),
-        }
-    }
-    (!flowing.is_empty() && flowing != "…").then_some(flowing)
 }

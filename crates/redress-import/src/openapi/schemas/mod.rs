@@ -2,6 +2,8 @@
 
 mod cut;
 mod full;
+mod join;
+mod measure;
 mod normal;
 mod pattern;
 
@@ -13,8 +15,9 @@ use std::{
 
 use serde_json::Value;
 
-pub(super) use cut::{Measure, shortened};
+pub(super) use cut::Measure;
 pub(super) use full::object;
+pub(super) use measure::shortened;
 
 use super::source::Source;
 use crate::{

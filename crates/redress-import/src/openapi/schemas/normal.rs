@@ -131,10 +131,8 @@ impl Schemas<'_> {
                 }
                 None => odd("this is no number of things; it is left out"),
             },
-            "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => {
-                if value.as_bool() == Some(true) {
-                    made.insert(keyword.into(), true.into());
-                }
+            "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" if value.as_bool() == Some(true) => {
+                made.insert(keyword.into(), true.into());
             }
             "pattern" => match value.as_str() {
                 Some(pattern) => match self.portable(pattern) {
@@ -150,18 +148,16 @@ impl Schemas<'_> {
                     made.insert(keyword.into(), text.into());
                 }
             }
-            "items" => match value {
-                Node::Array(items) => {
-                    let items = items
-                        .iter()
-                        .enumerate()
-                        .map(|(index, item)| self.normal(item, &pointer::joined(&at(), &index.to_string())));
+            "items" => {
+                if let Node::Array(items) = value {
+                    let items = items.iter().enumerate();
+                    let items =
+                        items.map(|(index, item)| self.normal(item, &pointer::joined(&at(), &index.to_string())));
                     made.insert("prefixItems".into(), items.collect());
+                } else {
+                    made.insert("items".into(), self.normal(value, &at()));
                 }
-                other => {
-                    made.insert("items".into(), self.normal(other, &at()));
-                }
-            },
+            }
             "additionalItems" if matches!(whole.get("items"), Some(Node::Array(_))) => {
                 made.insert("items".into(), self.normal(value, &at()));
             }
@@ -269,10 +265,7 @@ fn types(value: &Node, whole: &Node) -> Option<Value> {
         Node::Array(names) => {
             let mut types: Vec<&str> = Vec::new();
             for name in names {
-                match name {
-                    Node::Null => types.push("null"),
-                    other => types.push(known(other.as_str()?)?),
-                }
+                types.push(if *name == Node::Null { "null" } else { known(name.as_str()?)? });
             }
             types.dedup();
             let mut seen = std::collections::BTreeSet::new();

@@ -24,7 +24,9 @@ impl Patterns {
         if let Some(known) = self.known.get(pattern) {
             return known.clone();
         }
-        let made = if compiles(pattern) {
+        // Behind a slash nothing can begin, so that these slashes stand around the pattern as programs write it.
+        let is_delimited = pattern.starts_with("/^") && without_slashes(pattern).0 != pattern;
+        let made = if !is_delimited && compiles(pattern) {
             Some(pattern.to_owned())
         } else {
             translated(pattern).filter(|translated| compiles(translated))
@@ -122,7 +124,7 @@ fn translated(pattern: &str) -> Option<String> {
                 if in_class {
                     // A range of letters cannot be doubled letter by letter.
                     if letters.peek() == Some(&'-') || made.ends_with('-') {
-                        return ranges_in_any_case(rest, body != pattern);
+                        return ranges_in_any_case(rest);
                     }
                     made.extend([lower, upper]);
                 } else {
@@ -136,7 +138,7 @@ fn translated(pattern: &str) -> Option<String> {
 }
 
 /// The whole pattern with `a-z` and `A-Z` doubled first, so that what is left is single letters.
-fn ranges_in_any_case(rest: &str, _had_slashes: bool) -> Option<String> {
+fn ranges_in_any_case(rest: &str) -> Option<String> {
     if rest.contains("\u{0}") {
         return None;
     }
