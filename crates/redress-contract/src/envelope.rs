@@ -27,12 +27,12 @@ pub struct Envelope {
     meta: Meta,
     held: HeldReservation,
     /// Few calls have any of it, so that it takes no room in every envelope.
-    aside: Option<Box<Aside>>,
+    aside: Option<Box<EnvelopeExtras>>,
 }
 
 /// What few envelopes have.
 #[derive(Clone, Debug, Default)]
-struct Aside {
+struct EnvelopeExtras {
     /// What is left of the allowances that the call was taken from.
     allowances: Box<[Allowance]>,
     /// Where the output breaks its schema, of one that is delivered all the same.
@@ -302,7 +302,8 @@ impl Envelope {
     pub fn success(output: OutputJson, mut meta: Meta) -> Envelope {
         let OutputJson { buffer: body, characters, held, breach } = output;
         meta.estimated_tokens = estimate(characters.unwrap_or_else(|| self::characters(&body)));
-        let aside = breach.map(|breach| Box::new(Aside { breach: Some(*breach), ..Aside::default() }));
+        let aside =
+            breach.map(|breach| Box::new(EnvelopeExtras { breach: Some(*breach), ..EnvelopeExtras::default() }));
         Envelope { body, problem: None, error_end: 0, meta, held, aside }
     }
 
@@ -456,7 +457,7 @@ fn append_members(body: &mut Vec<u8>, problem: &Problem) {
     }
 }
 
-fn breach_in(aside: Option<&Aside>) -> Option<&Breach> {
+fn breach_in(aside: Option<&EnvelopeExtras>) -> Option<&Breach> {
     aside?.breach.as_ref()
 }
 

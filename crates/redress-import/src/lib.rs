@@ -55,3 +55,7 @@ pub use request::{BodyPlan, Field, Place, RequestPlan, Serialization, Style};
 pub use response::{BodyKind, BoundDetail, ContentPlan, ResponsePlan, StatusPattern};
 pub use security::{ApiKeyPlace, OAuthFlow, SecurityRequirement, SecurityScheme};
 pub use server::{Server, ServerVariable};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/import.md")]
+struct Guide;

@@ -46,11 +46,11 @@ pub enum BreakerState {
 #[derive(Debug)]
 pub(crate) struct Breaker {
     config: BreakerConfig,
-    held: Mutex<Held>,
+    held: Mutex<Outcomes>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Outcomes {
     /// Calls in a row that got no answer.
     failures: u32,
     /// Until when nothing is sent.
@@ -100,7 +100,7 @@ impl Breaker {
     fn answered(&self, probe: bool) {
         let mut held = self.held();
         // What was sent before the breaker opened says nothing about now, unless it is an answer: then the service is there.
-        *held = Held { probing: held.probing && !probe, ..Held::default() };
+        *held = Outcomes { probing: held.probing && !probe, ..Outcomes::default() };
     }
 
     fn failed(&self, probe: bool) {
@@ -123,7 +123,7 @@ impl Breaker {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, Outcomes> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,12 +11,17 @@ struct Part {
     asked: fn(&ServeSettings) -> Option<&'static str>,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { feature: "tls", built: cfg!(feature = "tls"), asked: |settings| settings.tls.as_ref().map(|_| "tls") },
     Part {
         feature: "tls",
         built: cfg!(feature = "tls"),
         asked: |settings| settings.access.as_ref()?.certificates.as_ref().map(|_| "access.certificates"),
+    },
+    Part {
+        feature: "gateway",
+        built: cfg!(feature = "gateway"),
+        asked: |settings| settings.upstreams.first().map(|_| "upstream"),
     },
     Part {
         feature: "jwt",

@@ -122,19 +122,19 @@ impl CredentialsMissing {
 /// The credentials of one upstream.
 #[derive(Debug)]
 pub(crate) struct CredentialSet {
-    schemes: BTreeMap<String, Held>,
+    schemes: BTreeMap<String, SchemeCredential>,
     /// What was sent lately, by whichever operation: the service knows all of it, and may say any of it.
     sent: Mutex<Vec<Secret>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct SchemeCredential {
     scheme: SecurityScheme,
-    given: Given,
+    given: ConfiguredCredential,
 }
 
 #[derive(Debug)]
-enum Given {
+enum ConfiguredCredential {
     Nothing,
     Secret(Arc<SourcedSecret>),
     Basic {
@@ -171,26 +171,28 @@ impl CredentialSet {
         let mut schemes = BTreeMap::new();
         for scheme in &import.security_schemes {
             let held = match given.get(scheme.scheme()) {
-                None => Given::Nothing,
-                Some(Credential::Secret(from)) => Given::Secret(SourcedSecret::new(from.clone())),
-                Some(Credential::Basic { user, password }) => Given::Basic {
+                None => ConfiguredCredential::Nothing,
+                Some(Credential::Secret(from)) => ConfiguredCredential::Secret(SourcedSecret::new(from.clone())),
+                Some(Credential::Basic { user, password }) => ConfiguredCredential::Basic {
                     user: SourcedSecret::new(user.clone()),
                     password: SourcedSecret::new(password.clone()),
                 },
-                Some(Credential::Certificate { .. }) => Given::Connection,
+                Some(Credential::Certificate { .. }) => ConfiguredCredential::Connection,
                 Some(Credential::ClientCredentials(credentials)) => {
-                    Given::Token(Box::new(tokens(scheme, credentials, base)?))
+                    ConfiguredCredential::Token(Box::new(tokens(scheme, credentials, base)?))
                 }
             };
             check(scheme, &held)?;
-            schemes.insert(scheme.scheme().to_owned(), Held { scheme: scheme.clone(), given: held });
+            schemes.insert(scheme.scheme().to_owned(), SchemeCredential { scheme: scheme.clone(), given: held });
         }
         Ok(CredentialSet { schemes, sent: Mutex::default() })
     }
 
     /// Whether something is given for every scheme of `requirement`.
     fn is_given(&self, requirement: &SecurityRequirement) -> bool {
-        let given = |name: &String| self.schemes.get(name).is_some_and(|held| !matches!(held.given, Given::Nothing));
+        let given = |name: &String| {
+            self.schemes.get(name).is_some_and(|held| !matches!(held.given, ConfiguredCredential::Nothing))
+        };
         requirement.schemes.keys().all(given)
     }
 
@@ -242,17 +244,17 @@ impl CredentialSet {
         let mut all = Vec::with_capacity(self.schemes.len());
         for (scheme, held) in &self.schemes {
             let read = match &held.given {
-                Given::Nothing => {
+                ConfiguredCredential::Nothing => {
                     all.push(CredentialStatus { scheme: scheme.clone(), given: false, trouble: None });
                     continue;
                 }
-                Given::Connection => Ok(()),
-                Given::Secret(secret) => secret.get().await.map(drop),
-                Given::Basic { user, password } => match user.get().await {
+                ConfiguredCredential::Connection => Ok(()),
+                ConfiguredCredential::Secret(secret) => secret.get().await.map(drop),
+                ConfiguredCredential::Basic { user, password } => match user.get().await {
                     Ok(_) => password.get().await.map(drop),
                     Err(missing) => Err(missing),
                 },
-                Given::Token(tokens) => tokens.readable().await,
+                ConfiguredCredential::Token(tokens) => tokens.readable().await,
             };
             let trouble = read.err().map(|missing| missing.to_string());
             all.push(CredentialStatus { scheme: scheme.clone(), given: trouble.is_none(), trouble });
@@ -261,7 +263,7 @@ impl CredentialSet {
     }
 }
 
-impl Held {
+impl SchemeCredential {
     async fn apply(
         &self,
         scopes: &[String],
@@ -276,11 +278,13 @@ impl Held {
             read.map_err(unreadable)
         };
         match &self.given {
-            Given::Nothing => return Err(CredentialsMissing::NotGiven { schemes: vec![name.to_owned()] }),
-            Given::Connection => {}
-            Given::Secret(secret) => applied.secret(&self.scheme, read(secret).await?),
-            Given::Basic { user, password } => applied.basic(&read(user).await?, &read(password).await?),
-            Given::Token(tokens) => {
+            ConfiguredCredential::Nothing => {
+                return Err(CredentialsMissing::NotGiven { schemes: vec![name.to_owned()] });
+            }
+            ConfiguredCredential::Connection => {}
+            ConfiguredCredential::Secret(secret) => applied.secret(&self.scheme, read(secret).await?),
+            ConfiguredCredential::Basic { user, password } => applied.basic(&read(user).await?, &read(password).await?),
+            ConfiguredCredential::Token(tokens) => {
                 let token = tokens.get(scopes, client, renew).await.map_err(|trouble| match trouble {
                     oauth::TokenTrouble::Secret(source) => unreadable(source),
                     oauth::TokenTrouble::Refused { why, unreachable } => {
@@ -295,13 +299,15 @@ impl Held {
 }
 
 /// Whether what is given can be sent as the scheme says.
-fn check(scheme: &SecurityScheme, given: &Given) -> Result<(), UpstreamError> {
+fn check(scheme: &SecurityScheme, given: &ConfiguredCredential) -> Result<(), UpstreamError> {
     let fits = match given {
-        Given::Nothing => true,
-        Given::Connection => matches!(scheme, SecurityScheme::MutualTls { .. }),
-        Given::Basic { .. } => matches!(scheme, SecurityScheme::Basic { .. }),
-        Given::Secret(_) => !matches!(scheme, SecurityScheme::MutualTls { .. } | SecurityScheme::Basic { .. }),
-        Given::Token(_) => matches!(
+        ConfiguredCredential::Nothing => true,
+        ConfiguredCredential::Connection => matches!(scheme, SecurityScheme::MutualTls { .. }),
+        ConfiguredCredential::Basic { .. } => matches!(scheme, SecurityScheme::Basic { .. }),
+        ConfiguredCredential::Secret(_) => {
+            !matches!(scheme, SecurityScheme::MutualTls { .. } | SecurityScheme::Basic { .. })
+        }
+        ConfiguredCredential::Token(_) => matches!(
             scheme,
             SecurityScheme::Oauth2 { .. } | SecurityScheme::OpenIdConnect { .. } | SecurityScheme::Bearer { .. }
         ),
