@@ -13,12 +13,14 @@ use super::{
 };
 
 /// The codes of the engine that no row ends with, and where they are seen instead.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     ("CANCELLED", "cancel.rs: whoever goes away is told nothing"),
     ("PARSE_ERROR", "a message that is no JSON is refused by its face, and is no call"),
     ("HANDLER_NOT_BOUND", "no registry is built with such an operation"),
     ("STREAM_OVERFLOW", "it takes a reader that is slower than the source"),
     ("UPSTREAM_UNDECLARED", "no operation here is another service's"),
+    ("CREDENTIALS_REQUIRED", "no operation here is another service's"),
+    ("CONTRACT_CHANGED", "no operation here is another service's"),
 ];
 
 /// Asserts that the observers were told of the call of `row` once, and of nothing else.
