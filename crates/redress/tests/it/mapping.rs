@@ -180,7 +180,22 @@ async fn what_the_author_says_an_error_is_goes_before_its_type_and_its_text() {
         let code = match kind {
             Kind::Timeout => "TIMEOUT",
             Kind::Unavailable | Kind::RateLimited => "UPSTREAM_UNREACHABLE",
-            _ => "INTERNAL",
+            Kind::Parse
+            | Kind::InvalidRequest
+            | Kind::MethodNotFound
+            | Kind::InvalidParams
+            | Kind::Internal
+            | Kind::NotFound
+            | Kind::Conflict
+            | Kind::Forbidden
+            | Kind::Unauthorized
+            | Kind::Validation
+            | Kind::Configuration
+            | Kind::Initialization
+            | Kind::Database
+            | Kind::Cancelled
+            | Kind::Serialization
+            | Kind::Unknown => "INTERNAL",
         };
         assert_eq!(answer.code(), Some(code), "{kind}");
         assert!(!answer.json().to_string().contains("hunter2"), "{kind}");
