@@ -85,7 +85,7 @@ pub struct Note {
 
 /// Who is told by a handler while it is at work; a face gives one to a request.
 ///
-/// A handler is never held back by it: neither method may wait. [`hearing`] makes one
+/// A handler is never held back by it: neither method may wait. [`progress_channel`] makes one
 /// that a face can read at its own pace.
 pub trait ProgressListener: Send + Sync + 'static {
     /// The call has come this far.
@@ -254,7 +254,7 @@ impl ProgressShared {
     }
 }
 
-/// The listener that [`hearing`] makes.
+/// The listener that [`progress_channel`] makes.
 #[derive(Debug)]
 pub struct ProgressSender {
     shared: Arc<ProgressShared>,

@@ -168,7 +168,7 @@ impl Registry {
     }
 
     /// Resolves when no call with an idempotency key runs any more, in this registry or in another that is
-    /// [fitted](Registry::fitted) from the same. Such a call goes on when its caller leaves, so a service that goes down
+    /// [given layers](Registry::with_layers) from the same. Such a call goes on when its caller leaves, so a service that goes down
     /// waits for this too.
     pub async fn settled(&self) {
         self.0.keyed.close();
