@@ -87,7 +87,10 @@ fn config(table: &UpstreamTable) -> Result<UpstreamConfig, String> {
     config.deadline = table.deadline.map(|span| span.0);
     config.rate = table.rate;
     config.strict = table.strict;
-    config.trace_headers = Some(redress_telemetry::trace_headers);
+    #[cfg(feature = "otlp")]
+    {
+        config.trace_headers = Some(redress_telemetry::trace_headers);
+    }
     if let Some(calls) = table.max_in_flight {
         config.concurrency = calls.get();
     }
