@@ -8,7 +8,6 @@ mod author;
 mod call;
 mod hex;
 mod hooks;
-mod input;
 pub mod offload;
 mod path;
 mod printable;

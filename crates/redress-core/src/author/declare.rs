@@ -18,7 +18,7 @@ use std::{
 use redress_contract as contract;
 use serde::{Serialize, de::DeserializeOwned, ser::SerializeStruct};
 
-use crate::{Ctx, Events, Failure, Operation, Outcome, input, plain};
+use crate::{Ctx, Events, Failure, Operation, Outcome, plain};
 
 /// What may be an operation's input: any type that serde reads and schemars describes.
 #[diagnostic::on_unimplemented(
@@ -33,7 +33,7 @@ pub trait Input: DeserializeOwned + Send + 'static {
 
 impl<T: DeserializeOwned + schemars::JsonSchema + Send + 'static> Input for T {
     fn schema() -> contract::Schema {
-        contract::Schema::new(input::input_schema::<T>())
+        contract::Schema::new(redress_input::input_schema::<T>())
     }
 }
 
@@ -50,7 +50,7 @@ pub trait Output: Serialize + Send + 'static {
 
 impl<T: Serialize + schemars::JsonSchema + Send + 'static> Output for T {
     fn schema() -> contract::Schema {
-        contract::Schema::new(input::output_schema::<T>())
+        contract::Schema::new(redress_input::output_schema::<T>())
     }
 }
 
@@ -77,7 +77,7 @@ pub trait PublicField {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + schemars::JsonSchema> PublicField for T {
     fn schema() -> serde_json::Value {
-        input::output_schema::<T>()
+        redress_input::output_schema::<T>()
     }
 
     fn write_plain(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

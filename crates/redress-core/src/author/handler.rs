@@ -5,6 +5,7 @@ use std::{any::Any, future::Future, marker::PhantomData, pin::Pin, sync::Arc};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use redress_contract::OutputJson;
+use redress_input::{DecodeError, InputShape, SchemaError};
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +15,6 @@ use crate::{
         fail::ErasedFail,
     },
     call::encode::{encode, encode_item},
-    input::{self, DecodeError, InputShape, SchemaError},
 };
 
 /// A future whose type is forgotten.
@@ -98,15 +98,15 @@ impl<D: Declared> InputReader for TypedHandler<D> {
     }
 
     fn read(&self, shape: &InputShape, input: &[u8]) -> Result<ReadInput, DecodeError> {
-        Ok(Box::new(input::decode::<D::Input>(input, shape)?))
+        Ok(Box::new(redress_input::decode::<D::Input>(input, shape)?))
     }
 
     fn accepts(&self, shape: &InputShape, input: &[u8]) -> bool {
-        input::decode::<D::Input>(input, shape).is_ok()
+        redress_input::decode::<D::Input>(input, shape).is_ok()
     }
 
     fn stumbles_at(&self, input: &[u8]) -> Option<String> {
-        input::pointer_of::<D::Input>(input)
+        redress_input::pointer_of::<D::Input>(input)
     }
 }
 
@@ -117,7 +117,7 @@ impl<D: Once> UnaryHandler for TypedHandler<D> {
         shape: &InputShape,
         input: &[u8],
     ) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
-        Ok(once::<D>(ctx, input::decode::<D::Input>(input, shape)?))
+        Ok(once::<D>(ctx, redress_input::decode::<D::Input>(input, shape)?))
     }
 
     fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult> {
@@ -136,7 +136,7 @@ fn once<D: Once>(ctx: &Ctx, input: D::Input) -> BoxFuture<'_, HandlerResult> {
 
 impl<D: Streams> StreamHandler for TypedHandler<D> {
     fn ready(&self, ctx: Ctx, shape: &InputShape, input: &[u8]) -> Result<StreamOpening, DecodeError> {
-        Ok(stream::<D>(ctx, input::decode::<D::Input>(input, shape)?))
+        Ok(stream::<D>(ctx, redress_input::decode::<D::Input>(input, shape)?))
     }
 
     fn ready_with(&self, ctx: Ctx, input: ReadInput) -> StreamOpening {
@@ -170,11 +170,11 @@ impl<T> InputReader for DynamicHandler<T> {
     }
 
     fn read(&self, shape: &InputShape, input: &[u8]) -> Result<ReadInput, DecodeError> {
-        Ok(Box::new(input::accept(input, shape)?))
+        Ok(Box::new(redress_input::accept(input, shape)?))
     }
 
     fn accepts(&self, shape: &InputShape, input: &[u8]) -> bool {
-        input::accept(input, shape).is_ok()
+        redress_input::accept(input, shape).is_ok()
     }
 
     fn stumbles_at(&self, _: &[u8]) -> Option<String> {
@@ -189,7 +189,7 @@ impl<T: serde::Serialize + Send + 'static> UnaryHandler for DynamicHandler<T> {
         shape: &InputShape,
         input: &[u8],
     ) -> Result<BoxFuture<'a, HandlerResult>, DecodeError> {
-        Ok(self.once(ctx, input::accept(input, shape)?))
+        Ok(self.once(ctx, redress_input::accept(input, shape)?))
     }
 
     fn ready_with<'a>(&self, ctx: &'a Ctx, input: ReadInput) -> BoxFuture<'a, HandlerResult> {
@@ -211,7 +211,7 @@ impl<T: serde::Serialize + Send + 'static> DynamicHandler<T> {
 
 impl StreamHandler for DynamicHandler<Events<Value, DynamicFailure>> {
     fn ready(&self, ctx: Ctx, shape: &InputShape, input: &[u8]) -> Result<StreamOpening, DecodeError> {
-        Ok(self.stream(ctx, input::accept(input, shape)?))
+        Ok(self.stream(ctx, redress_input::accept(input, shape)?))
     }
 
     fn ready_with(&self, ctx: Ctx, input: ReadInput) -> StreamOpening {

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use redress_contract::{Caller, Denied, EngineCode, Json};
+use redress_input::{Beyond, Extent, document};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Call, CallInput, FailedCall, quota::QuotaReservation};
 use crate::{
-    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal,
-    hooks::consent,
-    input::{Beyond, Extent, document},
-    offload::offload,
+    Answer, Limited, LimitedCall, Permit, Question, QuestionKind, Refusal, hooks::consent, offload::offload,
     registry::RegisteredOperation,
 };
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use redress_contract::{Caller, EngineCode, Envelope, Meta, OutputJson};
+use redress_input::document;
 use sha2::{Digest as _, Sha256};
 
 use super::{Call, CallInput, FailedCall, admit::Permits, detached::OwnedCallInput};
@@ -10,7 +11,6 @@ use crate::{
     Conversation, Question, Registry, Request,
     call::ask::{AskContext, Round},
     hooks::consent::WrittenJson,
-    input::document,
     registry::RegisteredOperation,
 };
 

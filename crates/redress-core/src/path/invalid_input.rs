@@ -3,13 +3,11 @@
 use std::cell::Cell;
 
 use redress_contract::{EngineCode, RecoveryStep};
+use redress_input::{Beyond, DecodeError, Explanation, Extent, InputIssue, InputShape};
 use serde::Serialize;
 
 use super::{Call, FailedCall};
-use crate::{
-    author::handler::InputReader,
-    input::{self, Beyond, DecodeError, Explanation, Extent, InputShape},
-};
+use crate::author::handler::InputReader;
 
 /// The hint where no small change is known to mend the input.
 const NO_FIX: &str = "Change what `details.issues` points at, and call again.";
@@ -27,7 +25,7 @@ pub(super) enum InputRefusal {
 /// The details of INVALID_INPUT.
 #[derive(Serialize)]
 struct InvalidInputDetails<'a> {
-    issues: &'a [input::InputIssue],
+    issues: &'a [InputIssue],
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<&'a [serde_json::Value]>,
 }
@@ -48,7 +46,7 @@ impl InputRefusal {
             DecodeError::Refused => {
                 let accepts = |patched: &[u8]| reader.accepts(shape, patched);
                 let stumbles = |refused: &[u8]| reader.stumbles_at(refused);
-                InputRefusal::Unfit(input::explain(input, shape, &accepts, &stumbles, stop))
+                InputRefusal::Unfit(redress_input::explain(input, shape, &accepts, &stumbles, stop))
             }
         }
     }

@@ -4,13 +4,13 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use redress_contract::OutputJson;
+use redress_input::DecodeError;
 
 use super::{Call, CallInput, FailedCall, converse::fingerprint_of, invalid_input::InputRefusal};
 use crate::{
     Fingerprint,
     author::handler::{InputReader, ReadInput},
     hooks::idempotency::fingerprint,
-    input::DecodeError,
     offload::{Abandon, LARGE, offload},
     registry::RegisteredOperation,
 };

@@ -10,11 +10,11 @@ use std::{
 };
 
 use redress_contract::{self as contract, Breach, Caller, Code, Content, Origin, OutputJson};
+use redress_input::{InputShape, SchemaError, breach_of};
 
 use crate::{
     Credentials, Guard, Operation, Settings,
     author::{access_check::OperationCheck, handler::BoundHandler, verification::Verifying},
-    input::{InputShape, SchemaError, breach_of},
     path::StillCalled,
     registry::prepared::Prepared,
 };

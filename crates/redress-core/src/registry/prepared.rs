@@ -9,9 +9,10 @@ use redress_contract::{
     Binding, Breach, Code, Effect, EngineCode, FailureDeclaration, Json, Printed, Problem, Recovery, RecoveryStep,
     Retry, Shape, Started, Template, Verb,
 };
+use redress_input::{InputShape, breach_of};
 use serde_json::Value;
 
-use crate::{AnyFailure, Registry, call::next_call::PreparedNextCall, input};
+use crate::{AnyFailure, Registry, call::next_call::PreparedNextCall};
 
 /// A declared failure, made ready.
 pub(crate) struct Prepared {
@@ -23,7 +24,7 @@ pub(crate) struct Prepared {
     step: Option<RecoveryStep>,
     next: Option<PreparedNextCall>,
     next_fits: OnceLock<bool>,
-    details: OnceLock<Option<input::InputShape>>,
+    details: OnceLock<Option<InputShape>>,
     printed: OnceLock<Arc<Printed>>,
 }
 
@@ -152,8 +153,8 @@ impl Prepared {
     /// failure first happens.
     pub(crate) fn details_breach(&self, details: Option<&Json>) -> Option<Breach> {
         let shape =
-            self.details.get_or_init(|| input::InputShape::dynamic(self.declaration.details().as_value().clone()).ok());
-        input::breach_of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
+            self.details.get_or_init(|| InputShape::dynamic(self.declaration.details().as_value().clone()).ok());
+        breach_of(shape.as_ref(), details.map_or(b"{}", |raw| raw.get().as_bytes()))
     }
 }
 

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use redress_contract::{Access, Caller, ExampleEnding, Name, OperationDeclaration, Shape};
+use redress_input::InputShape;
 use serde_json::{Map, Value, json};
 
 use super::{BrokenExample, Examples, ExamplesReport, Harness};
-use crate::{Request, input};
+use crate::Request;
 
 /// Tries what every operation promises by its declaration alone, so that nobody has to write it for each: a valid call
 /// ends as its example says, an invalid input is INVALID_INPUT before the handler runs, and who may not call is told
@@ -162,7 +163,7 @@ fn admitted(access: &Access) -> Option<Caller> {
 /// Inputs that break the schema, each with what is wrong in it. Consent comes before the input, so that what asks for it
 /// has none.
 fn invalid(operation: &OperationDeclaration) -> Vec<(String, Value)> {
-    let Ok(shape) = input::InputShape::dynamic(operation.input().as_value().clone()) else { return Vec::new() };
+    let Ok(shape) = InputShape::dynamic(operation.input().as_value().clone()) else { return Vec::new() };
     if operation.access().needs_consent() {
         return Vec::new();
     }

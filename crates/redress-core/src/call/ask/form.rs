@@ -1,8 +1,9 @@
 //! A form that a person fills in: flat fields, each with a schema.
 
+use redress_input::InputShape;
 use serde_json::{Map, Value, json};
 
-use crate::{Input, input};
+use crate::Input;
 
 /// A form that a person fills in.
 ///
@@ -71,7 +72,7 @@ impl Form {
 
     /// Whether `answer` is the form, filled in. A schema that does not compile accepts nothing.
     pub(super) fn takes(&self, answer: &Value) -> bool {
-        input::InputShape::dynamic(self.schema.clone()).is_ok_and(|shape| shape.is_valid(answer))
+        InputShape::dynamic(self.schema.clone()).is_ok_and(|shape| shape.is_valid(answer))
     }
 }
 

@@ -6,11 +6,12 @@ use std::{
 };
 
 use redress_contract::Finding;
+use redress_input::InputShape;
 use semver::{Version, VersionReq};
 use serde_json::Value;
 
 use super::{BroughtState, Extension};
-use crate::{Operation, input::InputShape};
+use crate::Operation;
 
 /// Namespaces that belong to the engine.
 const RESERVED: [&str; 4] = ["redress", "services", "errors", "consent"];

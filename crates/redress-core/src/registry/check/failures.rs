@@ -6,7 +6,7 @@ use redress_contract::{
     Code, EngineCode, FailureDeclaration, Finding, Kind, OperationDeclaration, Recovery, Schema, Template, Verb,
 };
 
-use crate::input::InputShape;
+use redress_input::InputShape;
 
 pub(super) fn check(operations: &[&OperationDeclaration], codes: &[FailureDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {

@@ -15,9 +15,10 @@ mod verifications;
 use std::sync::Arc;
 
 use redress_contract::{FailureDeclaration, Finding, Name, OperationDeclaration};
+use redress_input::SchemaError;
 
 use super::Builder;
-use crate::{Guard, input::SchemaError};
+use crate::Guard;
 
 /// Everything that is wrong with what the builder holds.
 pub(super) fn findings(builder: &Builder) -> Vec<Finding> {

@@ -1,11 +1,12 @@
 //! What an operation says about itself, its schemas and what runs it.
 
 use redress_contract::{Content, ExampleEnding, Finding, OperationDeclaration as Declaration, Shape};
+use redress_input::InputShape;
 
 use serde_json::{Value, json};
 
 use super::{Builder, bad_schema, fit::fits};
-use crate::{Operation, author::handler::BoundHandler, input};
+use crate::{Operation, author::handler::BoundHandler};
 
 pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
     if builder.settings.deadline.is_zero() {
@@ -165,16 +166,15 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
 }
 
 fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
-    let compiled =
-        |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match input::InputShape::dynamic(
-            schema.as_value().clone(),
-        ) {
-            Ok(shape) => Some(shape),
-            Err(error) => {
-                findings.push(bad_schema(declaration.name(), which, &error));
-                None
-            }
-        };
+    let compiled = |which, schema: &redress_contract::Schema, findings: &mut Vec<Finding>| match InputShape::dynamic(
+        schema.as_value().clone(),
+    ) {
+        Ok(shape) => Some(shape),
+        Err(error) => {
+            findings.push(bad_schema(declaration.name(), which, &error));
+            None
+        }
+    };
     let takes = compiled("input", declaration.input(), findings);
     let gives = compiled("output", declaration.output(), findings);
     for (place, example) in declaration.examples().iter().enumerate() {
@@ -201,7 +201,7 @@ fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
 }
 
 /// Where a value is not what the schema says, and what of the schema says so.
-fn broken_at(shape: &input::InputShape, value: &Value) -> Option<String> {
+fn broken_at(shape: &InputShape, value: &Value) -> Option<String> {
     let (pointer, rule) = shape.first_error(value)?;
     Some(if pointer.is_empty() { format!("(`{rule}`)") } else { format!("at `{pointer}` (`{rule}`)") })
 }

@@ -5,26 +5,28 @@
 
 /// How large a document may be, besides its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub struct Extent {
     /// How deep it may nest.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// How many members and items it may hold.
-    pub(crate) members: usize,
+    pub members: usize,
 }
 
 /// Which bound a document passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub enum Beyond {
+    /// It nests too deep.
     Depth,
+    /// It holds too many members and items.
     Members,
 }
 
 impl Extent {
     /// How deep the parser itself goes.
-    pub(crate) const PARSER_DEPTH: usize = 127;
+    pub const PARSER_DEPTH: usize = 127;
 
     /// Which bound `document` passes, if any. Most documents are too short to pass one, so they are not even read.
-    pub(crate) fn passed_by(self, document: &[u8]) -> Option<Beyond> {
+    pub fn passed_by(self, document: &[u8]) -> Option<Beyond> {
         // Each level takes two bytes, and so does each item.
         let may_nest = self.depth < Self::PARSER_DEPTH && document.len() / 2 > self.depth;
         let may_hold = document.len() / 2 > self.members;
@@ -33,7 +35,7 @@ impl Extent {
 
     /// The same, whatever the parser would say.
     #[cold]
-    pub(crate) fn measure(self, document: &[u8]) -> Option<Beyond> {
+    pub fn measure(self, document: &[u8]) -> Option<Beyond> {
         let most_deep = self.depth.min(Self::PARSER_DEPTH);
         let (mut depth, mut members) = (0_usize, 0_usize);
         let mut opened = false;

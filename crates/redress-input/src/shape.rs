@@ -19,7 +19,7 @@ use super::violation::problems;
 
 /// A schema made ready for calls, once, at registration.
 #[derive(Debug)]
-pub(crate) struct InputShape {
+pub struct InputShape {
     /// With plain references only.
     schema: Schema,
     check: InputCheck,
@@ -45,7 +45,7 @@ pub(super) enum InputCheck {
 /// Why a schema cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum SchemaError {
+pub enum SchemaError {
     /// A keyword has a value that it cannot have.
     #[error("the schema is not valid at `{pointer}`")]
     Keyword {
@@ -92,7 +92,7 @@ fn bundled(schema: Value) -> Result<Schema, SchemaError> {
 
 impl InputShape {
     /// The shape of an input that is decoded to `T`.
-    pub(crate) fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
+    pub fn typed<T: DeserializeOwned>(schema: Value) -> Result<Self, SchemaError> {
         let schema = bundled(schema)?;
         let Some(node) = DecodeNode::read(schema.as_value())? else { return Self::validated(schema) };
         let takes_twice = node.takes_any_name();
@@ -105,7 +105,7 @@ impl InputShape {
 
     /// The shape of a value that no Rust type stands for: an operation declared as data, or anything
     /// that is only ever validated.
-    pub(crate) fn dynamic(schema: Value) -> Result<Self, SchemaError> {
+    pub fn dynamic(schema: Value) -> Result<Self, SchemaError> {
         let schema = bundled(schema)?;
         if DecodeNode::read(schema.as_value())?.is_none() {
             return Self::validated(schema);
@@ -128,12 +128,12 @@ impl InputShape {
     }
 
     /// Whether the schema accepts `value`.
-    pub(crate) fn is_valid(&self, value: &Value) -> bool {
+    pub fn is_valid(&self, value: &Value) -> bool {
         self.validator().is_some_and(|validator| validator.is_valid(value))
     }
 
     /// The place of the first value that the schema refuses, and the keyword that refused it.
-    pub(crate) fn first_error(&self, value: &Value) -> Option<(String, String)> {
+    pub fn first_error(&self, value: &Value) -> Option<(String, String)> {
         if self.is_valid(value) {
             return None;
         }

@@ -24,35 +24,35 @@ const NEAR: u64 = 300_000;
 
 /// Why an input was refused, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Explanation {
+pub struct Explanation {
     /// What is wrong, in the order of the schema; at least one.
-    pub(crate) issues: Vec<InputIssue>,
+    pub issues: Vec<InputIssue>,
     /// A JSON Patch (RFC 6902) that, applied to the input, makes it acceptable. Its values come from
     /// the input, so it belongs in the reply to the caller and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<Vec<Value>>,
+    pub fix: Option<Vec<Value>>,
 }
 
 /// One thing wrong with an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct InputIssue {
+pub struct InputIssue {
     /// Where (RFC 6901).
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// The schema keyword that was broken; `json` for a text that is no JSON, `duplicate` for a
     /// field that stands twice, `decode` for a value that its schema admits and its type does not,
     /// `schema` where looking for the keyword took more work than a refusal is worth.
-    pub(crate) rule: String,
+    pub rule: String,
     /// What the schema wants there.
-    pub(crate) expected: String,
+    pub expected: String,
     /// The known field or value nearest to what was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) near: Option<String>,
+    pub near: Option<String>,
 }
 
 /// Explains a refusal. `accepts` decodes again, which is how a fix is tried; `pointer` finds the place
 /// where a type refuses what its schema admits, see [`pointer_of`]; `stop` says whether the explanation is
 /// still worth its work: it is asked again and again, and once it is `true` what was found so far is told.
-pub(crate) fn explain(
+pub fn explain(
     bytes: &[u8],
     shape: &InputShape,
     accepts: &dyn Fn(&[u8]) -> bool,
@@ -98,7 +98,7 @@ pub(super) fn explain_counted(
 }
 
 /// The place where `T` refuses a document.
-pub(crate) fn pointer_of<T: DeserializeOwned>(bytes: &[u8]) -> Option<String> {
+pub fn pointer_of<T: DeserializeOwned>(bytes: &[u8]) -> Option<String> {
     use serde_path_to_error::Segment;
     let mut document = serde_json::Deserializer::from_slice(document(bytes));
     let error = serde_path_to_error::deserialize::<_, T>(&mut document).err()?;

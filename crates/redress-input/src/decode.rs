@@ -10,7 +10,7 @@ use super::strict::Strict;
 
 /// Why an input was not decoded. It holds nothing of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum DecodeError {
+pub enum DecodeError {
     /// The bytes are no JSON document: syntax, encoding, depth, or something after its end.
     #[error("the input is not a JSON document")]
     NotJson,
@@ -20,7 +20,7 @@ pub(crate) enum DecodeError {
 }
 
 /// Decodes an input of type `T`. No bytes at all stand for `{}`.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &InputShape) -> Result<T, DecodeError> {
+pub fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &InputShape) -> Result<T, DecodeError> {
     let bytes = document(bytes);
     let guide = match shape.check() {
         InputCheck::Plain => None,
@@ -32,7 +32,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], shape: &InputShape) -> R
 }
 
 /// Accepts an input that no type stands for.
-pub(crate) fn accept(bytes: &[u8], shape: &InputShape) -> Result<Value, DecodeError> {
+pub fn accept(bytes: &[u8], shape: &InputShape) -> Result<Value, DecodeError> {
     let value = parse(bytes)?;
     if shape.is_valid(&value) && twice(bytes).is_none() { Ok(value) } else { Err(DecodeError::Refused) }
 }
@@ -43,7 +43,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// The document to read: a call without arguments has an empty object for its input.
-pub(crate) fn document(bytes: &[u8]) -> &[u8] {
+pub fn document(bytes: &[u8]) -> &[u8] {
     if bytes.trim_ascii().is_empty() { b"{}" } else { bytes }
 }
 

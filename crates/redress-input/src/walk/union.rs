@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::SchemaWalk;
 use super::collect::InstancePath;
-use crate::input::instance_path::PathStep;
-use crate::input::tree::NodeId;
-use crate::input::violation::{Options, Violation, ViolationCause};
+use crate::instance_path::PathStep;
+use crate::tree::NodeId;
+use crate::violation::{Options, Violation, ViolationCause};
 
 /// The place of a union whose branches are being judged: a branch that only refers to another schema is
 /// judged by what that schema says about this value.

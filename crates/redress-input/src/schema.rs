@@ -12,13 +12,13 @@ use super::closed_objects::close;
 
 /// The schema of `T` as an input. A type is opened to unknown fields by
 /// `#[schemars(extend("additionalProperties" = true))]`.
-pub(crate) fn input_schema<T: JsonSchema>() -> Value {
+pub fn input_schema<T: JsonSchema>() -> Value {
     let settings = settings().for_deserialize();
     normalise(generate::<T>(settings), CallSide::Input)
 }
 
 /// The schema of `T` as an output.
-pub(crate) fn output_schema<T: JsonSchema>() -> Value {
+pub fn output_schema<T: JsonSchema>() -> Value {
     let settings = settings().for_serialize();
     normalise(generate::<T>(settings), CallSide::Output)
 }

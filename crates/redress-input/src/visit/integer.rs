@@ -6,18 +6,18 @@ use std::marker::PhantomData;
 use serde::de::{Error, Visitor};
 
 use super::broken;
-use crate::input::bounds::Figure;
-use crate::input::guide::Guide;
+use crate::bounds::Figure;
+use crate::guide::Guide;
 
 /// Hands an integer of width `W` to the type's own visitor, within the rules.
-pub(in crate::input) struct Integer<'g, V, W> {
+pub(crate) struct Integer<'g, V, W> {
     visitor: V,
     guide: Option<&'g Guide>,
     width: PhantomData<W>,
 }
 
 impl<'g, V, W> Integer<'g, V, W> {
-    pub(in crate::input) fn new(visitor: V, guide: Option<&'g Guide>) -> Self {
+    pub(crate) fn new(visitor: V, guide: Option<&'g Guide>) -> Self {
         Self { visitor, guide, width: PhantomData }
     }
 
@@ -31,7 +31,7 @@ impl<'g, V, W> Integer<'g, V, W> {
 }
 
 /// What an integer type of at most 64 bits holds.
-pub(in crate::input) trait Width {
+pub(crate) trait Width {
     const LOW: i64;
     const HIGH: u64;
 }
@@ -98,7 +98,7 @@ fn whole_of(real: f64) -> Option<i128> {
 
 impl<'de, V: Visitor<'de>> Integer<'_, V, i128> {
     /// Reads the integer from the text of a JSON value.
-    pub(in crate::input) fn visit_text<E: Error>(self, text: &str) -> Result<V::Value, E> {
+    pub(crate) fn visit_text<E: Error>(self, text: &str) -> Result<V::Value, E> {
         let Ok(whole) = text.parse::<i128>() else {
             let whole = number(text).and_then(whole_of).ok_or_else(broken)?;
             self.admit(Figure::Whole(whole))?;
@@ -111,7 +111,7 @@ impl<'de, V: Visitor<'de>> Integer<'_, V, i128> {
 
 impl<'de, V: Visitor<'de>> Integer<'_, V, u128> {
     /// Reads the integer from the text of a JSON value.
-    pub(in crate::input) fn visit_text<E: Error>(self, text: &str) -> Result<V::Value, E> {
+    pub(crate) fn visit_text<E: Error>(self, text: &str) -> Result<V::Value, E> {
         const ABOVE: f64 = u128::MAX as f64;
         let whole = match text.parse::<u128>() {
             Ok(whole) => whole,

@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 
 use super::ProbeTrial;
 use super::probing::{Probe, UNKNOWN};
-use crate::input::node::{DecodeFields, DecodeNode};
+use crate::node::{DecodeFields, DecodeNode};
 
 /// The type refused what it was tried with. Why does not matter.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::union::OpenUnion;
 use super::{MAX_DEPTH, SchemaWalk};
-use crate::input::instance_path::PathStep;
-use crate::input::tree::{Further, ItemRules, MemberRules, NodeId, SchemaRule};
-use crate::input::violation::{Options, Violation, ViolationCause};
+use crate::instance_path::PathStep;
+use crate::tree::{Further, ItemRules, MemberRules, NodeId, SchemaRule};
+use crate::violation::{Options, Violation, ViolationCause};
 
 /// The way to the value at hand.
 pub(super) type InstancePath<'a> = Vec<PathStep<'a>>;

@@ -6,13 +6,13 @@ use serde::de::value::StrDeserializer;
 use serde::de::{Error, Visitor};
 
 use super::broken;
-use crate::input::bounds::Figure;
-use crate::input::guide::Guide;
+use crate::bounds::Figure;
+use crate::guide::Guide;
 
 /// Checks a string or a number before the type sees it.
-pub(in crate::input) struct CheckedLeaf<'g, V> {
-    pub(in crate::input) visitor: V,
-    pub(in crate::input) guide: &'g Guide,
+pub(crate) struct CheckedLeaf<'g, V> {
+    pub(crate) visitor: V,
+    pub(crate) guide: &'g Guide,
 }
 
 impl<V> CheckedLeaf<'_, V> {
@@ -69,9 +69,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for CheckedLeaf<'_, V> {
 }
 
 /// Keeps a number within what an `f32` holds.
-pub(in crate::input) struct Single<'g, V> {
-    pub(in crate::input) visitor: V,
-    pub(in crate::input) guide: Option<&'g Guide>,
+pub(crate) struct Single<'g, V> {
+    pub(crate) visitor: V,
+    pub(crate) guide: Option<&'g Guide>,
 }
 
 impl<V> Single<'_, V> {
@@ -110,9 +110,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Single<'_, V> {
 }
 
 /// Turns a string into a variant of an enum.
-pub(in crate::input) struct EnumVariant<'g, V> {
-    pub(in crate::input) visitor: V,
-    pub(in crate::input) guide: Option<&'g Guide>,
+pub(crate) struct EnumVariant<'g, V> {
+    pub(crate) visitor: V,
+    pub(crate) guide: Option<&'g Guide>,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for EnumVariant<'_, V> {

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::input::explain::explain_counted;
-use crate::input::{Explanation, InputShape, accept, decode, input_schema, pointer_of};
+use crate::explain::explain_counted;
+use crate::{Explanation, InputShape, accept, decode, input_schema, pointer_of};
 
 /// An operation's input and a document that it refuses.
 struct Refused {

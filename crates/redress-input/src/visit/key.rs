@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::input::guide::{FieldsGuide, Guide};
+use crate::guide::{FieldsGuide, Guide};
 
 /// A seed, deserializer or visitor of a key; what it reads decides `value`.
 pub(super) struct KeyVisitor<'g, 'v, T> {

@@ -9,14 +9,14 @@ use super::{
     Choice, Condition, Contains, Further, ItemRules, LazyValidator, MemberRules, NodeId, NumberBounds, SchemaNode,
     SchemaRule, SizeBound, Tree, TypeSet, WordedLimit,
 };
-use crate::input::wording;
+use crate::wording;
 
 /// Options that are texts are looked up rather than compared one by one when there are more than this.
 const FEW: usize = 16;
 
 impl Tree {
     /// Reads a schema, whose references are plain.
-    pub(in crate::input) fn of(schema: &Schema) -> Self {
+    pub(crate) fn of(schema: &Schema) -> Self {
         let mut reader = TreeReader { whole: schema, nodes: Vec::new(), ids: HashMap::new(), left: Vec::new() };
         reader.node(schema.as_value());
         while let Some((id, schema)) = reader.left.pop() {

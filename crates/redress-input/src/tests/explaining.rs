@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::types::*;
-use crate::input::{Explanation, InputShape, decode, explain, input_schema, pointer_of};
+use crate::{Explanation, InputShape, decode, explain, input_schema, pointer_of};
 
 pub(super) fn explained<T: DeserializeOwned + JsonSchema>(text: &str) -> Explanation {
     let shape = InputShape::typed::<T>(input_schema::<T>()).unwrap();
@@ -21,12 +21,12 @@ fn dynamic(schema: Value, input: &Value) -> Vec<String> {
     let shape = InputShape::dynamic(schema).unwrap();
     let bytes = input.to_string();
     let explanation =
-        explain(bytes.as_bytes(), &shape, &|bytes| crate::input::accept(bytes, &shape).is_ok(), &|_| None, &|| false);
+        explain(bytes.as_bytes(), &shape, &|bytes| crate::accept(bytes, &shape).is_ok(), &|_| None, &|| false);
     lines(&explanation)
 }
 
 fn lines(explanation: &Explanation) -> Vec<String> {
-    let line = |issue: &crate::input::InputIssue| {
+    let line = |issue: &crate::InputIssue| {
         let near = issue.near.as_deref().map(|near| format!(" ({near}?)"));
         let near = near.unwrap_or_default();
         format!("{} {}: {}{near}", issue.pointer, issue.rule, issue.expected)

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{MAX_DEPTH, SchemaWalk};
-use crate::input::tree::{NodeId, SchemaRule};
+use crate::tree::{NodeId, SchemaRule};
 
 /// The members or items that were looked at, by their place in the value.
 pub(super) struct Evaluated {

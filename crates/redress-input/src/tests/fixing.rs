@@ -203,7 +203,7 @@ fn a_patch_as_large_as_the_input_is_left_out() {
 
 #[test]
 fn a_fix_that_the_type_refuses_is_no_fix() {
-    let shape = crate::input::InputShape::dynamic(crate::input::input_schema::<Search>()).unwrap();
-    let told = crate::input::explain(br#"{"query": 5}"#, &shape, &|_| false, &|_| None, &|| false);
+    let shape = crate::InputShape::dynamic(crate::input_schema::<Search>()).unwrap();
+    let told = crate::explain(br#"{"query": 5}"#, &shape, &|_| false, &|_| None, &|| false);
     assert_eq!(told.fix, None);
 }

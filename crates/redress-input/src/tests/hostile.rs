@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::types::*;
-use crate::input::{DecodeError, InputShape, accept, decode, explain, input_schema, pointer_of};
+use crate::{DecodeError, InputShape, accept, decode, explain, input_schema, pointer_of};
 
 fn documents() -> Vec<Vec<u8>> {
     let deep = |open: &str, close: &str| [open.repeat(5000), close.repeat(5000)].concat().into_bytes();
@@ -169,9 +169,9 @@ fn a_schema_that_goes_deeper_without_a_step_into_the_document_exhausts_no_stack(
         })
         .collect();
     let schema = serde_json::json!({"$ref": "#/$defs/d0", "$defs": definitions});
-    let tree = crate::input::tree::Tree::of(&schema.into());
-    let budget = crate::input::budget::StepBudget::new(1_000_000, &|| false);
+    let tree = crate::tree::Tree::of(&schema.into());
+    let budget = crate::budget::StepBudget::new(1_000_000, &|| false);
     let document = serde_json::json!("text");
-    assert!(crate::input::walk::problems(&tree, &document, &budget, 30).is_empty());
+    assert!(crate::walk::problems(&tree, &document, &budget, 30).is_empty());
     assert!(budget.is_spent(), "what was not looked at is not claimed");
 }

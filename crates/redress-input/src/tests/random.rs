@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::input::budget::StepBudget;
-use crate::input::explain::explain_counted;
-use crate::input::{InputShape, accept, walk};
+use crate::budget::StepBudget;
+use crate::explain::explain_counted;
+use crate::{InputShape, accept, walk};
 
 /// The references there may be anywhere below a step into the document.
 const ALL: &[&str] = &["#", "#/$defs/x", "#/$defs/y", "#/$defs/z%20z", "#named"];

@@ -3,10 +3,10 @@
 use redress_contract::Breach;
 use serde_json::Value;
 
-use super::InputShape;
+use super::shape::InputShape;
 
 /// Where `json` is not what `shape` says; nothing where it fits.
-pub(crate) fn breach_of(shape: Option<&InputShape>, json: &[u8]) -> Option<Breach> {
+pub fn breach_of(shape: Option<&InputShape>, json: &[u8]) -> Option<Breach> {
     let only = |rule: &str| Some(Breach { pointer: String::new(), rule: rule.to_owned() });
     let Some(shape) = shape else { return only("schema") };
     let Ok(value) = serde_json::from_slice::<Value>(json) else { return only("json") };

@@ -7,8 +7,8 @@ use serde::de::{Deserializer, Visitor};
 
 use super::sample::{SampleEntries, SampleItems, SampleRefused};
 use super::{ProbePlan, ProbeTrial};
-use crate::input::bounds::Figure;
-use crate::input::node::{DecodeKind, DecodeNode};
+use crate::bounds::Figure;
+use crate::node::{DecodeKind, DecodeNode};
 
 /// The name under which `serde_json` hands out unparsed JSON.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::types::*;
-use crate::input::{InputShape, SchemaError, accept, input_schema};
+use crate::{InputShape, SchemaError, accept, input_schema};
 
 #[test]
 fn a_bad_schema_is_refused_at_registration() {

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::types::*;
-use crate::input::shape::InputCheck;
-use crate::input::{InputShape, decode, input_schema};
+use crate::shape::InputCheck;
+use crate::{InputShape, decode, input_schema};
 
 /// Values of every kind, for every type.
 fn pool() -> Vec<Value> {
