@@ -68,6 +68,7 @@ pub use hooks::quota::{Exhausted, QuotaHold, QuotaRefused, QuotaShare, QuotaStor
 pub use hooks::store_error::StoreError;
 pub use path::{Asks, Completion, Event, Refusal, Subscription, Turn};
 pub use printable::{is_unprintable, printable};
+pub use registry::rules::RULES;
 pub use registry::settings::Settings;
 pub use registry::{BuildError, Builder, Registry, Shown};
 pub use rfc3339::rfc3339;

@@ -1,8 +1,7 @@
 //! `explain`: the page of a code, or of a rule that declarations are held against.
 
-use include_dir::{Dir, include_dir};
 use redress_contract::{EngineCode, FailureDeclaration, OperationDeclaration, Verb};
-use redress_core::Registry;
+use redress_core::{RULES, Registry};
 use redress_wire::pages;
 use serde_json::json;
 
@@ -15,24 +14,21 @@ use crate::{
     terminal::output::{NAME, SOFT, Stream, Terminal, harmless},
 };
 
-/// The pages of the rules, each named as its rule.
-static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rules");
-
 pub(crate) fn run(
     setup: &Setup,
     args: &arguments::ExplainArgs,
     terminal: &mut Terminal<'_>,
 ) -> Result<CommandEnd, CliError> {
-    let (code, rule) = (args.name.to_uppercase(), args.name.to_lowercase());
+    let code = args.name.to_uppercase();
     let trouble = CliErrorCode::parse(&code);
     let page = EngineCode::parse(&code).map(EngineCode::page).or(trouble.map(CliErrorCode::page));
-    let ruled = RULES.get_file(format!("{rule}.md")).and_then(|file| file.contents_utf8());
-    if let (Some(page), true) = (page.or(ruled), !terminal.is_json()) {
+    let rule = RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(&args.name));
+    if let (Some(page), true) = (page.or(rule.map(|rule| rule.page)), !terminal.is_json()) {
         show_page(terminal.out(), page)?;
         return Ok(CommandEnd::Well);
     }
-    if let (Some(page), true) = (ruled, page.is_none()) {
-        terminal.document(&json!({"rule": rule, "page": page}))?;
+    if let (Some(rule), true) = (rule, page.is_none()) {
+        terminal.document(&json!({"rule": rule.id, "page": rule.page}))?;
         return Ok(CommandEnd::Well);
     }
     if let Some(trouble) = trouble {
@@ -57,7 +53,7 @@ pub(crate) fn run(
 fn similar(registry: &Registry, wanted: &str) -> Vec<String> {
     let codes = registry.codes();
     let mut names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
-    names.extend(RULES.files().filter_map(|file| file.path().file_stem()?.to_str()));
+    names.extend(RULES.iter().map(|rule| rule.id));
     names.extend(CliErrorCode::ALL.iter().map(|code| code.as_str()));
     nearest(wanted, names)
 }

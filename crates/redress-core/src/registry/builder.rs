@@ -251,7 +251,7 @@ impl Builder {
     pub fn build(mut self) -> Result<Registry, BuildError> {
         if let Some((extension, _)) = self.extensions.first() {
             let finding = Finding::new(
-                "extension-needs-start",
+                &rules::EXTENSION_NEEDS_START,
                 extension.namespace(),
                 "an extension has to be set up, and `build` cannot wait for that",
                 "write `.start().await?` instead of `.build()?`",

@@ -5,6 +5,7 @@ mod check;
 mod entry;
 pub(crate) mod prepared;
 mod roles;
+pub(crate) mod rules;
 pub(crate) mod settings;
 mod view;
 

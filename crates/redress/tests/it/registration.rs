@@ -1,5 +1,5 @@
 //! What refuses a registry. Each refusal is one test; a macro gathers them, and the last tests
-//! hold what they say against the source and against the pages.
+//! hold what they say against the rows of the rules and against their pages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,8 +12,9 @@ use futures_util::future::BoxFuture;
 use redress::{
     Access, Blocked, BuildError, Builder, ContentGuard, EngineCode, Events, Guard, GuardBroken, GuardedCall, Kind,
     Operation, Recovery, Registry, State, Veto,
-    contract::{self, Effect, Example, ExampleEnding, FailureDeclaration, Streaming, Verification},
+    contract::{self, Effect, Example, ExampleEnding, FailureDeclaration, Rule, RuleLevel, Streaming, Verification},
 };
+use redress_core::RULES;
 use serde_json::{Value, json};
 
 /// Say what is known of a file.
@@ -1024,20 +1025,6 @@ fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The ids of the rules that the source can tell: its only texts of lower-case words joined by
-/// hyphens.
-fn rules() -> BTreeSet<String> {
-    let core = workspace().join("crates/redress-core/src");
-    let folders =
-        ["registry/check", "hooks/extension"].into_iter().flat_map(|folder| fs::read_dir(core.join(folder)).unwrap());
-    let files: Vec<_> = folders.map(|entry| entry.unwrap().path()).chain([core.join("registry/builder.rs")]).collect();
-    assert!(files.len() > 5, "the rules have moved");
-    let source: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
-    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    let is_rule = |text: &&str| text.contains('-') && text.split('-').all(is_word);
-    source.split('"').filter(is_rule).map(str::to_owned).collect()
-}
-
 /// What each rule has said in the refusals of this file and of `extensions`.
 async fn fired() -> BTreeMap<&'static str, Vec<String>> {
     let refusals = refusals().into_iter().chain(crate::extensions::refusals().await);
@@ -1052,27 +1039,63 @@ async fn fired() -> BTreeMap<&'static str, Vec<String>> {
 
 #[tokio::test]
 async fn every_rule_is_fired_by_a_test() {
-    let fired: BTreeSet<String> = fired().await.into_keys().map(str::to_owned).collect();
-    assert_eq!(rules(), fired);
-    assert!(fired.len() > 40, "the scan has found too little");
+    let fired: Vec<&str> = fired().await.into_keys().collect();
+    let rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(rules, fired, "left: the rows, in the order of their ids; right: what the refusals of these tests say");
 }
 
 #[tokio::test]
 async fn every_rule_has_one_page_and_every_page_one_rule() {
     let fired = fired().await;
-    let folder = workspace().join("docs/rules");
-    let pages: BTreeSet<String> = fs::read_dir(&folder)
+    for rule in RULES {
+        let Rule { id, since, level: RuleLevel::Deny, page } = rule else { panic!("{rule:?}: a registry refuses") };
+        assert!(semver(since), "{id}: since {since}");
+        assert!(page.starts_with(&format!("# {id}\n")), "{id}: the page opens with its rule");
+        let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+        assert_eq!(headings, ["## What it means", "## Why it matters", "## Example", "## What to do"], "{id}");
+        assert!((12..=30).contains(&page.lines().count()), "{id} has {} lines", page.lines().count());
+        let shown = fired[id].iter().any(|finding| page.contains(finding));
+        assert!(shown, "{id}: the example shows what the rule says, such as\n{}", fired[id][0]);
+    }
+    let pages: BTreeSet<String> = fs::read_dir(workspace().join("docs/rules"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap().trim_end_matches(".md").to_owned())
+        .filter(|page| page != "README")
         .collect();
-    assert_eq!(pages, rules());
-    for rule in pages {
-        let page = fs::read_to_string(folder.join(format!("{rule}.md"))).unwrap();
-        assert!(page.starts_with(&format!("# {rule}\n")), "{rule}: the page opens with its rule");
-        let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
-        assert_eq!(headings, ["## What it means", "## Why it matters", "## Example", "## What to do"], "{rule}");
-        assert!((12..=30).contains(&page.lines().count()), "{rule} has {} lines", page.lines().count());
-        let shown = fired[rule.as_str()].iter().any(|finding| page.contains(finding));
-        assert!(shown, "{rule}: the example shows what the rule says, such as\n{}", fired[rule.as_str()][0]);
+    let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(pages, rules, "left: the pages in docs/rules; right: the rows");
+}
+
+fn semver(version: &str) -> bool {
+    let parts: Vec<&str> = version.split('.').collect();
+    parts.len() == 3 && parts.iter().all(|part| part.parse::<u32>().is_ok())
+}
+
+#[test]
+fn the_index_of_the_rules_is_made_from_their_rows() {
+    let mut index = "\
+# Rules
+
+What refuses a registry when it is built, and where `redress explain ID` has the page. This list is made from the rows in
+`crates/redress-core/src/registry/rules.rs` by a test.
+
+| rule | since | level | what it means |
+|---|---|---|---|
+"
+    .to_owned();
+    for Rule { id, since, level, page } in RULES {
+        let meaning = page.split_once("## What it means\n").map(|(_, rest)| rest.trim_start()).unwrap_or_default();
+        let paragraph: Vec<&str> = meaning.lines().take_while(|line| !line.is_empty()).collect();
+        let paragraph = paragraph.join(" ");
+        let sentence = paragraph.split_once(". ").map_or(paragraph.as_str(), |(sentence, _)| sentence);
+        let sentence = sentence.trim_end_matches('.');
+        index += &format!("| [{id}]({id}.md) | {since} | {} | {sentence}. |\n", level.as_str());
     }
+    let kept = workspace().join("docs/rules/README.md");
+    if std::env::var_os("REDRESS_BLESS").is_some() {
+        return fs::write(kept, index).expect("the folder of the pages is part of the repository");
+    }
+    let stale =
+        "docs/rules/README.md is stale; run `REDRESS_BLESS=1 cargo test -p redress --test it index_of_the_rules`";
+    assert!(fs::read_to_string(kept).unwrap_or_default() == index, "{stale}");
 }

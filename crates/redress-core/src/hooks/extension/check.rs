@@ -5,13 +5,13 @@ use std::{
     collections::{BTreeSet, HashMap},
 };
 
-use redress_contract::Finding;
+use redress_contract::{Finding, Rule};
 use redress_input::InputShape;
 use semver::{Version, VersionReq};
 use serde_json::Value;
 
 use super::{BroughtState, Extension};
-use crate::Operation;
+use crate::{Operation, registry::rules};
 
 /// Namespaces that belong to the engine.
 const RESERVED: [&str; 4] = ["redress", "services", "errors", "consent"];
@@ -30,51 +30,51 @@ pub(crate) fn check(extensions: &[(Extension, Value)], others: &[Operation]) -> 
         if !well_formed || RESERVED.contains(&namespace) {
             let says = format!("`{namespace}` cannot be an extension's namespace");
             say(
-                "extension-namespace",
+                &rules::EXTENSION_NAMESPACE,
                 says,
                 "use lower-case letters and digits, and none of the engine's own namespaces",
             );
         }
         if !seen.insert(namespace) {
-            say("namespace-owner", "two extensions claim this namespace".into(), "load one of them only");
+            say(&rules::NAMESPACE_OWNER, "two extensions claim this namespace".into(), "load one of them only");
         }
         // With operations of its own, the clash of owners shows among the operations.
         if extension.operations.is_empty()
             && let Some(other) = others.iter().find(|other| other.declaration.name().namespace() == namespace)
         {
             let says = format!("this namespace has more than one owner: extension {namespace}, {}", other.owner);
-            say("namespace-owner", says, "let one of them own it, and move the other to a namespace of its own");
+            say(&rules::NAMESPACE_OWNER, says, "let one of them own it, and move the other to a namespace of its own");
         }
         for operation in &extension.operations {
             let name = operation.declaration.name();
             if name.namespace() != namespace {
                 let says = format!("its operation `{name}` is in another namespace");
-                say("extension-namespace", says, "begin the name with the extension's own namespace");
+                say(&rules::EXTENSION_NAMESPACE, says, "begin the name with the extension's own namespace");
             }
         }
         versions(extension, &mut say);
         if let Err(says) = configured(extension, config) {
-            say("extension-config", says, "give it the configuration that its schema describes");
+            say(&rules::EXTENSION_CONFIG, says, "give it the configuration that its schema describes");
         }
     }
     findings
 }
 
-fn versions(extension: &Extension, say: &mut impl FnMut(&'static str, String, &str)) {
+fn versions(extension: &Extension, say: &mut impl FnMut(&'static Rule, String, &str)) {
     if Version::parse(&extension.version).is_err() {
         let says = format!("`{}` is not a version", extension.version);
-        say("extension-manifest", says, "write a semantic version, such as `1.0.0`");
+        say(&rules::EXTENSION_MANIFEST, says, "write a semantic version, such as `1.0.0`");
     }
     let Some(requires) = &extension.requires else { return };
     let ours = Version::parse(env!("CARGO_PKG_VERSION"));
     match (ranges(requires), ours) {
         (Err(_), _) => {
             let says = format!("`{requires}` is not a range of versions");
-            say("extension-manifest", says, "write a range such as `^0.1` or `>=0.1, <0.3`");
+            say(&rules::EXTENSION_MANIFEST, says, "write a range such as `^0.1` or `>=0.1, <0.3`");
         }
         (Ok(ranges), Ok(ours)) if !holds(&ranges, &ours) => {
             let says = format!("it works with redress {requires}, and this is {ours}");
-            say("extension-version", says, "use a version of the extension that fits");
+            say(&rules::EXTENSION_VERSION, says, "use a version of the extension that fits");
         }
         (Ok(_), _) => {}
     }
@@ -105,7 +105,7 @@ pub(crate) fn states<'a>(
             if let Some(owner) = owners.get(id) {
                 let says = format!("it brings state of type `{type_name}`, which {owner} brings already");
                 let help = "wrap the state in a type of the extension's own";
-                findings.push(Finding::new("duplicate-state", extension.namespace.as_str(), says, help));
+                findings.push(Finding::new(&rules::DUPLICATE_STATE, extension.namespace.as_str(), says, help));
             } else {
                 owners.insert(*id, own.clone());
             }

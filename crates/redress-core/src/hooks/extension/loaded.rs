@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Extension, TearDown, check::configured};
-use crate::{Ctx, DynamicFailure, Operation, Outcome};
+use crate::{Ctx, DynamicFailure, Operation, Outcome, registry::rules};
 
 /// One extension that is loaded, as `services.extensions` tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,7 +72,7 @@ impl Loaded {
                 loaded.tear_down().await;
                 let says = format!("its set-up failed: {says}");
                 return Err(Finding::new(
-                    "extension-set-up",
+                    &rules::EXTENSION_SET_UP,
                     extension.namespace,
                     says,
                     "correct what its set-up needs, or do not load it",

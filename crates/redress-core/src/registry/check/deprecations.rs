@@ -3,6 +3,7 @@
 use redress_contract::{FailureDeclaration, Finding, Name, OperationDeclaration};
 
 use super::{failures::subject, recoveries::find};
+use crate::registry::rules;
 
 pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in operations {
@@ -24,7 +25,7 @@ fn replaced(
     findings: &mut Vec<Finding>,
 ) {
     let mut say = |says: String, help: String| {
-        findings.push(Finding::new("deprecated-replacement", operation.name().as_str(), says, help));
+        findings.push(Finding::new(&rules::DEPRECATED_REPLACEMENT, operation.name().as_str(), says, help));
     };
     let found = Name::new(replacement).ok().and_then(|name| find(operations, &name));
     match found {
@@ -52,5 +53,5 @@ fn replaced_code(
     }
     let says = format!("it is replaced by `{code}`, which the operation does not declare");
     let help = "name another code of the same operation, or leave `replaced_by` out";
-    findings.push(Finding::new("deprecated-replacement", subject(operation, failure), says, help));
+    findings.push(Finding::new(&rules::DEPRECATED_REPLACEMENT, subject(operation, failure), says, help));
 }

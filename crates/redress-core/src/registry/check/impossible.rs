@@ -1,5 +1,6 @@
 //! Schemas that nothing fits, because a lower bound is above its upper one.
 
+use crate::registry::rules;
 use redress_contract::{Finding, OperationDeclaration, Schema};
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ fn of_schema(schema: &Schema, subject: &str, which: &str, findings: &mut Vec<Fin
     walk(schema.as_value(), &mut way, &mut |way, says| {
         let place = if way.is_empty() { String::new() } else { format!(" at `/{}`", way.join("/")) };
         findings.push(Finding::new(
-            "impossible-schema",
+            &rules::IMPOSSIBLE_SCHEMA,
             subject,
             format!("nothing fits the {which} schema{place}: {says}"),
             "let the lower bound be no more than the upper one",

@@ -18,7 +18,7 @@ use redress_contract::{FailureDeclaration, Finding, Name, OperationDeclaration};
 use redress_input::SchemaError;
 
 use super::Builder;
-use crate::Guard;
+use crate::{Guard, registry::rules};
 
 /// Everything that is wrong with what the builder holds.
 pub(super) fn findings(builder: &Builder) -> Vec<Finding> {
@@ -42,7 +42,7 @@ fn states(builder: &Builder, findings: &mut Vec<Finding>) {
     findings.extend(builder.states_twice.iter().map(|type_name| {
         let says = format!("it is given two states of type `{type_name}`, and operations would get the second");
         let help = "keep one, or wrap one of them in a type of its own: `struct Archive(Pool)`";
-        Finding::new("duplicate-state", "the registry", says, help)
+        Finding::new(&rules::DUPLICATE_STATE, "the registry", says, help)
     }));
 }
 
@@ -54,7 +54,7 @@ pub(super) fn contributed(guards: &[Arc<dyn Guard>], operation: &OperationDeclar
 
 pub(super) fn bad_schema(name: &Name, which: &str, error: &SchemaError) -> Finding {
     Finding::new(
-        "bad-schema",
+        &rules::BAD_SCHEMA,
         name.as_str(),
         format!("the {which} schema does not compile: {error}"),
         "correct the schema; it is JSON Schema, draft 2020-12",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use redress_contract::Finding;
 
-use crate::{Operation, author::operation::THIS_SERVICE};
+use crate::{Operation, author::operation::THIS_SERVICE, registry::rules};
 
 pub(super) fn check(operations: &[Operation], findings: &mut Vec<Finding>) {
     grammar(operations, findings);
@@ -19,7 +19,7 @@ fn grammar(operations: &[Operation], findings: &mut Vec<Finding>) {
         for name in declaration.aliases().iter().chain([declaration.name()]) {
             if !name.is_well_formed() {
                 findings.push(Finding::new(
-                    "bad-name",
+                    &rules::BAD_NAME,
                     name.as_str(),
                     "this is not an operation name",
                     "write two or more lower-case segments joined by dots, such as `files.read`",
@@ -39,7 +39,7 @@ fn duplicates(operations: &[Operation], findings: &mut Vec<Finding>) {
     }
     for (name, times) in seen.into_iter().filter(|(_, times)| *times > 1) {
         findings.push(Finding::new(
-            "duplicate-name",
+            &rules::DUPLICATE_NAME,
             name,
             format!("{times} operations have this name or alias"),
             "give each operation its own name; hidden ones count too",
@@ -62,7 +62,7 @@ fn tools(operations: &[Operation], findings: &mut Vec<Finding>) {
         if names.len() > 1 && places.len() > 1 {
             let names: Vec<&str> = names.into_iter().collect();
             findings.push(Finding::new(
-                "duplicate-tool",
+                &rules::DUPLICATE_TOOL,
                 tool,
                 format!("{} would be the same MCP tool", names.join(" and ")),
                 "rename one of them so that they differ in more than dots and underscores",
@@ -89,7 +89,7 @@ fn owners(operations: &[Operation], findings: &mut Vec<Finding>) {
         if owners.len() > 1 {
             let owners: Vec<&str> = owners.into_iter().collect();
             findings.push(Finding::new(
-                "namespace-owner",
+                &rules::NAMESPACE_OWNER,
                 namespace,
                 format!("this namespace has more than one owner: {}", owners.join(", ")),
                 "let one of them own it, and move the other's operations to a namespace of their own",

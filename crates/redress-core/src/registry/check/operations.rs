@@ -6,12 +6,12 @@ use redress_input::InputShape;
 use serde_json::{Value, json};
 
 use super::{Builder, bad_schema, fit::fits};
-use crate::{Operation, author::handler::BoundHandler};
+use crate::{Operation, author::handler::BoundHandler, registry::rules};
 
 pub(super) fn check(builder: &Builder, findings: &mut Vec<Finding>) {
     if builder.settings.deadline.is_zero() {
         let says = "a deadline of zero for every operation lets no call end well";
-        findings.push(Finding::new("zero-deadline", "the registry", says, "give calls some time, such as `30s`"));
+        findings.push(Finding::new(&rules::ZERO_DEADLINE, "the registry", says, "give calls some time, such as `30s`"));
     }
     for operation in &builder.operations {
         content(builder, &operation.declaration, findings);
@@ -30,37 +30,37 @@ fn content(builder: &Builder, declaration: &Declaration, findings: &mut Vec<Find
     };
     if declaration.shape() != Shape::Mutation {
         say(
-            "eval-query",
+            &rules::EVAL_QUERY,
             "it runs code it is given, and says that it only reads".to_owned(),
             "make it a mutation: what the code does, nobody can promise".to_owned(),
         );
     }
     if !declaration.input().is_closed() {
         say(
-            "eval-source",
+            &rules::EVAL_SOURCE,
             "it runs code it is given, and its input takes members that it does not name".to_owned(),
             "set `additionalProperties` to false: code under another name would pass the guard unseen".to_owned(),
         );
     }
     match declaration.input().property(source) {
         None => say(
-            "eval-source",
+            &rules::EVAL_SOURCE,
             format!("it runs code it is given, and its input has no member `{source}` to find the code in"),
             "name the input member that holds the source".to_owned(),
         ),
         // The guard reads text: code that comes as anything else would pass unseen.
         Some(member) if !fits(member, &json!({"type": ["string", "null"]})) => say(
-            "eval-source",
+            &rules::EVAL_SOURCE,
             format!("it runs the code in `{source}`, which may be something other than a string"),
             "let the schema of that member accept strings only".to_owned(),
         ),
         Some(_) => {}
     }
     if language.is_empty() {
-        say("eval-language", "it runs code in no named language".to_owned(), "name the language".to_owned());
+        say(&rules::EVAL_LANGUAGE, "it runs code in no named language".to_owned(), "name the language".to_owned());
     } else if !builder.content.contains_key(language) {
         say(
-            "eval-guard",
+            &rules::EVAL_GUARD,
             format!("it runs {language}, and no content guard for {language} is installed"),
             format!("install one with `.content_guard(…)`; without it nothing looks at the {language} it runs"),
         );
@@ -72,18 +72,18 @@ fn bounds(declaration: &Declaration, findings: &mut Vec<Finding>) {
         findings.push(Finding::new(rule, declaration.name().as_str(), says, help));
     };
     if declaration.deadline().is_some_and(|deadline| deadline.is_zero()) {
-        say("zero-deadline", "a deadline of zero lets no call end well", "give it some time, such as `5s`");
+        say(&rules::ZERO_DEADLINE, "a deadline of zero lets no call end well", "give it some time, such as `5s`");
     }
     if declaration.takes_idempotency_key() && declaration.shape() != Shape::Mutation {
-        say("needless-key", "only a mutation needs an idempotency key", "remove the key, or make it a mutation");
+        say(&rules::NEEDLESS_KEY, "only a mutation needs an idempotency key", "remove the key, or make it a mutation");
     }
     match (declaration.shape(), declaration.streaming()) {
         (Shape::Subscription, Some(streaming)) if streaming.buffer == 0 => {
-            say("zero-buffer", "a stream with no buffer carries nothing", "give it room for one item or more");
+            say(&rules::ZERO_BUFFER, "a stream with no buffer carries nothing", "give it room for one item or more");
         }
         (Shape::Query | Shape::Mutation, Some(_)) => {
             say(
-                "bad-shape",
+                &rules::BAD_SHAPE,
                 "only a subscription has a stream",
                 "make it a subscription, or remove the stream's options",
             );
@@ -95,7 +95,7 @@ fn bounds(declaration: &Declaration, findings: &mut Vec<Finding>) {
 fn access(declaration: &Declaration, findings: &mut Vec<Finding>) {
     if declaration.access().is_contradictory() {
         findings.push(Finding::new(
-            "bad-access",
+            &rules::BAD_ACCESS,
             declaration.name().as_str(),
             "it is open to anyone, and asks for scopes or consent that only a known caller has",
             "remove `anyone`, or the scopes and the consent",
@@ -106,7 +106,7 @@ fn access(declaration: &Declaration, findings: &mut Vec<Finding>) {
 fn checked(operation: &Operation, findings: &mut Vec<Finding>) {
     let declaration = &operation.declaration;
     let mut say = |says: String, help: &str| {
-        findings.push(Finding::new("bad-check", declaration.name().as_str(), says, help));
+        findings.push(Finding::new(&rules::BAD_CHECK, declaration.name().as_str(), says, help));
     };
     let Some(check) = &operation.check else {
         if declaration.access().is_checked() {
@@ -138,17 +138,17 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
     };
     match (&operation.bound, declaration.shape()) {
         (BoundHandler::Nothing, _) => say(
-            "unbound-handler",
+            &rules::UNBOUND_HANDLER,
             "nothing runs it".to_owned(),
             "bind a function with `.with_handler(…)`, or do not register it".to_owned(),
         ),
         (BoundHandler::Once(_), Shape::Subscription) => say(
-            "bad-shape",
+            &rules::BAD_SHAPE,
             "it is a subscription, and its handler answers once".to_owned(),
             "bind a function that returns `Events`".to_owned(),
         ),
         (BoundHandler::Stream(_), Shape::Query | Shape::Mutation) => say(
-            "bad-shape",
+            &rules::BAD_SHAPE,
             "its handler answers with a stream, and it is no subscription".to_owned(),
             "make it a subscription".to_owned(),
         ),
@@ -157,7 +157,7 @@ fn handler(builder: &Builder, operation: &Operation, findings: &mut Vec<Finding>
     for (id, type_name) in &operation.needs {
         if !builder.state.contains_key(id) {
             say(
-                "no-state",
+                &rules::NO_STATE,
                 format!("it takes `State<{type_name}>`, and the registry has no such state"),
                 "add it with `.state(…)`".to_owned(),
             );
@@ -180,7 +180,7 @@ fn schemas(declaration: &Declaration, findings: &mut Vec<Finding>) {
     for (place, example) in declaration.examples().iter().enumerate() {
         let mut say = |says: String| {
             let help = "make the example what really happens: it is documentation, test and drill data";
-            findings.push(Finding::new("bad-example", declaration.name().as_str(), says, help));
+            findings.push(Finding::new(&rules::BAD_EXAMPLE, declaration.name().as_str(), says, help));
         };
         let number = place + 1;
         if let Some(place) = takes.as_ref().and_then(|shape| broken_at(shape, &example.input)) {

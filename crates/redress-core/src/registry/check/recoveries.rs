@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use redress_contract::{
-    Access, Binding, CONSENT_GRANT, Finding, Name, OperationDeclaration, Schema, Shape, Verb, Verification,
+    Access, Binding, CONSENT_GRANT, Finding, Name, OperationDeclaration, Rule, Schema, Shape, Verb, Verification,
 };
 
 use super::{failures::subject, fit::fits, verifications};
+use crate::registry::rules;
 
 /// Where the values come from that a next call is made with.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ pub(super) fn check(operations: &[&OperationDeclaration], findings: &mut Vec<Fin
                     }
                 }
                 Some(Verb::GetAccess { scope }) if scope.split_whitespace().any(|scope| scope == CONSENT_GRANT) => say(
-                    "recovery-consent",
+                    &rules::RECOVERY_CONSENT,
                     format!("its recovery is to get the scope `{CONSENT_GRANT}`, and an agent would follow it"),
                     "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
                 ),
@@ -61,12 +62,12 @@ pub(super) fn known<'a>(
     operation: &OperationDeclaration,
     operations: &[&'a OperationDeclaration],
     target: &Name,
-    say: &mut impl FnMut(&'static str, String, String),
+    say: &mut impl FnMut(&'static Rule, String, String),
 ) -> Option<&'a OperationDeclaration> {
     let found = find(operations, target);
     if found.is_none() {
         say(
-            "recovery-unknown",
+            &rules::RECOVERY_UNKNOWN,
             format!("its recovery calls `{target}`, and there is no such operation"),
             unregistered(operation, target.as_str(), operations),
         );
@@ -97,19 +98,19 @@ pub(super) fn unregistered(
 pub(super) fn callable(
     operation: &OperationDeclaration,
     target: &OperationDeclaration,
-    say: &mut impl FnMut(&'static str, String, String),
+    say: &mut impl FnMut(&'static Rule, String, String),
 ) {
     let name = target.name();
     if operation.is_external() && !target.is_external() {
         say(
-            "recovery-hidden",
+            &rules::RECOVERY_HIDDEN,
             format!("its recovery calls `{name}`, which does not exist for callers from outside"),
             format!("make `{name}` external, or name another operation"),
         );
     }
     if !operation.access().implies(target.access()) {
         say(
-            "recovery-access",
+            &rules::RECOVERY_ACCESS,
             format!("its recovery calls `{name}`, which its caller may not be allowed to call"),
             format!(
                 "ask for {} in the access of `{}` too, or name an operation that asks for no more",
@@ -120,7 +121,7 @@ pub(super) fn callable(
     }
     if target.access().is_for_persons() {
         say(
-            "recovery-consent",
+            &rules::RECOVERY_CONSENT,
             format!("its recovery calls `{name}`, which is for persons alone, and an agent would follow it"),
             "let it be `ask_user`, with a hint that says what the person can do".to_owned(),
         );
@@ -142,11 +143,11 @@ fn lacking(own: &Access, other: &Access) -> String {
     }
 }
 
-fn called_once(target: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
+fn called_once(target: &OperationDeclaration, say: &mut impl FnMut(&'static Rule, String, String)) {
     let name = target.name();
     if target.shape() == Shape::Subscription {
         say(
-            "recovery-shape",
+            &rules::RECOVERY_SHAPE,
             format!("its recovery calls `{name}`, which is a subscription"),
             "name a query or a mutation".to_owned(),
         );
@@ -157,14 +158,14 @@ pub(super) fn bindings(
     source: BindingSource<'_>,
     target: &OperationDeclaration,
     bind: &[Binding],
-    say: &mut impl FnMut(&'static str, String, String),
+    say: &mut impl FnMut(&'static Rule, String, String),
 ) {
     let name = target.name();
     let mut bound = BTreeSet::new();
     for Binding { field, from } in bind {
         if !bound.insert(field.as_str()) {
             say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("its recovery gives `{name}` the member `{field}` twice"),
                 "bind each member once".to_owned(),
             );
@@ -172,22 +173,22 @@ pub(super) fn bindings(
         let (given, wanted) = (source.schema().property(from), target.input().property(field));
         match (given, wanted) {
             (None, _) => say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("its recovery binds `{from}`, which is no {}", source.part()),
                 format!("bind a {}", source.part()),
             ),
             (Some(_), _) if source.may_lack(from, target, field) => say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("its recovery binds `{from}` to `{field}` of `{name}`, and there may be no `{from}`"),
                 format!("bind a {} that is always there", source.part()),
             ),
             (Some(_), None) if target.input().is_closed() => say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("its recovery gives `{name}` the member `{field}`, which that operation does not take"),
                 format!("`{name}` takes: {}", target.input().properties().collect::<Vec<_>>().join(", ")),
             ),
             (Some(given), Some(wanted)) if !fits(given, wanted) => say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("`{from}` does not fit the member `{field}` of `{name}`"),
                 "bind a field whose every value the member accepts".to_owned(),
             ),
@@ -197,7 +198,7 @@ pub(super) fn bindings(
     for required in target.input().required() {
         if !bound.contains(required) {
             say(
-                "recovery-field",
+                &rules::RECOVERY_FIELD,
                 format!("`{name}` requires `{required}`, and the recovery binds nothing to it"),
                 format!("write `bind({required} = …)`"),
             );
@@ -251,7 +252,7 @@ fn cycles(operations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
             members.sort_unstable();
             if told.insert(members) {
                 findings.push(Finding::new(
-                    "recovery-cycle",
+                    &rules::RECOVERY_CYCLE,
                     *start,
                     format!("following the recoveries leads in a circle: {} → {start}", circle.join(" → ")),
                     "let one of them end otherwise: `fix_input`, `ask_user`, `wait` or `stop`",

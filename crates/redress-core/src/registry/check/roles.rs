@@ -6,6 +6,7 @@ use redress_contract::{Finding, Gives, OperationDeclaration, Role, Shape, UriTem
 use serde_json::json;
 
 use super::fit::fits;
+use crate::registry::rules;
 
 pub(super) fn check(declarations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for operation in declarations {
@@ -29,7 +30,7 @@ fn takes_text(operation: &OperationDeclaration, member: &str) -> bool {
 
 fn prompt(operation: &OperationDeclaration, findings: &mut Vec<Finding>) {
     let mut say = |says: String, help: &str| {
-        findings.push(Finding::new("bad-prompt", operation.name().as_str(), says, help));
+        findings.push(Finding::new(&rules::BAD_PROMPT, operation.name().as_str(), says, help));
     };
     if operation.gives() != Gives::Messages {
         say("it is a prompt, and does not give messages".to_owned(), "let it return `Messages`");
@@ -47,7 +48,7 @@ fn prompt(operation: &OperationDeclaration, findings: &mut Vec<Finding>) {
 
 fn resource(operation: &OperationDeclaration, uri: &UriTemplate, findings: &mut Vec<Finding>) {
     let mut say = |says: String, help: &str| {
-        findings.push(Finding::new("bad-resource", operation.name().as_str(), says, help));
+        findings.push(Finding::new(&rules::BAD_RESOURCE, operation.name().as_str(), says, help));
     };
     if let Some(error) = uri.error() {
         say(format!("`{uri}` is no URI or template of URIs: {error}"), "write it as in `notes://{folder}/{name}`");
@@ -79,7 +80,7 @@ fn duplicates(declarations: &[&OperationDeclaration], findings: &mut Vec<Finding
     }
     for (uri, names) in seen.into_iter().filter(|(_, names)| names.len() > 1) {
         findings.push(Finding::new(
-            "duplicate-resource",
+            &rules::DUPLICATE_RESOURCE,
             uri,
             format!("{} would be the same document", names.join(" and ")),
             "give each of them a URI of its own",
@@ -90,7 +91,7 @@ fn duplicates(declarations: &[&OperationDeclaration], findings: &mut Vec<Finding
 fn completions(operation: &OperationDeclaration, declarations: &[&OperationDeclaration], findings: &mut Vec<Finding>) {
     for (argument, source) in operation.completions() {
         let mut say = |says: String, help: &str| {
-            findings.push(Finding::new("bad-completion", operation.name().as_str(), says, help));
+            findings.push(Finding::new(&rules::BAD_COMPLETION, operation.name().as_str(), says, help));
         };
         if operation.input().property(argument).is_none() {
             say(format!("it completes `{argument}`, which its input does not have"), "name a member of the input");

@@ -1,7 +1,7 @@
 //! Verifications: a query that shows by its answer whether a mutation took place.
 
 use redress_contract::{
-    Done, Effect, FailureDeclaration, Finding, OperationDeclaration, Recovery, Shape, Template, Verification,
+    Done, Effect, FailureDeclaration, Finding, OperationDeclaration, Recovery, Rule, Shape, Template, Verification,
 };
 use serde_json::{Value, json};
 
@@ -10,24 +10,25 @@ use super::{
     fit::fits,
     recoveries::{BindingSource, bindings, callable, known},
 };
+use crate::registry::rules;
 
 /// What is wrong with verifying after `failure`, whichever query does it.
 pub(super) fn of_failure(
     operation: &OperationDeclaration,
     failure: &FailureDeclaration,
-    say: &mut impl FnMut(&'static str, String, String),
+    say: &mut impl FnMut(&'static Rule, String, String),
 ) {
     if operation.shape() != Shape::Mutation {
         of_mutations(operation, say);
     } else if let Some(layer) = failure.layer() {
         say(
-            "verify-needless",
+            &rules::VERIFY_NEEDLESS,
             format!("`{layer}` answers it before the operation has begun, so there is nothing to verify"),
             "name another recovery".to_owned(),
         );
     } else if failure.effect() == Effect::None {
         say(
-            "verify-needless",
+            &rules::VERIFY_NEEDLESS,
             "it says that nothing was changed, so there is nothing to verify".to_owned(),
             "say `effect = unknown` or `effect = partial`, or name another recovery".to_owned(),
         );
@@ -55,10 +56,10 @@ pub(super) fn of_operation(
     }
 }
 
-fn of_mutations(operation: &OperationDeclaration, say: &mut impl FnMut(&'static str, String, String)) {
+fn of_mutations(operation: &OperationDeclaration, say: &mut impl FnMut(&'static Rule, String, String)) {
     let shape = word(operation.shape());
     say(
-        "verify-needless",
+        &rules::VERIFY_NEEDLESS,
         format!("a {shape} changes nothing, so there is nothing to verify"),
         "name another recovery, or make it a mutation".to_owned(),
     );
@@ -72,17 +73,17 @@ const fn word(shape: Shape) -> &'static str {
     }
 }
 
-fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, String)) {
+fn hint(verification: &Verification, say: &mut impl FnMut(&'static Rule, String, String)) {
     if verification.hint().split_whitespace().count() < Recovery::HINT_WORDS {
         say(
-            "short-hint",
+            &rules::SHORT_HINT,
             format!("the hint `{}` is too short to act on", verification.hint()),
             "tell the caller in five words or more what to do".to_owned(),
         );
     }
     if let Some(place) = Template::place_in(verification.hint()) {
         say(
-            "hint-template",
+            &rules::HINT_TEMPLATE,
             format!("the hint has a place for `{place}`, and a hint is shown as it stands"),
             "say it without the field, which is in the answer beside it".to_owned(),
         );
@@ -90,11 +91,11 @@ fn hint(verification: &Verification, say: &mut impl FnMut(&'static str, String, 
 }
 
 /// Whether the answer of `target` can show what `done` says.
-pub(super) fn shown(target: &OperationDeclaration, done: &Done, say: &mut impl FnMut(&'static str, String, String)) {
+pub(super) fn shown(target: &OperationDeclaration, done: &Done, say: &mut impl FnMut(&'static Rule, String, String)) {
     let name = target.name();
     if target.shape() != Shape::Query {
         say(
-            "verify-target",
+            &rules::VERIFY_TARGET,
             format!("it is verified by `{name}`, which is a {}", word(target.shape())),
             "name a query: looking must not change anything".to_owned(),
         );
@@ -105,24 +106,24 @@ pub(super) fn shown(target: &OperationDeclaration, done: &Done, say: &mut impl F
     let found = described(output, pointer);
     if found.schemas.is_empty() {
         return say(
-            "verify-done",
+            &rules::VERIFY_DONE,
             format!("the output of `{name}` says nothing of `{pointer}`"),
             told(output.properties()),
         );
     }
     match &done.is {
         None if found.is_certain() => say(
-            "verify-done",
+            &rules::VERIFY_DONE,
             format!("`{pointer}` is in every answer of `{name}`, so that it is there shows nothing"),
             "say which value shows it: `is = true`".to_owned(),
         ),
         Some(is) if !is_plain(is) => say(
-            "verify-done",
+            &rules::VERIFY_DONE,
             format!("`{is}` is no value to compare with"),
             "write a string, a whole number, `true` or `false`".to_owned(),
         ),
         Some(is) if !can_be(&found, is) => say(
-            "verify-done",
+            &rules::VERIFY_DONE,
             format!("`{pointer}` in an answer of `{name}` is never `{is}`"),
             "write a value that the schema of the output has there".to_owned(),
         ),
